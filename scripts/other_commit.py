@@ -56,7 +56,7 @@ def install(ref: str) -> Path:
     else:
         print(f"Installing the dependencies of {commit[:12]} …", file=sys.stderr)
         subprocess.run(
-            ["bash", "-ec", ". scripts/venv.sh; prepare_venv hpo service"],
+            ["bash", "-ec", ". scripts/venv.sh; prepare_venv hpo service plots"],
             cwd=source,
             env={**os.environ, "TRECTOOLS_PLUS_VENV": str(folder / "venv")},
             check=True,

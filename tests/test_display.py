@@ -25,9 +25,8 @@ from hypothesis import strategies as st
 import trectools_plus
 from trectools_plus import Corpus, Qrels, Run, Topics, compare, evaluate, explain, load_ontology
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import MAX_CAPTION, MAX_TABLE_ROWS, Displayed, TextTable, html_table
 from trectools_plus.formats.documents import Document, StreamedDocuments
-from trectools_plus.text import MAX_CAPTION, MAX_TABLE_ROWS, html_table
 
 ROOT = Path(trectools_plus.__file__).parent
 PACKAGES = sorted(
@@ -226,9 +225,9 @@ def test_values_are_shown_in_both_forms() -> None:
 
 def test_entries_are_rows_with_aligned_numbers() -> None:
     class Counted(Displayed):
-        def _content(self) -> Content:
+        def _content(self) -> TextTable:
             rows = [[f"run {number}", f"{number**7:,}"] for number in range(1, 12)]
-            return Content("Counts", ["Run", "Rows"], rows)
+            return TextTable.of(["Run", "Rows"], rows, caption="Counts")
 
     assert str(Counted()).splitlines()[:4] == [
         "Counts",
@@ -242,12 +241,7 @@ def test_entries_are_rows_with_aligned_numbers() -> None:
 
 @given(st.lists(st.text(), min_size=1, max_size=4), st.text())
 def test_any_text_is_escaped(cells: list[str], caption: str) -> None:
-    table = ET.fromstring(html_table(caption, cells, [cells]))
-    assert {one.tag for one in table.iter()} == {
-        "table",
-        "caption",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-    } | ({"td"} if len(cells) > 1 else set())
+    table = ET.fromstring(html_table(TextTable.of(cells, [cells], caption=caption)))
+    expected = {"table", "thead", "tbody", "tr", "th"}
+    expected |= ({"td"} if len(cells) > 1 else set()) | ({"caption"} if caption else set())
+    assert {one.tag for one in table.iter()} == expected

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trectools_plus.lazy_names import import_lazily
+from trectools_plus.lazy_names import import_lazily, register_renderings
 
 __version__ = "0.2.0"
 
@@ -28,6 +28,15 @@ _EQUIVALENTS = {
 """Names of other tools; the import of one fails with its equivalent here."""
 
 _get, __dir__ = import_lazily(__name__)
+
+
+def _load_renderings() -> object:
+    from trectools_plus import reporting
+
+    return reporting
+
+
+register_renderings(_load_renderings)
 
 
 def __getattr__(name: str) -> Any:

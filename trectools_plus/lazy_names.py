@@ -11,6 +11,10 @@ Importing the package then takes almost no time, even if its modules load large 
 ``__all__`` lists the public names; if the stub assigns no value to it, all names are public. The
 other names are internal: other packages of this project use them, and they can change at any time.
 Public functions report wrong arguments in one line; see :mod:`trectools_plus.arguments`.
+
+A result is data: its layer does not import the layer that renders it. Methods such as ``plot()``
+and ``to_latex()`` call a function of :mod:`trectools_plus.reporting` by name with :func:`render`.
+The root package, which stands above all layers, registers it.
 """
 
 from __future__ import annotations
@@ -83,3 +87,26 @@ def import_lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list
         return [*vars(sys.modules[package]), *read_stub(package)[0]]
 
     return get, list_names
+
+
+_renderings: list[Callable[[], object]] = []
+
+
+def register_renderings(load: Callable[[], object]) -> None:
+    """Register the package whose functions render results.
+
+    Args:
+        load: Imports the package and returns it.
+    """
+    _renderings.append(load)
+
+
+def render(name: str, *args: Any) -> Any:
+    """Return what a registered function returns for a result.
+
+    Args:
+        name: The name of the function.
+        *args: Its arguments.
+    """
+    (load,) = _renderings
+    return getattr(load(), name)(*args)

@@ -1,10 +1,9 @@
-"""Format text for users: plurals, lists of ids, invisible characters, consoles, HTML tables."""
+"""Format text for users: plurals, lists of ids, invisible characters, consoles."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -155,49 +154,3 @@ MAX_TEXT_LENGTH = 100
 def shortened(text: str) -> str:
     """Return a text, cut if it is too long for a message; characters are not escaped."""
     return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
-
-
-MAX_TABLE_ROWS = 30
-"""The greatest number of rows in a table for notebooks."""
-
-MAX_CELL = 200
-"""The greatest number of characters in a cell of a table for notebooks."""
-
-MAX_CAPTION = 500
-"""The greatest number of characters in its caption."""
-
-
-def html_table(
-    caption: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    total: int | None = None,
-) -> str:
-    """Return a table as HTML without styles, so that the notebook's styles apply.
-
-    Args:
-        caption: The line above the table.
-        header: The names of the columns; the first column contains the names of the rows.
-        rows: Cells as plain text, which is escaped and cut if it is long; at most
-            :data:`MAX_TABLE_ROWS` rows are shown.
-        total: The number of rows, if ``rows`` has only the first ones.
-    """
-    head = "".join(f'<th scope="col">{_html(cell)}</th>' for cell in header)
-    shown = rows[:MAX_TABLE_ROWS]
-    body = "".join(
-        f'<tr><th scope="row">{_html(first)}</th>'
-        + "".join(f"<td>{_html(cell)}</td>" for cell in rest)
-        + "</tr>"
-        for first, *rest in shown
-    )
-    further = (len(rows) if total is None else total) - len(shown)
-    if further > 0:
-        body += f'<tr><td colspan="{len(header)}">… and {further:,} more</td></tr>'
-    return (
-        f"<table><caption>{_html(caption, MAX_CAPTION)}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
-
-
-def _html(cell: str, longest: int = MAX_CELL) -> str:
-    return escape(visible(one_line(cell), longest))

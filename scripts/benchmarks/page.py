@@ -36,13 +36,13 @@ _WORDS = "what how does a the of cost heart city definition weather build who lo
 _WRITE_PAGE = """
 import sys
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.reporting.html.page import write_html
+from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 found = ReportFolder(sys.argv[1])
 runs = {mode: found.read_run(mode) for mode in found.report.modes}
 evidence = QueryEvidence(found.per_query, runs, found.read_qrels(), found.topics)
 if len(sys.argv) > 2:
-    write_html(found.report, sys.argv[2], evidence)
+    open(sys.argv[2], 'w', encoding='utf-8').write(render_html(found.report, evidence))
 """
 
 

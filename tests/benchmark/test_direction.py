@@ -19,7 +19,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.means import plot_measures
 from trectools_plus.reporting.wording import component_lines

@@ -17,9 +17,8 @@ from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report.listing import list_reports
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.export import table_as_frame
+from trectools_plus.reporting.export import table_as_frame, table_as_latex
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.latex import table_as_latex
 from trectools_plus.reporting.plots.means import plot_measures
 
 RANKS = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {}}

@@ -113,6 +113,7 @@ def test_standard_input_is_read_once(bench: Any, monkeypatch: pytest.MonkeyPatch
     assert report.modes["b"].measures == report.modes["a"].measures
     assert report.modes["b"].run.source is None
     assert list(dict.fromkeys(shown)) == [
+        "reading the data",
         "reading runs",
         "adding the run",
         "scoring",

@@ -10,20 +10,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.compare import compare
-from trectools_plus.benchmark.compare.compare import find_differences_of_1_0
 from trectools_plus.benchmark.compare.compare_reports import compare_reports
 from trectools_plus.benchmark.report import load_report
-from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.parts import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.provenance import package_versions
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.retrieval.backends.embedded import backend
-from trectools_plus.statistics import scores
 
 
 def make(module_bench: Any, name: str, *, plots: bool = False) -> Path:
@@ -163,41 +159,6 @@ def test_the_report_states_the_size_of_the_timed_sample(
     assert [one.latency and one.latency.n for one in contrast.modes] == [3, 3]
 
 
-def test_a_report_without_the_number_of_timed_queries_is_verified(
-    small: Any, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    options = {**small.options, **FAST, "modes": ["lexical"], "output_dir": str(out)}
-    write_reports(run_benchmark(load_config(options=options)))
-
-    def as_before(document: Any) -> None:
-        document["modes"]["lexical"]["latency_ms"]["queries"] = None
-
-    edit(out, as_before)
-    problems = [line for line in verify_report(out).problems if "BenchmarkReport.json: m" in line]
-    assert problems == []
-
-
-def test_a_report_with_detectable_differences_of_one_t_test_is_verified(
-    bench: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Versions before 0.2 ignored the correction."""
-    modes = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {7: 0}, "c": {8: 0, 9: 2}}
-
-    def of_one_test(found: Any, *_: Any) -> float | None:
-        return found.spread and found.spread * scores.detectable_per_deviation(found.n, 0.05)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(scores, "_detectable_difference", of_one_test)
-        report = bench.make("out", modes, correction="holm")
-    assert any("detectable_difference" in one for one in verify_report(report).problems)
-    monkeypatch.setattr("trectools_plus.benchmark.rebuild.is_by_this_version", lambda _: False)
-    monkeypatch.setattr(
-        "trectools_plus.reporting.verification.verify.is_by_this_version", lambda _: False
-    )
-    assert verify_report(report).problems == []
-
-
 def test_latencies_are_those_of_each_query(small: Any, tmp_path: Path) -> None:
     out = tmp_path / "out"
     options = {**small.options, **FAST, "modes": ["lexical"], "output_dir": str(out)}
@@ -318,8 +279,15 @@ def test_values_per_query_are_compared(report: Path) -> None:
         "per_query.parquet: b q5 RR@10: reported 0.25, recomputed 1.0"
         in verify_report(report).problems
     )
-    table[1:].write_parquet(path)
-    assert any("reported None" in problem for problem in verify_report(report).problems)
+    for changed, words in (
+        (table[1:], "a q0 R@10: missing, recomputed 1.0"),
+        (pl.concat([table, table[:1]]), "a q0 R@10 (repeated): reported 1.0, but a benchmark of"),
+        (table.reverse(), "the document (order): reported ['b q59 RR@10', "),
+        (table.cast({"value": pl.Float32}), "the columns are run String, query_id String, "),
+    ):
+        changed.write_parquet(path)
+        problems = verify_report(report).problems
+        assert any(one.startswith(f"per_query.parquet: {words}") for one in problems), problems
 
 
 def test_what_is_missing_cannot_be_verified(report: Path) -> None:
@@ -382,11 +350,15 @@ def check_that_a_file_left_out_is_named(report: Path, name: str) -> None:
 
 
 def test_other_files_in_the_folder_are_unproven(report: Path) -> None:
+    (report / "SHA256SUMS.sig").write_text("-----BEGIN SSH SIGNATURE-----")
     (report / "notes.md").write_text("mine")
     (report / "runs" / "mine.run").write_text("q1 Q0 d1 1 1.0 mine\n")
     found = verify_report(report)
     assert found.problems == []
-    assert "files that are not part of the report: notes.md, runs/mine.run" in found.unproven
+    assert (
+        "files that are not part of the report: SHA256SUMS.sig, notes.md, runs/mine.run"
+        in found.unproven
+    )
 
 
 def test_a_copy_of_the_report_under_another_name_is_not_covered(report: Path) -> None:
@@ -401,51 +373,46 @@ def test_a_copy_of_the_report_under_another_name_is_not_covered(report: Path) ->
         verify_report(alone)
 
 
-def test_a_report_of_schema_version_1_0_is_verified_by_its_own_rules(
-    small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Components adjusted alone, a best mode whatever the queries, an interval of one query,
-    percentile intervals, a bootstrap test that is not studentised."""
-    out = tmp_path / "out"
-    options = {**small.options, "modes": "bm25,dense,hybrid", "measures": "nDCG@10,MeanRank"}
-    options |= {"resamples": 200, "output_dir": str(out), "correction": "holm"}
-    config = load_config(options=options).model_copy(update={"interval": "1.0"})
-    with monkeypatch.context() as patched:  # it has components that equal modes
-        patched.setattr(compare, "_equals_mode", lambda *_: False)
-        write_reports(run_benchmark(config))
-    edit(out, lambda d: d["manifest"]["config"].pop("interval"))
-    report = ReportFolder(out)
-    found = find_differences_of_1_0(
-        config,
-        report.read_qrels(),
-        report.score(report.report.measure_names),
-        {"hybrid": {
-            one.component: report.read_run_file(one.run, one.component)
-            for one in report.report.components
-        }},
-    )  # fmt: skip
+def test_a_report_of_schema_version_1_0_is_read_but_not_verified(report: Path) -> None:
+    edit(report, lambda d: d.update(schema_version="1.0"))
+    reseal(report)
+    found = verify_report(report)
+    assert found.problems == [
+        "BenchmarkReport.json: reports of schema version 1.0 can be read, but are not verified"
+    ]
+    (report / "runs/a.run").write_text("")
+    assert verify_report(report).problems[0].startswith("runs/a.run: the file changed")
 
-    def as_1_0(document: dict[str, Any]) -> None:
-        document["schema_version"] = "1.0"
-        manifest = document["manifest"]
-        manifest["config_hash"] = hash_config(manifest["config"])
-        moment = manifest["experiment_id"].rpartition("-")[0]
-        manifest["experiment_id"] = f"{moment}-{manifest['config_hash'][:8]}"
-        for name in ("unranked", "primary_measure", "headline_measures", "verdict"):
-            del document[name]
-        del document["best_overall"], document["equal_measures"]
-        document["comparisons"] = [one.model_dump(mode="json") for one in found.comparisons]
-        for one in document["components"]:
-            measures = found.components["hybrid", one["component"]]
-            one["measures"] = {
-                name: figure.model_dump(mode="json", exclude={"family"})
-                for name, figure in measures.items()
-            }
 
-    edit(out, as_1_0)
-    shutil.rmtree(out / "reports")
-    (out / "topics.parquet").unlink()
-    reseal(out)
-    assert verify_report(out).problems == []
-    edit(out, lambda d: d["components"][0]["measures"]["nDCG@10"].update(p_adjusted=0.01))
-    assert any("measures.nDCG@10.p_adjusted" in line for line in verify_report(out).problems)
+def test_figures_and_verdict_of_a_report_of_another_version_are_compared(report: Path) -> None:
+    """Its other texts can have other words, and keys can be missing."""
+
+    def as_before(document: Any) -> None:
+        document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
+        del document["equal_measures"], document["verdict"]["next_steps"]
+        for mode in document["modes"].values():
+            mode["measures"]["R@10"]["definition"]["formula"] = "Other words."
+
+    edit(report, as_before)
+    (report / "reports/a.json").unlink()
+    (report / "reports/b.json").unlink()
+    reseal(report)
+    found = verify_report(report)
+    assert found.figures > 2 * 2 * 60
+    version = package_versions()["trectools-plus"]
+    older = f"not verified: the report is of trectools-plus 0.0.9, not {version}"
+    assert found.problems == [
+        f"BenchmarkReport.json: 2 sentences {older}",
+        f"BenchmarkComparison.md: {older}",
+        f"BenchmarkReport.html: {older}",
+    ]
+
+    def forge(document: Any) -> None:
+        document["verdict"]["text"] = "a is significantly better than b on R@10."
+        document["modes"]["b"]["measures"]["R@10"]["mean"] = 0.5
+
+    edit(report, forge)
+    reseal(report)
+    problems = verify_report(report).problems
+    assert any("BenchmarkReport.json: verdict.text: reported" in one for one in problems)
+    assert any("modes.b.measures.R@10.mean: reported 0.5" in one for one in problems)

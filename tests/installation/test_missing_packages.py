@@ -53,8 +53,6 @@ OF_EXTRAS = [
     ("service", "prometheus-client", "serve --dataset garden --port 0"),
     ("service", "python-multipart", "serve --dataset garden --port 0"),
     ("plots", "matplotlib", f"{RUN} --plots", f"{REPRODUCE} --plot p.png"),
-    ("sign", "cryptography", f"{RUN} --sign key"),
-    ("sign", "bcrypt", f"{RUN} --sign key"),
     ("mlflow", "mlflow", f"{RUN} --log-to mlflow:search"),
     ("wandb", "wandb", f"{RUN} --log-to wandb:search"),
 ]  # fmt: skip
@@ -70,32 +68,15 @@ OF_PACKAGES = [
 
 def test_every_package_of_every_extra_has_a_case() -> None:
     tested = {(extra, package) for extra, package, *_ in OF_EXTRAS}
-    tested.add(("otel", "opentelemetry-api"))  # only programs that import it themselves use it
     tested.add(("service", "markdown-it-py"))  # Rich needs it, so it is always installed
     assert tested == {(extra, package) for extra, names in EXTRAS.items() for package in names}
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> None:
-    serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    content = Ed25519PrivateKey.generate().private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.OpenSSH,
-        serialization.BestAvailableEncryption(b"secret"),
-    )
-    (tmp_path / "key").write_bytes(content)
 
 
 @pytest.mark.parametrize(
     ("extra", "package", "words"),
     [(extra, package, words) for extra, package, *commands in OF_EXTRAS for words in commands],
 )
-def test_a_missing_extra_is_named(
-    extra: str, package: str, words: str, without: Any, key: None, monkeypatch: Any
-) -> None:
-    monkeypatch.setenv("TRECTOOLS_PLUS_PASSPHRASE", "secret")
+def test_a_missing_extra_is_named(extra: str, package: str, words: str, without: Any) -> None:
     done = without(MODULES.get(package, package.replace("-", "_")), package, words)
     lines = done.stderr.splitlines()
     named = [line for line in lines if f"pip install 'trectools-plus[{extra}]'" in line]

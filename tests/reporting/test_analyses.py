@@ -19,7 +19,7 @@ from trectools_plus.benchmark.report.figures import (
 from trectools_plus.benchmark.report.verdict import describe_judged, make_verdict
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.terminal import print_report
 
 MODES = ("lexical", "vector", "hybrid")

@@ -19,14 +19,15 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting import Layout, report_table, write_table
 from trectools_plus.reporting.export import (
+    escape_latex,
     frame_as_csv,
     table_as_csv,
     table_as_frame,
     table_as_html,
     table_as_json,
+    table_as_latex,
     table_as_markdown,
 )
-from trectools_plus.reporting.latex import escape_latex, table_as_latex
 
 MEANS = {
     "lexical": {"nDCG@10": 0.3, "MeanRank": 12.5},
@@ -78,7 +79,7 @@ def test_the_table_holds_the_reports_figures_and_marks(make_report: Any) -> None
         assert [cell.mode for cell in cells] == list(report.modes)
         for cell in cells:
             figures = report.modes[cell.mode].measures[measure]
-            assert (cell.mean, cell.low, cell.high) == (
+            assert (cell.mean, cell.ci.low, cell.ci.high) == (
                 figures.mean,
                 figures.ci.low,
                 figures.ci.high,

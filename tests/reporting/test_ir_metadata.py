@@ -13,7 +13,7 @@ from trectools_plus.benchmark.report import SourceFile
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.run import read_run
 from trectools_plus.reporting import ir_metadata_header
-from trectools_plus.reporting.ir_metadata import write_annotated_runs
+from trectools_plus.reporting.files import write_annotated_runs
 
 
 def parse(header: str) -> dict[str, Any]:

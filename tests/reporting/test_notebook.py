@@ -12,8 +12,8 @@ import pytest
 from trectools_plus import Qrels, Run, evaluate
 from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
+from trectools_plus.display import MAX_TABLE_ROWS, TextTable, html_table
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.text import MAX_TABLE_ROWS, html_table
 
 
 def cells(html: str) -> list[list[str]]:
@@ -96,7 +96,8 @@ def test_a_plot_shows_means_and_intervals() -> None:
 
 
 def test_a_long_table_is_cut() -> None:
-    html = html_table("many", ["Run", "RR"], [[str(number), "1"] for number in range(100)])
+    rows = [[str(number), "1"] for number in range(100)]
+    html = html_table(TextTable.of(["Run", "RR"], rows, caption="many"))
     rows = cells(html)
     assert len(rows) == MAX_TABLE_ROWS + 2
     assert rows[-1] == [f"… and {100 - MAX_TABLE_ROWS} more"]

@@ -10,10 +10,9 @@ import pytest
 from trectools_plus.benchmark.report import BenchmarkReport, SetSize
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.export import table_as_markdown
+from trectools_plus.reporting.export import table_as_latex, table_as_markdown
 from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.latex import table_as_latex
-from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.terminal import print_report
 from trectools_plus.reporting.wording import denominator_line, group_lines, method_line, show_p
 

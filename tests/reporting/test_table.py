@@ -6,9 +6,10 @@ import io
 
 import pytest
 
-from trectools_plus.reporting.markdown.tables import render_table
-from trectools_plus.reporting.table import Table, numeric_columns, show
+from trectools_plus.display import TextTable
+from trectools_plus.reporting.markdown import render_table
 from trectools_plus.reporting.terminal import print_table
+from trectools_plus.reporting.wording import numeric_columns, show
 from trectools_plus.text import make_console
 
 ROWS = [
@@ -31,7 +32,7 @@ def test_a_column_without_values_is_text(nothing: str) -> None:
 
 def test_the_terminal_and_markdown_align_the_same_columns() -> None:
     header = ["Mode", "Mean", "Difference", "Interval", "Rows", "p", "Measure", ""]
-    table = Table.of(header, ROWS)
+    table = TextTable.of(header, ROWS)
     stream = io.StringIO()
     print_table(make_console(stream, 120), table)
     lines = [line for line in stream.getvalue().splitlines() if "lexical" in line or "vec" in line]

@@ -129,11 +129,6 @@ def test_equal_values_have_no_resampled_interval(value, rows, interval):
     assert result.methods == ("",)
 
 
-def test_equal_values_have_an_interval_of_no_width_in_reports_of_1_0():
-    result = mean_intervals(np.full((7, 1), 1 / 3), interval="1.0", resamples=100)
-    assert result.low[0] == result.high[0] == result.estimate[0] == 1 / 3
-
-
 def test_a_single_value_has_no_interval():
     values = np.array([[0.5, np.nan], [np.nan, 0.25], [np.nan, 0.75]])
     for table, n in ((values[:1, :1], [1]), (values, [1, 2])):

@@ -16,7 +16,7 @@ import numpy as np
 
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.run.config import resampling_of
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Averaging, Missing, NoRelevant, score_runs
@@ -59,10 +59,12 @@ class Curves(Displayed):
     n: int
     level: float
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = [[mode, *map(as_cell, mean.tolist())] for mode, mean in self.mean.items()]
         caption = f"{self.measure}: means over {plural(self.n, 'query', 'queries')}"
-        return Content(caption, ["Mode", *(f"{point:g}" for point in self.at.tolist())], rows)
+        return TextTable.of(
+            ["Mode", *(f"{point:g}" for point in self.at.tolist())], rows, caption=caption
+        )
 
 
 def precision_recall_curves(

@@ -27,7 +27,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import FloatArray
@@ -144,7 +144,7 @@ class MultilingualResult(Displayed):
         named = f"{', '.join(self.report.languages)}: {', '.join(self.report.measures)}"
         return f"<MultilingualResult {named} for {self.output_dir}>"
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         report = self.report
         rows = [
             [language, report.mode_names[mode], as_cell(result.queries)]
@@ -153,7 +153,9 @@ class MultilingualResult(Displayed):
             for mode, figures in result.modes.items()
         ]
         caption = f"Means by language, {report.corpus}"
-        return Content(caption, ["Language", "Mode", "Queries", *report.measures], rows)
+        return TextTable.of(
+            ["Language", "Mode", "Queries", *report.measures], rows, caption=caption
+        )
 
 
 def run_multilingual(

@@ -11,7 +11,7 @@ import polars as pl
 
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import resampling_of
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.statistics.arrays import ResamplingOptions
@@ -61,7 +61,7 @@ class OverfittingCheck(Displayed):
         """True if any mode differs significantly between the parts."""
         return any(one.flagged for one in self.contrasts)
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = [
             [one.mode, one.measure]
             + [as_cell(value) for value in (one.comparison.first, one.comparison.second)]
@@ -69,7 +69,7 @@ class OverfittingCheck(Displayed):
             for one in self.contrasts
         ]
         header = ["Mode", "Measure", "Used", "Held out", "Difference", "Adjusted p", "Flagged"]
-        return Content("Used and held-out queries", header, rows)
+        return TextTable.of(header, rows, caption="Used and held-out queries")
 
 
 def check_overfitting(

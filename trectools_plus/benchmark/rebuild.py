@@ -1,50 +1,34 @@
-"""Rebuild the result of a benchmark from the files beside its report.
+"""Run the benchmark of a report again, on the files beside the report.
 
-The same functions that made the report make it again: from the run files, the judgments, the topics
-and the configuration. Original files and datasets are read again if they are available and
-unchanged. Everything else is taken from the report, and listed as unproven.
+Original files and datasets are read again if they are available and unchanged. Everything else is
+taken from the report, and listed as unproven.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import (
-    find_best,
-    find_differences_of_1_0,
-    find_groups,
-    find_joint_differences,
-    is_best_significant,
-)
-from trectools_plus.benchmark.merge import STRATA_LOST, extend_report
 from trectools_plus.benchmark.report import (
-    SCHEMA_VERSION,
     BenchmarkReport,
     DatasetInfo,
+    FailingQuery,
     Manifest,
+    MergedRun,
     ModeResult,
+    NearMiss,
     RunFile,
-    UnscoredMode,
 )
 from trectools_plus.benchmark.report.folder import ReportFolder, StoredDocuments, read_report_topics
-from trectools_plus.benchmark.report.parts import hash_config
-from trectools_plus.benchmark.report.verdict import add_result
-from trectools_plus.benchmark.run.assemble import (
-    list_components,
-    make_manifest,
-    make_report,
-    score_modes,
-)
-from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id
 from trectools_plus.benchmark.run.dataset import (
     Dataset,
     hash_qrels,
@@ -61,15 +45,14 @@ from trectools_plus.benchmark.run.output_folder import (
     TOPICS_FILE,
     OutputFolder,
 )
-from trectools_plus.benchmark.run.runner import BenchmarkResult, make_latency_table
-from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.benchmark.run.runner import BenchmarkInputs, BenchmarkResult, run_on_inputs
+from trectools_plus.errors import IncomparableError, TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, is_downloaded
 from trectools_plus.formats.qrels import write_qrels
 from trectools_plus.formats.tables import Topics
-from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import package_versions
+from trectools_plus.provenance import format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
     kind_of,
     merged_modes,
@@ -77,13 +60,16 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     puts_exact_first,
 )
 from trectools_plus.retrieval.fetch.topics import hash_topics
-from trectools_plus.statistics.intervals import OF_1_0
-from trectools_plus.statistics.method import alpha_of
-from trectools_plus.statistics.scores import detectable_per_deviation
+from trectools_plus.text import plural
 
+STRATA_LOST = (
+    "There are no groups of queries: the topics that the report was made with were not there, or "
+    "had changed, when a run was merged."
+)
 _MOST_DOCUMENTS = 1_000_000
 """Larger collections are not read again."""
 _ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")
+_Entry = TypeVar("_Entry", FailingQuery, NearMiss)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,102 +87,274 @@ class Rebuilt:
     texts_known: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Data:
-    """The data of a report.
+class _StoredInputs(BenchmarkInputs):
+    """The data and the runs of a benchmark, from the folder of its report.
+
+    With a run to add, every other run must be unchanged, and originals are not read again.
+
+    Args:
+        source: The report with the files beside it.
+        output_dir: The output folder.
+        added: A run to add.
 
     Attributes:
-        dataset: The data.
-        is_original: True if they were read again from their source.
+        added: The run to add.
+        is_original: True if the data were read again from their source.
         unproven: Parts that were taken from the report.
     """
 
-    dataset: Dataset
-    is_original: bool
-    unproven: dict[str, None] = field(default_factory=dict)
+    def __init__(
+        self, source: ReportFolder, output_dir: str | Path, added: MergedRun | None = None
+    ) -> None:
+        self.source = source
+        self.is_original = False
+        self.unproven: dict[str, None] = {}
+        self.added = added
+        self._merged = {one.name: one.path for one in source.report.manifest.merged}
+        changes: dict[str, object] = {"output_dir": str(output_dir)}
+        given = source.config.runs
+        if given is not None:
+            further = {} if added is None else {added.name: added.path}
+            changes["runs"] = {**given, **self._merged, **further}
+        super().__init__(source.config.model_copy(update=changes))
+
+    def cache_key(self, contents: dict[str, str]) -> None:
+        """Return nothing: the results are computed again, and are not reused."""
+
+    def load_dataset(self) -> Dataset:
+        """Read the data from their source if they are unchanged, else from the folder."""
+        source = self.source
+        info = source.report.manifest.dataset
+        if self.added is None:
+            source.refuse_missing_files()
+            original, reason = _load_original(source)
+            if original is not None:
+                self.is_original = True
+                if STRATA_LOST in source.report.notes and not _has_file(source, TOPICS_FILE):
+                    original = replace(original, topics=None)
+                return original
+            what = "texts of queries and documents, " if self.config.runs is None else ""
+            what += "findings on the judgments and notes on the data"
+            self.unproven[f"{what} ({reason})"] = None
+        return Dataset(
+            id=info.id,
+            corpus=None
+            if info.documents is None
+            else StoredDocuments(source.titles, info.documents),
+            topics=read_report_topics(source),
+            qrels=source.read_qrels(allow_changed=self.added is None),
+            version=info.version,
+            files=info.files,
+            findings=info.findings,
+        )
+
+    def prepare_modes(self, dataset: Dataset, folder: OutputFolder, progress: Progress) -> Modes:
+        """Read the runs of the folder, and the added run."""
+        write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
+        report = self.source.report
+        names = [*self.source.config.mode_keys, *self._merged]
+        names = [name for name in dict.fromkeys(names) if self._has_run(name)]
+        modes = {}
+        for done, name in enumerate(names):
+            progress("reading runs", done, len(names))
+            modes[name] = self._read_mode(name, dataset, folder)
+        progress("reading runs", len(names), len(names))
+        if any(mode.latency_ms is not None for mode in modes.values()):
+            self.unproven["latencies"] = None
+        if self.added is not None:
+            progress("adding the run", 0, 1)
+            name, path = self.added.name, self.added.path
+            known = set(dataset.qrels.query_ids).union(
+                *(mode.run.query_ids for mode in modes.values())
+            )
+            check = partial(_refuse_unknown_queries, path, known)
+            modes[name] = read_mode_run(name, path, dataset, folder, check=check)
+            progress("adding the run", 1, 1)
+        unscored = {
+            name: report.unscored[name].model_copy(update={"label": self.config.label(name)})
+            for name in self.source.config.mode_keys
+            if name in report.unscored
+        }
+        return Modes(modes, unscored)
+
+    def knows_texts(self, dataset: Dataset) -> bool:
+        """Return false if the texts of the queries are needed but not available."""
+        contents = self.source.report.manifest.dataset.contents
+        return dataset.topics is not None or "topics" not in contents
+
+    def _has_run(self, name: str) -> bool:
+        report = self.source.report
+        return name in report.modes or (
+            name not in report.unscored and _has_file(self.source, f"{RUNS_FOLDER}/{name}.run")
+        )
+
+    def _read_mode(self, name: str, dataset: Dataset, folder: OutputFolder) -> ModeRun:
+        reported = self.source.report.modes.get(name)
+        path = {**(self.source.config.runs or {}), **self._merged}.get(name)
+        if path is not None:
+            return self._read_given((name, path), reported, dataset, folder)
+        self.unproven["tied scores of fetched runs, and the settings of the search"] = None
+        mode = self._rewrite(name, None if reported is None else reported.run, dataset, folder)
+        # A run that was scored against topics has further findings.
+        if reported is not None and not self.knows_texts(dataset):
+            mode = replace(mode, findings=reported.diagnostics.findings)
+        return replace(
+            mode,
+            latency_ms=self._read_latency(name, dataset.topics),
+            index_key=self.source.report.manifest.index_snapshots.get(name),
+            without={
+                component: self._rewrite(
+                    f"{name}-without-{component}", info, dataset, folder, COMPONENTS_FOLDER
+                )
+                for component, info in self._list_components(name).items()
+            },
+            cut_short=[] if reported is None else reported.diagnostics.cut_short or [],
+        )
+
+    def _read_given(
+        self,
+        given: tuple[str, str],
+        reported: ModeResult | None,
+        dataset: Dataset,
+        folder: OutputFolder,
+    ) -> ModeRun:
+        """Read a given run again, or its copy in the folder if the original changed."""
+        name, path = given
+        info = None if reported is None else reported.run
+        origin = None if info is None else info.source
+        if self.added is not None:
+            reason = "not read again"
+        elif path == "-":
+            reason = "read from standard input"
+        elif not Path(path).is_file():
+            reason = f"{path} is not available"
+        elif origin is not None and sha256_file(path) != origin.sha256:
+            reason = f"{path} changed"
+        elif not self.knows_texts(dataset):
+            reason = "the topics are not available"
+        else:
+            try:
+                return read_mode_run(name, path, dataset, folder)
+            except TrectoolsPlusError as error:
+                reason = str(error)
+        self.unproven[f"ties and findings of the run {name} ({reason})"] = None
+        mode = replace(self._rewrite(name, info, dataset, folder), given=True)
+        if reported is None:
+            return mode
+        kept = mode.info.model_copy(update={"source": origin})
+        return replace(mode, info=kept, findings=reported.diagnostics.findings)
+
+    def _rewrite(
+        self,
+        name: str,
+        info: RunFile | None,
+        dataset: Dataset,
+        folder: OutputFolder,
+        subfolder: str = RUNS_FOLDER,
+    ) -> ModeRun:
+        """Read a run of the report and write it again. Its ties are those of the report."""
+        source, place = self.source, f"{subfolder}/{name}.run"
+        if self.added is not None and info is not None:
+            run = source.read_run_file(info, name)
+        else:
+            exists = _has_file(source, place) or (info is not None and info.path)
+            run = source.read_run_at(place if exists else None, name)
+        mode = write_mode_run(dataset, folder, run, subfolder)
+        if info is None:
+            return mode
+        return replace(mode, info=mode.info.model_copy(update={"ties": info.ties}))
+
+    def _read_latency(self, name: str, topics: Topics | None) -> npt.NDArray[np.float64] | None:
+        """Return a mode's latencies in the order of the topics, or of the table without topics."""
+        latency = self.source.latency
+        timed = None if latency is None else latency.filter(run=name)
+        if timed is None or not timed.height:
+            return None
+        values = timed.select("query_id", pl.col("latency_ms").cast(pl.Float64).fill_null(np.nan))
+        if topics is not None:
+            ids = topics.frame.select("query_id")
+            values = ids.join(values, on="query_id", how="left", maintain_order="left")
+        return values["latency_ms"].fill_null(np.nan).to_numpy()
+
+    def _list_components(self, mode: str) -> dict[str, RunFile | None]:
+        """List the components of a fusion by report, configuration and files."""
+        found: dict[str, RunFile | None] = {
+            one.component: one.run for one in self.source.report.components if one.mode == mode
+        }
+        config = self.source.config
+        is_fusion = kind_of(mode) == "hybrid" and not puts_exact_first(mode)
+        if self.added is None and config.is_embedded and is_fusion:
+            named = merged_modes(config.mode_keys, config.retrieval, model_of(mode)).values()
+            # Without one of two components, the other is left: a mode, or an entry of the report.
+            implied = len(named) == 2
+            found = {
+                name: found.get(name)
+                for name in named
+                if name in found or not (implied and {*named} - {name} <= {*config.mode_keys})
+            }
+        return found
 
 
 def rebuild_result(
-    source: ReportFolder, folder: OutputFolder, progress: Progress = no_progress
+    source: ReportFolder,
+    output_dir: str | Path,
+    progress: Progress = no_progress,
+    added: MergedRun | None = None,
 ) -> Rebuilt:
     """Make the result of a benchmark again.
 
     Args:
         source: The report with the files beside it.
-        folder: A folder for the run files and the judgments of the new result.
+        output_dir: The output folder of the new result.
         progress: Called as ``progress(description, done, total)``.
+        added: A run to add.
 
     Raises:
         InputError: If a run or the judgments are missing or cannot be read.
+        FindingsError: If the added run breaks a rule that scoring depends on.
+        IncomparableError: If the added run has queries that the report does not have.
     """
-    old = source.report
-    source.refuse_missing_files()
-    progress("reading the data", 0, 1)
-    data = _restore_data(source)
-    dataset = data.dataset
-    texts_known = dataset.topics is not None or "topics" not in old.manifest.dataset.contents
-    progress("reading the data", 1, 1)
-    write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
-    modes = {}
-    names = _name_modes(source)
-    for done, name in enumerate(names):
-        progress("reading runs", done, len(names))
-        modes[name] = _restore_mode(source, name, data, folder)
-    progress("reading runs", len(names), len(names))
-    report, evaluation = _remake(source, data, modes, progress)
+    inputs = _StoredInputs(source, output_dir, added)
+    result = run_on_inputs(inputs, progress)
+    dataset = result.dataset
+    assert dataset is not None
+    texts_known = inputs.knows_texts(dataset)
     if not texts_known:
-        data.unproven["texts and groups of the queries"] = None
-        report = report.model_copy(update={"strata": old.strata})
-    if any(mode.latency_ms is not None for mode in modes.values()):
-        data.unproven["latencies"] = None
-    page_corpus = dataset.corpus if (source.folder / DOCUMENTS_FILE).is_file() else None
-    result = BenchmarkResult(
-        report,
-        evaluation.per_query(),
-        {name: mode.run for name, mode in modes.items()},
-        folder,
-        replace(dataset, corpus=page_corpus),
-        make_latency_table(dataset.topics, modes) if texts_known else source.latency,
+        inputs.unproven["texts and groups of the queries"] = None
+    shows_titles = added is None and _has_file(source, DOCUMENTS_FILE)
+    rebuilt = replace(
+        result,
+        report=_restore_report(inputs, result.report, dataset),
+        dataset=replace(dataset, corpus=dataset.corpus if shows_titles else None),
+        latency=result.latency if texts_known else source.latency,
     )
-    return Rebuilt(result, [*_ALWAYS_UNPROVEN, *data.unproven], texts_known)
+    return Rebuilt(rebuilt, [*_ALWAYS_UNPROVEN, *inputs.unproven], texts_known)
 
 
-def is_by_this_version(source: ReportFolder) -> bool:
-    """Return whether the running version wrote the report."""
-    report = source.report
-    running = package_versions(["trectools-plus"])["trectools-plus"]
-    writer = report.manifest.packages.get("trectools-plus")
-    return writer == running and report.schema_version == SCHEMA_VERSION
+def find_other_version(report: BenchmarkReport) -> str | None:
+    """Return a clause on the version of this package that wrote a report, if another one runs."""
+    name = "trectools-plus"
+    writer, running = report.manifest.packages.get(name), package_versions([name])[name]
+    return None if writer == running else f"the report is of {name} {writer}, not {running}"
 
 
-def _config_of(source: ReportFolder) -> BenchmarkConfig:
-    """Return the configuration, with the method of intervals of the report's schema version."""
-    if source.report.schema_version == "1.0":
-        return source.config.model_copy(update={"interval": OF_1_0})
-    return source.config
+def _add_texts(report: BenchmarkReport, old: BenchmarkReport) -> BenchmarkReport:
+    """Add the texts of queries of an earlier report where the topics are not available."""
+    described = [*old.failing_queries, *(old.near_misses or ())]
+    texts = {query.query_id: query.text for query in described}
+    changes = {
+        "failing_queries": [_add_text(query, texts) for query in report.failing_queries],
+        "near_misses": report.near_misses and [_add_text(one, texts) for one in report.near_misses],
+    }
+    return report.model_copy(update=changes)
 
 
-def _restore_data(source: ReportFolder) -> _Data:
-    """Read the data from their source if they are unchanged, else from the folder."""
-    info = source.report.manifest.dataset
-    original, reason = _load_original(source)
-    if original is not None:
-        if STRATA_LOST in source.report.notes and not (source.folder / TOPICS_FILE).is_file():
-            original = replace(original, topics=None)
-        return _Data(original, True)
-    fetched = source.config.runs is None
-    dataset = Dataset(
-        id=info.id,
-        corpus=None if info.documents is None else StoredDocuments(source.titles, info.documents),
-        topics=read_report_topics(source),
-        qrels=source.read_qrels(allow_changed=True),
-        version=info.version,
-        files=info.files,
-        findings=info.findings,
-    )
-    what = "texts of queries and documents, " if fetched else ""
-    what += "findings on the judgments and notes on the data"
-    return _Data(dataset, False, {f"{what} ({reason})": None})
+def _add_text(query: _Entry, texts: dict[str, str | None]) -> _Entry:
+    return query.model_copy(update={"text": query.text or texts.get(query.query_id)})
+
+
+def _has_file(source: ReportFolder, name: str) -> bool:
+    return (source.folder / name).is_file()
 
 
 def _load_original(source: ReportFolder) -> tuple[Dataset | None, str]:
@@ -226,227 +384,66 @@ def _load_original(source: ReportFolder) -> tuple[Dataset | None, str]:
     return dataset, ""
 
 
-def _name_modes(source: ReportFolder) -> list[str]:
-    """Return the modes of the configuration and the merged runs that should be in the report."""
-    report = source.report
-    names = [*source.config.mode_keys, *(one.name for one in report.manifest.merged)]
-    return [name for name in dict.fromkeys(names) if _has_run(source, name)]
+def _refuse_unknown_queries(path: str, known: set[str], query_ids: list[str]) -> None:
+    """Check that the report has all queries of a run. A run may omit queries of the report."""
+    unknown = [query_id for query_id in query_ids if query_id not in known]
+    if unknown:
+        raise IncomparableError(
+            f"the run has {plural(len(unknown), 'query', 'queries')} that the report does not "
+            f"have (neither judged nor in another run), for example {unknown[0]}",
+            where=path,
+            remedy="add a run of the same topics",
+        )
 
 
-def _has_run(source: ReportFolder, name: str) -> bool:
-    return name in source.report.modes or (
-        name not in source.report.unscored
-        and (source.folder / RUNS_FOLDER / f"{name}.run").is_file()
-    )
-
-
-def _restore_mode(source: ReportFolder, name: str, data: _Data, folder: OutputFolder) -> ModeRun:
-    reported = source.report.modes.get(name)
-    info = None if reported is None else reported.run
-    paths = {one.name: one.path for one in source.report.manifest.merged}
-    path = {**(source.config.runs or {}), **paths}.get(name)
-    if path is not None:
-        return _restore_given(source, (name, path), reported, data, folder)
-    data.unproven["tied scores of fetched runs, and the settings of the search"] = None
-    mode = _rewrite(source, name, info, data.dataset, folder)
-    # A run that was scored against topics has further findings.
-    if reported is not None and not _knows_topics(source, data):
-        mode = replace(mode, findings=reported.diagnostics.findings)
-    return replace(
-        mode,
-        latency_ms=_restore_latency(source, name, data.dataset.topics),
-        index_key=source.report.manifest.index_snapshots.get(name),
-        without={
-            component: _rewrite(
-                source, f"{name}-without-{component}", one, data.dataset, folder, COMPONENTS_FOLDER
-            )
-            for component, one in _list_components(source, name).items()
-        },
-        cut_short=[] if reported is None else reported.diagnostics.cut_short or [],
-    )
-
-
-def _restore_latency(
-    source: ReportFolder, name: str, topics: Topics | None
-) -> npt.NDArray[np.float64] | None:
-    """Return a mode's latencies in the order of the topics, or of the table without topics."""
-    timed = None if source.latency is None else source.latency.filter(run=name)
-    if timed is None or not timed.height:
-        return None
-    values = timed.select("query_id", pl.col("latency_ms").cast(pl.Float64).fill_null(np.nan))
-    if topics is not None:
-        ids = topics.frame.select("query_id")
-        values = ids.join(values, on="query_id", how="left", maintain_order="left")
-    return values["latency_ms"].fill_null(np.nan).to_numpy()
-
-
-def _knows_topics(source: ReportFolder, data: _Data) -> bool:
-    contents = source.report.manifest.dataset.contents
-    return data.dataset.topics is not None or "topics" not in contents
-
-
-def _restore_given(
-    source: ReportFolder,
-    given: tuple[str, str],
-    reported: ModeResult | None,
-    data: _Data,
-    folder: OutputFolder,
-) -> ModeRun:
-    """Read a given run again, or its copy in the folder if the original changed."""
-    name, path = given
-    info = None if reported is None else reported.run
-    origin = None if info is None else info.source
-    if path == "-":
-        reason = "read from standard input"
-    elif not Path(path).is_file():
-        reason = f"{path} is not available"
-    elif origin is not None and sha256_file(path) != origin.sha256:
-        reason = f"{path} changed"
-    elif not _knows_topics(source, data):
-        reason = "the topics are not available"
-    else:
-        try:
-            return read_mode_run(name, path, data.dataset, folder)
-        except TrectoolsPlusError as error:
-            reason = str(error)
-    data.unproven[f"ties and findings of the run {name} ({reason})"] = None
-    mode = _rewrite(source, name, info, data.dataset, folder)
-    if reported is None:
-        return mode
-    kept = mode.info.model_copy(update={"source": origin})
-    return replace(mode, info=kept, findings=reported.diagnostics.findings)
-
-
-def _rewrite(
-    source: ReportFolder,
-    name: str,
-    info: RunFile | None,
-    dataset: Dataset,
-    folder: OutputFolder,
-    subfolder: str = RUNS_FOLDER,
-) -> ModeRun:
-    """Read a run of the report and write it again. Its ties are those of the report."""
-    place = f"{subfolder}/{name}.run"
-    exists = (source.folder / place).is_file()
-    run = source.read_run_at(place if exists or (info is not None and info.path) else None, name)
-    mode = write_mode_run(dataset, folder, run, subfolder)
-    if info is None:
-        return mode
-    return replace(mode, info=mode.info.model_copy(update={"ties": info.ties}))
-
-
-def _list_components(source: ReportFolder, mode: str) -> dict[str, RunFile | None]:
-    """List the components of a fusion by report, configuration and files."""
-    found: dict[str, RunFile | None] = {
-        one.component: one.run for one in source.report.components if one.mode == mode
-    }
-    config = source.config
-    if config.is_embedded and kind_of(mode) == "hybrid" and not puts_exact_first(mode):
-        named = merged_modes(config.mode_keys, config.retrieval, model_of(mode)).values()
-        # Without one of two components, the other is left: a mode, or an entry of the report.
-        implied = len(named) == 2 and source.report.schema_version != "1.0"
-        found = {
-            name: found.get(name)
-            for name in named
-            if name in found or not (implied and {*named} - {name} <= {*config.mode_keys})
-        }
-    return found
-
-
-def _remake(
-    source: ReportFolder, data: _Data, modes: Mapping[str, ModeRun], progress: Progress
-) -> tuple[BenchmarkReport, Evaluation]:
-    """Make the report again, and extend it by each merged run in turn."""
-    old, config, dataset = source.report, _config_of(source), data.dataset
-    merged = {one.name: one for one in old.manifest.merged}
-    first = {name: mode for name, mode in modes.items() if name not in merged}
-    evaluation = score_modes(config, dataset, first, progress)
-    progress("comparing", 0, 1)
-    manifest = _remake_manifest(source, data, first, evaluation)
-    unscored = _relabel(config, old.unscored)
-    report = make_report(config, dataset, Modes(first, unscored), evaluation, manifest)
-    if old.schema_version == "1.0" or _has_joint_family(old):
-        report = _as_earlier(config, dataset, evaluation, first, (old, report))
-    if not data.is_original:
+def _restore_report(
+    inputs: _StoredInputs, made: BenchmarkReport, dataset: Dataset
+) -> BenchmarkReport:
+    """Take from the report what cannot be made again."""
+    old = inputs.source.report
+    report = made.model_copy(update={"manifest": _restore_manifest(inputs, made, dataset)})
+    if not inputs.is_original:
         report = _adopt_notes(old, report)
-    for name, one in merged.items():
-        if name in modes:
-            first[name] = modes[name]
-            evaluation = score_modes(config, dataset, first)
-            report = extend_report(
-                report, config, replace(dataset, corpus=None), first, evaluation, one
-            )
-    progress("comparing", 1, 1)
-    if not is_by_this_version(source):
-        report = _adopt_detectable(old, report)
-    return _adopt_counts(old, report), evaluation
+    notes = report.notes if inputs.added is None else old.notes
+    notes = [note for note in notes if note != STRATA_LOST]
+    if not inputs.knows_texts(dataset):
+        report = _add_texts(report, old)
+        if inputs.added is None:
+            report = report.model_copy(update={"strata": old.strata})
+        # The note on lost strata stays until the topics can be read again.
+        if STRATA_LOST in old.notes or (inputs.added is not None and old.strata):
+            notes.append(STRATA_LOST)
+    return report.model_copy(update={"notes": notes})
 
 
-def _adopt_detectable(old: BenchmarkReport, report: BenchmarkReport) -> BenchmarkReport:
-    """Keep the detectable differences of one uncorrected t-test of versions before 0.2."""
-    pairs = {(one.baseline, one.contrast, one.measure): one for one in old.comparisons}
-    level = alpha_of(report.confidence)
-    entries = []
-    for entry in report.comparisons:
-        reported = pairs.get((entry.baseline, entry.contrast, entry.measure))
-        stated = single = reported and reported.detectable_difference
-        if entry.difference and entry.effect_size:
-            spread = entry.difference / entry.effect_size
-            single = spread * detectable_per_deviation(entry.n, level)
-        # Without a mean difference, the report does not contain the spread.
-        if stated and single and math.isclose(stated, single, rel_tol=1e-6):
-            entry = entry.model_copy(update={"detectable_difference": single})
-        entries.append(entry)
-    return report.model_copy(update={"comparisons": entries})
-
-
-def _adopt_counts(old: BenchmarkReport, report: BenchmarkReport) -> BenchmarkReport:
-    """Leave out the numbers of timed queries that an earlier version did not report."""
-    modes = dict(report.modes)
-    for name, mode in old.modes.items():
-        remade = modes[name].latency_ms if name in modes else None
-        if mode.latency_ms is not None and mode.latency_ms.queries is None and remade is not None:
-            latency = remade.model_copy(update={"queries": None})
-            modes[name] = modes[name].model_copy(update={"latency_ms": latency})
-    return report.model_copy(update={"modes": modes})
-
-
-def _relabel(
-    config: BenchmarkConfig, unscored: Mapping[str, UnscoredMode]
-) -> dict[str, UnscoredMode]:
-    """Return the modes without figures that the configuration has, in its order."""
-    return {
-        name: unscored[name].model_copy(update={"label": config.label(name)})
-        for name in config.mode_keys
-        if name in unscored
-    }
-
-
-def _remake_manifest(
-    source: ReportFolder, data: _Data, modes: Mapping[str, ModeRun], evaluation: Evaluation
-) -> Manifest:
+def _restore_manifest(inputs: _StoredInputs, made: BenchmarkReport, dataset: Dataset) -> Manifest:
     """Return the manifest; date, command, machine, versions and models are those of the report."""
-    old, config = source.report.manifest, source.config
-    queries = len(evaluation.query_ids[next(iter(modes))])
-    described = (
-        data.dataset.describe(queries, data.dataset.hash_contents())
-        if data.is_original
-        else _describe_stored(old.dataset, data.dataset, queries)
-    )
+    old = inputs.source.report.manifest
     try:
         moment = datetime.fromisoformat(old.created_at)
     except ValueError:
         moment = datetime.fromtimestamp(0, UTC)
-    manifest = make_manifest(config, moment, "", described, modes, old.command)
-    if not is_by_this_version(source):  # it had other settings
-        changes = {"config": old.config, "config_hash": hash_config(old.config)}
-        manifest = manifest.model_copy(update=changes)
-    expected = f"{moment.astimezone(UTC):%Y%m%d-%H%M%S}-{manifest.config_hash[:8]}"
-    named = re.fullmatch(rf"{expected}(-\d+)?", old.experiment_id)
-    kept = ("packages", "python", "platform", "blas_threads", "models", "cache_key", "cached_from")
-    claimed = {name: getattr(old, name) for name in kept}
-    claimed["experiment_id"] = old.experiment_id if named else expected
-    return manifest.model_copy(update=claimed)
+    # Another version had other settings.
+    by_other = find_other_version(inputs.source.report) is not None
+    settings = old.config if by_other else inputs.source.config.as_manifest()
+    experiment_id = make_experiment_id(moment, hash_config(settings))
+    if re.fullmatch(rf"{experiment_id}(-\d+)?", old.experiment_id):
+        experiment_id = old.experiment_id
+    merged = [one for one in old.merged if one.name in made.modes]
+    merged += [] if inputs.added is None else [inputs.added]
+    queries = made.manifest.dataset.queries
+    claimed = ("command", "packages", "python", "platform", "blas_threads", "models", "cached_from")
+    changes = {name: getattr(old, name) for name in claimed} | {
+        "created_at": format_time(moment),
+        "experiment_id": experiment_id,
+        "config": settings,
+        "config_hash": hash_config(settings),
+        "cache_key": None if merged else old.cache_key,
+        "merged": merged,
+    }
+    if not inputs.is_original:
+        changes["dataset"] = _describe_stored(old.dataset, dataset, queries)
+    return made.manifest.model_copy(update=changes)
 
 
 def _describe_stored(old: DatasetInfo, dataset: Dataset, queries: int) -> DatasetInfo:
@@ -460,75 +457,14 @@ def _describe_stored(old: DatasetInfo, dataset: Dataset, queries: int) -> Datase
     return described.model_copy(update={"documents": old.documents})
 
 
-def _has_joint_family(report: BenchmarkReport) -> bool:
-    """Return whether the family has every pair of modes despite baselines, or also components.
-
-    Versions before 0.2 write such reports.
-    """
-    baselines = report.manifest.config.get("baseline")
-    families = {entry.family for entry in report.comparisons} if baselines else set()
-    families |= {one.family for part in report.components for one in part.measures.values()}
-    return any("every pair of" in family and "mode" in family for family in families)
-
-
-def _as_earlier(
-    config: BenchmarkConfig,
-    dataset: Dataset,
-    evaluation: Evaluation,
-    modes: Mapping[str, ModeRun],
-    reports: tuple[BenchmarkReport, BenchmarkReport],
-) -> BenchmarkReport:
-    """Return the report with the families of tests of the version that wrote it.
-
-    Args:
-        config: The settings.
-        dataset: The data.
-        evaluation: The scores.
-        modes: The modes.
-        reports: The report that was read, and the one of this version.
-    """
-    old, report = reports
-    without = {
-        name: {component: one.run for component, one in mode.without.items()}
-        for name, mode in modes.items()
-        if mode.without
-    }
-    is_1_0 = old.schema_version == "1.0"
-    find = find_differences_of_1_0 if is_1_0 else find_joint_differences
-    found = find(config, dataset.qrels, evaluation, without)
-    best = find_best(evaluation, report.unranked)
-    groups = find_groups(evaluation, found.every_pair, report.unranked)
-    earlier = report.model_copy(
-        update={
-            "schema_version": old.schema_version,
-            "comparisons": found.comparisons,
-            "best_mode": best,
-            "best_mode_significant": is_best_significant(best, found.every_pair),
-            "groups": {} if config.baseline else groups,
-            "components": list_components(modes, found),
-        }
-    )
-    return earlier if is_1_0 else add_result(earlier, found.every_pair)
-
-
 def _adopt_notes(old: BenchmarkReport, report: BenchmarkReport) -> BenchmarkReport:
     """Accept further notes of a report whose data cannot be read again."""
-    modes = {
-        name: result.model_copy(
-            update={
-                "diagnostics": result.diagnostics.model_copy(
-                    update={
-                        "notes": _longer(
-                            old.modes[name].diagnostics.notes, result.diagnostics.notes
-                        )
-                    }
-                )
-            }
-        )
-        if name in old.modes
-        else result
-        for name, result in report.modes.items()
-    }
+    modes = dict(report.modes)
+    for name in modes.keys() & old.modes.keys():
+        diagnostics = modes[name].diagnostics
+        notes = _longer(old.modes[name].diagnostics.notes, diagnostics.notes)
+        diagnostics = diagnostics.model_copy(update={"notes": notes})
+        modes[name] = modes[name].model_copy(update={"diagnostics": diagnostics})
     return report.model_copy(update={"modes": modes, "notes": _longer(old.notes, report.notes)})
 
 

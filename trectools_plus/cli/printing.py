@@ -18,8 +18,8 @@ from trectools_plus.text import make_console, plural
 if TYPE_CHECKING:
     import polars as pl
 
+    from trectools_plus.display import TableColumn
     from trectools_plus.measures import Definition, Evaluation
-    from trectools_plus.reporting import Column
 
 WIDTH = 100
 """The width to which text is wrapped, in characters."""
@@ -84,7 +84,7 @@ def _discard_buffer() -> None:
 
 
 def print_table(
-    header: Sequence[str | Column], rows: list[list[str]], right: Sequence[str] = ()
+    header: Sequence[str | TableColumn], rows: list[list[str]], right: Sequence[str] = ()
 ) -> None:
     """Print a table to stdout.
 
@@ -93,7 +93,7 @@ def print_table(
         rows: The texts of each row.
         right: Names of the columns that are aligned to the right.
     """
-    table = reporting.Table.of(header, rows, right=right)
+    table = reporting.TextTable.of(header, rows, right=right)
     reporting.print_table(make_console(sys.stdout), table)
 
 

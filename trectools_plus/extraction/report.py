@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError, model_validator
 
 from trectools_plus.choices import Relation
-from trectools_plus.display import Content, as_cell
+from trectools_plus.display import TextTable, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.predictions import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
@@ -167,7 +167,7 @@ class ExtractionReport(ReportModel):
     mistakes: Mistakes
     notes: list[str]
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = [
             [view, matching, average]
             + [as_cell(one.value) for one in (score.precision, score.recall, score.f1)]
@@ -177,7 +177,9 @@ class ExtractionReport(ReportModel):
         ]
         documents = plural(self.dataset.documents, "document")
         caption = f"{self.system.name} on {self.dataset.name}: {documents}"
-        return Content(caption, ["View", "Matching", "Average", "Precision", "Recall", "F1"], rows)
+        return TextTable.of(
+            ["View", "Matching", "Average", "Precision", "Recall", "F1"], rows, caption=caption
+        )
 
 
 def load_extraction_report(path: str | Path) -> ExtractionReport:

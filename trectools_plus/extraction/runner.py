@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.choices import View
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.documents import AnnotatedDocuments, read_documents
 from trectools_plus.extraction.extractor import Extractor
@@ -96,7 +96,7 @@ class ExtractionResult(Displayed):
     report: ExtractionReport
     predictions: dict[str, list[Prediction]]
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         return self.report._content()
 
 
@@ -411,14 +411,14 @@ class Sweep(Displayed):
     view: View
     curves: tuple[SweepCurve, ...]
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = [
             [curve.system, *map(as_cell, (one.value, one.precision, one.recall, one.f1))]
             for curve in self.curves
             for one in curve.points
         ]
         caption = f"{self.parameter}: {self.dataset}, {plural(self.documents, 'document')}"
-        return Content(caption, ["System", "Value", "Precision", "Recall", "F1"], rows)
+        return TextTable.of(["System", "Value", "Precision", "Recall", "F1"], rows, caption=caption)
 
 
 @dataclass(frozen=True, slots=True)

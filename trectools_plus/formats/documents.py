@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable
 from trectools_plus.errors import InputError
 from trectools_plus.formats.collection import SAMPLE, find_collection_files
 from trectools_plus.formats.corpus import iter_corpus
@@ -24,7 +24,6 @@ from trectools_plus.formats.hashing import MultisetHash, digest_id, find_suspect
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Document
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.text import MAX_TABLE_ROWS
 
 _DOCUMENTS_PER_CHECK = 8_192
 _REPORT_AFTER_SECONDS = 2.0
@@ -85,9 +84,9 @@ class StreamedDocuments(Displayed):
         self._count = 0
         self._sha256 = ""
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = [list(document) for document in islice(self, MAX_TABLE_ROWS)]
-        return Content(self._text().strip("<>"), ["doc_id", "title", "text"], rows)
+        return TextTable.of(["doc_id", "title", "text"], rows, caption=self._text().strip("<>"))
 
     def _text(self) -> str:
         return f"<StreamedDocuments of {self.path or 'an iterable'}>"

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
 from trectools_plus.formats.columns.rows import QueryBlocks, RunRows
@@ -23,7 +23,7 @@ from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
 from trectools_plus.formats.interchange.frames import frame_of, require_columns, to_pandas
 from trectools_plus.formats.interchange.names import CORPUS, QRELS, RUN, TOPICS
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.text import MAX_TABLE_ROWS, plural
+from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,9 +82,14 @@ class _Table(Displayed):
         title = " ".join(part for part in (type(self).__name__, named) if part)
         return f"<{title}: {self._size()}{place}>"
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = [list(map(as_cell, row)) for row in self.frame.head(MAX_TABLE_ROWS).iter_rows()]
-        return Content(self._text().strip("<>"), list(self.frame.columns), rows, self.frame.height)
+        return TextTable.of(
+            list(self.frame.columns),
+            rows,
+            caption=self._text().strip("<>"),
+            total=self.frame.height,
+        )
 
     def _size(self) -> str:
         return plural(self.frame.height, "document")

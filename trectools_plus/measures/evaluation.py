@@ -16,9 +16,10 @@ from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Averaging as Averaging
 from trectools_plus.choices import Missing as Missing
 from trectools_plus.choices import NoRelevant as NoRelevant
-from trectools_plus.display import Content, Displayed, as_cell, draw, text_table
+from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell, text_table
 from trectools_plus.distributed import current_workers
 from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     Definition,
@@ -27,7 +28,7 @@ from trectools_plus.measures.definitions.base import (
 )
 from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.text import MAX_TABLE_ROWS, listed, plural
+from trectools_plus.text import listed, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -297,7 +298,7 @@ class Evaluation(Displayed):
             parts.append(part)
         return pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "value": pl.Float64})
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         if len(self.run_names) == 1:
             return self._content_of_run(self.run_names[0])
         names = {name: self.is_over_different_queries(name) for name in self.measure_names}
@@ -307,9 +308,9 @@ class Evaluation(Displayed):
             rows.append([run, *shown, f"{len(self.query_ids[run]):,}"])
         caption = f"Means over the queries ({self.averaging})"
         header = ["Run", *self.measure_names, "Queries"]
-        return Content(caption, header, rows, len(self.run_names))
+        return TextTable.of(header, rows, caption=caption, total=len(self.run_names))
 
-    def _content_of_run(self, run: str) -> Content:
+    def _content_of_run(self, run: str) -> TextTable:
         """Return a row for each measure."""
         figures = (self.mean, self.median, self.std)
         rows = [
@@ -324,7 +325,7 @@ class Evaluation(Displayed):
             for name, measure in zip(self.measure_names, self.measures, strict=True)
         ]
         caption = f"Evaluation of {run} (missing={self.missing})"
-        return Content(caption, ["Measure", "Mean", "Median", "Std", "Queries"], rows)
+        return TextTable.of(["Measure", "Mean", "Median", "Std", "Queries"], rows, caption=caption)
 
     def _show_mean(self, run: str, name: str, different: bool) -> str:
         """Format a mean, with n if the runs' means are over different queries."""
@@ -347,7 +348,7 @@ class Evaluation(Displayed):
         Raises:
             UsageError: If there is no such measure, or no run.
         """
-        found: Figure = draw("plot_evaluation", self, measures, confidence)
+        found: Figure = render("plot_evaluation", self, measures, confidence)
         return found
 
     def find_measure(self, requested: str | Measure) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.source import read_source
 from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray
@@ -52,10 +52,10 @@ class InformationContent(Displayed):
         self.source = source
         self.notes = notes
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = [["Terms", f"{self.values.size:,}"], ["Source", self.source]]
         rows += [["Note", note] for note in self.notes]
-        return Content(type(self).__name__, ["Field", "Value"], rows)
+        return TextTable.of(["Field", "Value"], rows, caption=type(self).__name__)
 
     @cached_property
     def scaled(self) -> FloatArray:

@@ -14,7 +14,7 @@ import polars as pl
 
 from trectools_plus.arguments import checked
 from trectools_plus.choices import Relation
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
@@ -29,7 +29,6 @@ from trectools_plus.ontology.obo import (
     read_obo,
 )
 from trectools_plus.ontology.similarity import TermPairs, best_matches, formula_named
-from trectools_plus.text import MAX_TABLE_ROWS
 
 TEXTS_SCHEMA = pl.Schema(
     {
@@ -124,9 +123,11 @@ class Ontology(Displayed):
     def _text(self) -> str:
         return f"<Ontology {self.path} {self.version}: {len(self):,} live terms>"
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = [[one.term_id, one.name] for one in islice(self.terms.values(), MAX_TABLE_ROWS)]
-        return Content(self._text().strip("<>"), ["Term", "Label"], rows, len(self))
+        return TextTable.of(
+            ["Term", "Label"], rows, caption=self._text().strip("<>"), total=len(self)
+        )
 
     @cached_property
     def terms(self) -> Mapping[str, Term]:

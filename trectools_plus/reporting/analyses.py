@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.reporting.table import Table, show
+from trectools_plus.display import TextTable
+from trectools_plus.reporting.wording import show
 from trectools_plus.text import plural
 
 _MOST_RUNS = 12
@@ -25,7 +26,7 @@ class Section:
 
     title: str
     text: str
-    table: Table
+    table: TextTable
 
 
 def analysis_sections(report: BenchmarkReport) -> list[Section]:
@@ -70,7 +71,7 @@ def _judgments(report: BenchmarkReport) -> Section | None:
         )
     if pool.tau is not None:
         text += f" Kendall's tau of Judged@10 and {pool.measure} over {noun}s: {pool.tau:+.2f}."
-    return Section("Judgments", text, Table.of(header, rows, right=header[1:]))
+    return Section("Judgments", text, TextTable.of(header, rows, right=header[1:]))
 
 
 def _ranks(before: int | None, after: int | None) -> str:
@@ -103,7 +104,9 @@ def _difficulty(report: BenchmarkReport) -> Section | None:
         f"{median:.4f}, {third:.4f}. Kendall's tau of each {report.noun} and the mean of the "
         f"others, query by query: {agreement}. Near 1, the same queries are difficult for both."
     )
-    return Section("Difficulty of queries", text, Table.of(header, rows, right=("Mean", "Mean ")))
+    return Section(
+        "Difficulty of queries", text, TextTable.of(header, rows, right=("Mean", "Mean "))
+    )
 
 
 def _power(report: BenchmarkReport) -> Section | None:
@@ -131,7 +134,7 @@ def _power(report: BenchmarkReport) -> Section | None:
         f"differences. A measure with a larger share distinguishes more {report.noun}s with these "
         "queries. Differences are absolute."
     )
-    return Section("Discriminative power", text, Table.of(header, rows, right=header[1:]))
+    return Section("Discriminative power", text, TextTable.of(header, rows, right=header[1:]))
 
 
 def _similarity(report: BenchmarkReport) -> Section | None:
@@ -148,4 +151,4 @@ def _similarity(report: BenchmarkReport) -> Section | None:
         "averaged over queries: 1 for equal rankings, 0 for rankings without a common document."
     )
     header = [report.noun.capitalize(), *labels]
-    return Section("Similarity of the rankings", text, Table.of(header, rows, right=labels))
+    return Section("Similarity of the rankings", text, TextTable.of(header, rows, right=labels))

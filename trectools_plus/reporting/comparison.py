@@ -15,23 +15,17 @@ from typing import Literal
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.benchmark.report.verdict import baselines_of
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import Cell, Displayed, TableColumn, TableRow, TextTable
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting.table import (
-    NARROW,
-    Cell,
-    Column,
-    Table,
-    show,
-    show_ci,
-    show_interval,
-)
 from trectools_plus.reporting.wording import (
+    NARROW,
     denominator_line,
     describe_claim,
     describe_difference_intervals,
     describe_test,
     method_line,
+    show,
+    show_ci,
     show_p,
 )
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
@@ -86,17 +80,15 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class ModeFigure:
+class ShownMean:
     """One measure of one mode.
 
     Attributes:
         mode: The mode.
         measure: The measure's canonical name.
         mean: Mean over the queries; ``None`` when undefined.
-        low: Lower end of its interval.
-        high: Upper end.
-        level: The interval's confidence level, between 0 and 1.
-        interval: The interval as text, with its mark.
+        ci: Its interval.
+        level: The confidence level of the report, between 0 and 1.
         n: Number of queries averaged over.
         of_all: Whether these are all queries, for every mode.
         best: Whether no other mode has a better mean on the measure. False for all modes if all
@@ -107,10 +99,8 @@ class ModeFigure:
     mode: str
     measure: str
     mean: float | None
-    low: float | None
-    high: float | None
+    ci: ConfidenceInterval | None
     level: float
-    interval: str
     n: int
     of_all: bool
     best: bool
@@ -121,10 +111,6 @@ class ModeFigure:
         """The text ``n = 19`` if the mean is not over all queries; else empty."""
         return "" if self.of_all or self.mean is None else f"n = {self.n:,}"
 
-    def _interval_with(self, decimals: int) -> str:
-        mark = NARROW if self.interval.endswith(NARROW) else ""
-        return show_interval(self.low, self.high, decimals=decimals) + mark
-
     def as_cell(self, letters: Mapping[str, str], decimals: int | None = None) -> Cell:
         """Return the mean with its interval.
 
@@ -134,11 +120,12 @@ class ModeFigure:
         """
         return Cell(
             show(self.mean, decimals=4 if decimals is None else decimals),
-            detail=self.interval if decimals is None else self._interval_with(decimals),
+            detail=show_ci(self.ci, decimals=3 if decimals is None else decimals),
             count=self.n_text,
             marks="".join(letters[mode] for mode in self.better_than if mode in letters),
             best=self.best,
             value=self.mean,
+            ends=ends_of(self.ci),
         )
 
 
@@ -167,7 +154,7 @@ class ComparisonTable(Displayed):
     legend: list[str]
     test: str
     labels: dict[str, str]
-    cells: dict[str, tuple[ModeFigure, ...]]
+    cells: dict[str, tuple[ShownMean, ...]]
     best: dict[str, Cell]
     latencies: dict[str, Latency | None]
     headline: tuple[str, ...]
@@ -175,13 +162,13 @@ class ComparisonTable(Displayed):
     baselines: tuple[str, ...] = ()
     differences: Mapping[str, tuple[Comparison, ...]] = field(default_factory=dict)
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         table = self.by_measure()
         rows = [
             [" ".join(filter(None, (cell.marked, cell.detail))) for cell in row.cells]
             for row in table.rows
         ]
-        return Content(self.title, [column.name for column in table.columns], rows)
+        return TextTable.of([column.name for column in table.columns], rows, caption=self.title)
 
     @property
     def note(self) -> str:
@@ -211,25 +198,49 @@ class ComparisonTable(Displayed):
             return {}
         return dict(zip(self.labels, free, strict=False))
 
-    def by_measure(self, measures: Iterable[str] | None = None) -> Table:
+    def by_measure(self, measures: Iterable[str] | None = None) -> TextTable:
         """Return the table with a row per measure, a column per mode, and the best mode.
 
         Args:
             measures: The measures to show; all of them if ``None``.
         """
-        letters = self.letters()
-        header = [Column(Cell("Metric"), whole=True)]
-        header += [Column(Cell(label), widest=24) for label in self.labels.values()]
-        rows = [
-            [
-                Cell(measure),
-                *(cell.as_cell(letters) for cell in self.cells[measure]),
-                *([self.best[measure]] if self.best else []),
-            ]
-            for measure in (self.cells if measures is None else measures)
+        names = list(self.cells if measures is None else measures)
+        table = self.means("Metric", names, self.letters())
+        modes = (TableColumn(Cell(label), widest=24) for label in self.labels.values())
+        columns = (replace(table.columns[0], whole=True), *modes)
+        if not self.best:
+            return TextTable(columns, table.rows)
+        best = TableColumn(Cell(BEST + self.noun.capitalize()))
+        rows = (
+            TableRow((*row.cells, self.best[name]))
+            for name, row in zip(names, table.rows, strict=True)
+        )
+        return TextTable((*columns, best), tuple(rows))
+
+    def means(
+        self,
+        corner: str,
+        measures: Sequence[str],
+        letters: Mapping[str, str],
+        decimals: int | None = None,
+    ) -> TextTable:
+        """Return the means with a row per measure, and a column per mode with its letter.
+
+        Args:
+            corner: The heading of the measures.
+            measures: The measures to show.
+            letters: The mark of each mode.
+            decimals: Of means and intervals; see :meth:`ShownMean.as_cell`.
+        """
+        modes = [
+            TableColumn(Cell(label, marks=letters.get(mode, "")))
+            for mode, label in self.labels.items()
         ]
-        best = [BEST + self.noun.capitalize()] if self.best else []
-        return Table.of([*header, *best], rows)
+        rows = (
+            [Cell(measure), *(cell.as_cell(letters, decimals) for cell in self.cells[measure])]
+            for measure in measures
+        )
+        return TextTable.of([corner, *modes], rows)
 
     def against_baseline(
         self,
@@ -237,7 +248,7 @@ class ComparisonTable(Displayed):
         further: Sequence[str] = (),
         modes: Sequence[str] | None = None,
         decimals: int | None = None,
-    ) -> Table:
+    ) -> TextTable:
         """Return the differences from the baseline, a row per mode; the baseline is the first one.
 
         The columns are the mean, the difference, its interval, the adjusted p-value, and the
@@ -259,15 +270,15 @@ class ComparisonTable(Displayed):
         level = f"{self.cells[measure][0].level * 100:g}% interval"
         level = level if simultaneous else f"Unadjusted {level}"
         several = len(self.baselines) > 1
-        header: list[str | Column] = [Column(Cell(self.noun.capitalize()), widest=28)]
-        header += [Column(Cell("Baseline"), widest=20)] if several else []
+        header: list[str | TableColumn] = [TableColumn(Cell(self.noun.capitalize()), widest=28)]
+        header += [TableColumn(Cell("Baseline"), widest=20)] if several else []
         header += [
-            Column(Cell(measure), right=True, whole=True),
-            Column(Cell("Δ"), right=True, whole=True),
-            Column(Cell(level), whole=True),
-            Column(Cell("Adjusted p"), short="Adj. p", right=True, whole=True),
-            Column(Cell("W/T/L"), right=True, whole=True),
-            *(Column(Cell(name), right=True, whole=True) for name in further),
+            TableColumn(Cell(measure), right=True, whole=True),
+            TableColumn(Cell("Δ"), right=True, whole=True),
+            TableColumn(Cell(level), whole=True),
+            TableColumn(Cell("Adjusted p"), short="Adj. p", right=True, whole=True),
+            TableColumn(Cell("W/T/L"), right=True, whole=True),
+            *(TableColumn(Cell(name), right=True, whole=True) for name in further),
         ]
         rows = []
         for mode in [*self.baselines, *shown]:
@@ -284,7 +295,7 @@ class ComparisonTable(Displayed):
                         *(self._brief_cell(name, mode, decimals) for name in further),
                     ]
                 )
-        return Table.of(header, rows)
+        return TextTable.of(header, rows)
 
     def _brief_cell(self, measure: str, mode: str, decimals: int | None) -> Cell:
         """Return a mean, with ``*`` if it differs significantly from the only baseline."""
@@ -320,7 +331,7 @@ class ComparisonTable(Displayed):
         others = [line for line in self.legend if line not in about_means]
         return [*(f"{NARROW} {note}." for note in notes), *others]
 
-    def for_paper(self, layout: Layout) -> Table:
+    def for_paper(self, layout: Layout) -> TextTable:
         """Return the headline measures, with the letter of each mode in its heading.
 
         With a baseline: the differences on the first headline measure, and the means of the others.
@@ -330,20 +341,10 @@ class ComparisonTable(Displayed):
             table = self.against_baseline(self.headline[0], further, decimals=layout.decimals)
             heading = self.noun.capitalize()
             return table.transposed(heading) if layout.systems == "columns" else table
-        letters = self.paper_letters
-        modes = [
-            Column(Cell(label, marks=letters.get(mode, ""))) for mode, label in self.labels.items()
-        ]
-        rows = [
-            [
-                Cell(measure),
-                *(cell.as_cell(letters, layout.decimals) for cell in self.cells[measure]),
-            ]
-            for measure in self.headline
-        ]
-        table = Table.of(["Measure", *modes], rows)
+        table = self.means("Measure", self.headline, self.paper_letters, layout.decimals)
+        modes = len(self.labels)
         if layout.systems is None:
-            return fold(table, len(modes), self.noun.capitalize())
+            return fold(table, modes, self.noun.capitalize())
         return table.transposed(self.noun.capitalize()) if layout.systems == "rows" else table
 
 
@@ -366,7 +367,7 @@ def _difference_cells(entry: Comparison | None, decimals: int | None) -> list[Ce
     ]
 
 
-def fold(table: Table, modes: int, corner: str) -> Table:
+def fold(table: TextTable, modes: int, corner: str) -> TextTable:
     """Return the table with modes as rows if there are more than five of them."""
     return table.transposed(corner) if modes > _MOST_COLUMNS else table
 
@@ -440,22 +441,19 @@ def describe_dataset(report: BenchmarkReport) -> str:
 
 def _figure(
     report: BenchmarkReport, mode: str, measure: str, beaten: Mapping[tuple[str, str], set[str]]
-) -> ModeFigure:
+) -> ShownMean:
     figures = report.modes[mode].measures[measure]
     means = [other.measures[measure].mean for other in report.modes.values()]
     defined = [mean for mean in means if mean is not None]
     best = (max if report.higher_is_better(measure) else min)(defined, default=None)
     ranked = len(set(means)) > 1 and measure not in report.unranked and not report.is_sum(measure)
-    low, high = ends_of(figures.ci)
     worse = beaten.get((mode, measure), set())
-    return ModeFigure(
+    return ShownMean(
         mode=mode,
         measure=measure,
         mean=figures.mean,
-        low=low,
-        high=high,
+        ci=figures.ci,
         level=report.confidence,
-        interval=show_ci(figures.ci),
         n=figures.n,
         of_all=figures.n == report.manifest.dataset.queries and measure not in report.unranked,
         best=ranked and figures.mean is not None and figures.mean == best,

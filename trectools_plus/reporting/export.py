@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict
+import unicodedata
+from collections.abc import Callable, Sequence
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 
 import polars as pl
 from pydantic import BaseModel
 
+from trectools_plus.display import Cell, TextTable, html_table
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.comparison import ComparisonTable, Layout
-from trectools_plus.reporting.latex import DEFAULT_LAYOUT, table_as_latex
-from trectools_plus.reporting.markdown.tables import harmless, render_table, show_superscript
-from trectools_plus.reporting.table import Cell, Table
+from trectools_plus.reporting.markdown import harmless, render_table, show_superscript
 from trectools_plus.statistics.comparison import Comparison, ends_of
 
+DEFAULT_LAYOUT = Layout()
 _STYLE = (
     ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;"
     "max-width:70rem;padding:0 1rem}main{overflow-x:auto}h1{font-size:1.2rem}"
@@ -31,6 +32,67 @@ _FORMULA = r"^'*[=+@\-\t\r\n＝＋－＠]"
 """Texts that spreadsheet programs run as formulas, also in East Asian input; and those texts with
 apostrophes before them."""
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_SIGNS = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_"},
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "`": r"\`{}",
+    "·": r"\(\cdot\)",
+    "–": "--",
+    "—": "---",
+    "…": r"\ldots{}",
+    "‘": r"\textquoteleft{}",
+    "’": r"\textquoteright{}",
+    "“": r"\textquotedblleft{}",
+    "”": r"\textquotedblright{}",
+    "−": r"\(-\)",
+    "±": r"\(\pm\)",
+    "×": r"\(\times\)",
+    "≤": r"\(\leq\)",
+    "≥": r"\(\geq\)",
+    "→": r"\(\rightarrow\)",
+    "∞": r"\(\infty\)",
+    "†": r"\(\dagger\)",
+    "ß": r"\ss{}",
+    "æ": r"\ae{}",
+    "Æ": r"\AE{}",
+    "œ": r"\oe{}",
+    "Œ": r"\OE{}",
+    "ø": r"\o{}",
+    "Ø": r"\O{}",
+    "ł": r"\l{}",
+    "Ł": r"\L{}",
+    "ı": r"\i{}",
+}
+_ACCENTS = {
+    "\u0300": "`",
+    "\u0301": "'",
+    "\u0302": "^",
+    "\u0303": "~",
+    "\u0304": "=",
+    "\u0306": "u",
+    "\u0307": ".",
+    "\u0308": '"',
+    "\u030a": "r",
+    "\u030b": "H",
+    "\u030c": "v",
+    "\u0323": "d",
+    "\u0327": "c",
+}
+"""Commands for combining marks that every encoding of LaTeX has."""
+_LIGATURES = frozenset("-',")
+"""Two of these in a row would become another sign."""
+_GREEK = (
+    " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
+    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
+)
+"""Greek letters with a command; the others look like Latin letters."""
 _SCHEMA: dict[str, pl.DataType] = {
     "mode": pl.String(),
     "label": pl.String(),
@@ -76,34 +138,127 @@ def table_as_html(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) 
         layout: Systems as rows or columns, decimals and caption.
     """
     title = escape(layout.caption or comparison.title)
+    table = html_table(comparison.for_paper(layout), whole=True)
     notes = "".join(f"<p>{escape(note)}</p>\n" for note in comparison.paper_notes)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{title}</h1>\n{html_of_table(comparison.for_paper(layout))}\n{notes}</main>\n"
+        f"<h1>{title}</h1>\n{table}\n{notes}</main>\n"
         "</body>\n</html>\n"
     )
 
 
-def html_of_table(table: Table, caption: str = "") -> str:
-    """Return a table as an HTML element; the best cells are bold, and marks are superscripts."""
-    above = f"<caption>{escape(caption)}</caption>\n" if caption else ""
-    head = "".join(f'<th scope="col">{_html_cell(one.heading)}</th>' for one in table.columns)
-    rows = "".join(
-        f'<tr><th scope="row">{_html_cell(row.cells[0])}</th>'
-        + "".join(f"<td>{_html_cell(cell)}</td>" for cell in row.cells[1:])
-        + "</tr>\n"
-        for row in table.rows
+def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
+    r"""Return the table as LaTeX for ``\usepackage{booktabs}``, with intervals below the means.
+
+    Best means are bold. A superscript letter after a mean names a system that is significantly
+    worse; letters that are names of systems are not used. The explanations are below the table.
+
+    Args:
+        comparison: From :func:`report_table`.
+        layout: Systems as rows or columns, decimals, caption and label.
+    """
+    caption = layout.caption
+    if caption is None or "\\" not in caption:
+        caption = escape_latex(caption or comparison.title)
+    label = [] if layout.label is None else [rf"  \label{{{layout.label}}}"]
+    notes = escape_latex(" ".join(comparison.paper_notes))
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs}",
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{caption}}}",
+            *label,
+            r"  \small",
+            r"  \setlength{\tabcolsep}{4pt}",
+            *_latex_rows(comparison.for_paper(layout)),
+            r"  \par\smallskip",
+            rf"  \parbox{{\linewidth}}{{\footnotesize {notes}}}",
+            r"\end{table}",
+            "",
+        ]
     )
-    return f"<table>\n{above}<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
 
 
-def _html_cell(cell: Cell) -> str:
-    text = escape(cell.text)
-    text = f"<strong>{text}</strong>" if cell.best else text
-    text += f"<sup>{escape(cell.marks)}</sup>" if cell.marks else ""
-    below = escape(" ".join(filter(None, (cell.detail, cell.bracketed_count))))
-    return f"{text}<br/><small>{below}</small>" if below else text
+def escape_latex(text: str) -> str:
+    """Return text from outside as LaTeX on one line, without commands, comments and formulas.
+
+    Accented Latin letters and Greek ones are commands that every LaTeX has. Other characters, which
+    pdfLaTeX refuses, become their code point, for example U+4E2D.
+    """
+    before = ""
+    parts = []
+    for sign in " ".join(unicodedata.normalize("NFC", text).split()):
+        parts.append("{}" if sign == before and sign in _LIGATURES else "")
+        parts.append(_latex_sign(sign))
+        before = sign
+    return "".join(parts)
+
+
+def _latex_sign(sign: str) -> str:
+    if sign in _SIGNS:
+        return _SIGNS[sign]
+    if sign.isascii() and sign.isprintable():
+        return sign
+    letter, *marks = list(unicodedata.normalize("NFD", sign))
+    if letter.isascii() and letter.isalpha() and len(marks) == 1 and marks[0] in _ACCENTS:
+        return rf"\{_ACCENTS[marks[0]]}{{{letter}}}"
+    form, _, simple = unicodedata.decomposition(sign).partition(" ")
+    if form in ("<super>", "<sub>") and len(simple) == 4:
+        command = "textsuperscript" if form == "<super>" else "textsubscript"
+        return rf"\{command}{{{_latex_sign(chr(int(simple, 16)))}}}"
+    script, _, name = unicodedata.name(sign, "").partition(" ")
+    case, _, name = name.partition(" LETTER ")
+    name = name.lower() if case == "SMALL" else name.capitalize()
+    name = name.replace("amda", "ambda")  # Unicode calls the letter lamda
+    if script == "GREEK" and f" {name} " in _GREEK:
+        return rf"\(\{name}\)"
+    return f"U+{ord(sign):04X}"
+
+
+def _latex_rows(table: TextTable) -> list[str]:
+    # Cells start at the same place, so that numbers are aligned whatever letters follow them.
+    lines = [
+        rf"  \begin{{tabular}}{{{'l' * len(table.columns)}}}",
+        r"    \toprule",
+        f"    {_latex_row([_latex_cell(column.heading) for column in table.columns])}",
+        r"    \midrule",
+    ]
+    digits = [
+        max(map(_digits, column)) for column in zip(*(row.cells for row in table.rows), strict=True)
+    ]
+    for number, row in enumerate(table.rows):
+        # A cell of two lines becomes two rows: \makecell would need another package.
+        halves = [
+            _latex_cell(cell, most).split("\n")
+            for cell, most in zip(row.cells, digits, strict=True)
+        ]
+        if number and len(max(halves, key=len)) > 1:
+            lines.append(r"    \addlinespace[2pt]")
+        lines += [f"    {_latex_row(line)}" for line in zip_longest(*halves, fillvalue="")]
+    return [*lines, r"    \bottomrule", r"  \end{tabular}"]
+
+
+def _digits(cell: Cell) -> int:
+    """Return the number of digits before the decimal point; 0 for other texts."""
+    return 0 if cell.value is None else len(cell.text.partition(".")[0])
+
+
+def _latex_cell(cell: Cell, digits: int = 0) -> str:
+    text = escape_latex(cell.text)
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    if cell.value is not None and _digits(cell) < digits:
+        text = rf"\phantom{{{'0' * (digits - _digits(cell))}}}{text}"
+    text += rf"\textsuperscript{{{cell.marks}}}" if cell.marks else ""
+    below = escape_latex(" ".join(filter(None, (cell.detail, cell.bracketed_count))))
+    return f"{text}\n{{\\scriptsize {below}}}" if below else text
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    # After the end of a line, LaTeX reads a bracket or a star as its option.
+    guard = "{}" if cells[0].startswith(("[", "*")) else ""
+    return guard + " & ".join(cells) + r" \\"
 
 
 def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
@@ -119,9 +274,18 @@ def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
         if with_baseline
     }
     rows = [
-        {key: value for key, value in asdict(cell).items() if key in _SCHEMA}
-        | {"label": comparison.labels[cell.mode]}
-        | _difference_values(entries.get((cell.mode, cell.measure)))
+        {
+            "mode": cell.mode,
+            "label": comparison.labels[cell.mode],
+            "measure": cell.measure,
+            "mean": cell.mean,
+            **dict(zip(("low", "high"), ends_of(cell.ci), strict=True)),
+            "level": cell.level,
+            "n": cell.n,
+            "best": cell.best,
+            "better_than": cell.better_than,
+            **_difference_values(entries.get((cell.mode, cell.measure))),
+        }
         for cells in comparison.cells.values()
         for cell in cells
     ]
@@ -213,8 +377,7 @@ def write_table(
         if suffix == ".parquet":
             write_parquet(table_as_frame(table), path)
         else:
-            with atomic_write(path) as stream:
-                stream.write(_TEXTS[suffix](table, layout))
+            write_text(path, _TEXTS[suffix](table, layout))
 
 
 def check_suffixes(*paths: str | Path) -> None:
@@ -231,6 +394,16 @@ def check_suffixes(*paths: str | Path) -> None:
                 where=str(path),
                 remedy=f"use {', '.join(_TEXTS)} or .parquet",
             )
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text into a file, whole or not at all.
+
+    Raises:
+        InputError: If the file cannot be written.
+    """
+    with atomic_write(path) as stream:
+        stream.write(text)
 
 
 def render_json(report: BaseModel) -> str:

@@ -8,17 +8,9 @@ from math import ceil
 from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.reporting.analyses import analysis_sections
-from trectools_plus.reporting.comparison import BEST, ComparisonTable, ModeFigure, report_table
-from trectools_plus.reporting.table import (
-    Cell,
-    Column,
-    Row,
-    Table,
-    make_row,
-    numeric_columns,
-    show_interval,
-)
+from trectools_plus.reporting.comparison import BEST, ComparisonTable, ShownMean, report_table
 from trectools_plus.reporting.wording import (
     component_lines,
     denominator_line,
@@ -29,10 +21,13 @@ from trectools_plus.reporting.wording import (
     method_line,
     mode_notes,
     near_sentence,
+    numeric_columns,
     overall_line,
     report_notes,
+    show_interval,
     target_lines,
 )
+from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import make_console, plural
 
 if TYPE_CHECKING:
@@ -50,12 +45,12 @@ _LEAST_NOTES = 6
 """Lines for notes below a table of modes that does not show all modes."""
 
 
-def print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: TextTable) -> None:
     """Print a table; cells that are too wide are folded."""
     console.print(_as_rich(console, table))
 
 
-def _as_rich(console: Console, table: Table) -> RichTable:
+def _as_rich(console: Console, table: TextTable) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
 
@@ -87,7 +82,7 @@ def _as_rich(console: Console, table: Table) -> RichTable:
     return shown
 
 
-def _room_left(console: Console, table: Table, place: int) -> int:
+def _room_left(console: Console, table: TextTable, place: int) -> int:
     """Return the width of the console that the other columns of the table leave."""
     others = [other for other in range(len(table.columns)) if other != place]
     lines = [[column.name for column in table.columns]]
@@ -231,7 +226,7 @@ def _fit_modes(
 
 def _differences_by_mode(
     console: Console, report: BenchmarkReport, comparison: ComparisonTable, modes: Sequence[str]
-) -> Table:
+) -> TextTable:
     """Return the differences on the primary measure, and the means of as many others as fit."""
     others = [name for name in comparison.cells if name != report.primary_measure]
     for count in range(len(others), -1, -1):
@@ -256,36 +251,38 @@ def _best_first(report: BenchmarkReport, modes: list[str]) -> list[str]:
 
 def _headlines_by_mode(
     console: Console, report: BenchmarkReport, comparison: ComparisonTable, modes: Sequence[str]
-) -> Table:
+) -> TextTable:
     """Return a table of modes by headline measures, one line per mode.
 
     The interval of the primary measure has its own column if there is room for it.
     """
     places = [list(comparison.labels).index(mode) for mode in modes]
 
-    def table(*, with_interval: bool) -> Table:
-        header = [Column(Cell(report.noun.capitalize()), widest=28)]
+    def table(*, with_interval: bool) -> TextTable:
+        header = [TableColumn(Cell(report.noun.capitalize()), widest=28)]
         columns: list[list[Cell]] = []
         for measure, cells in comparison.cells.items():
-            header.append(Column(Cell(measure), right=True, whole=True))
+            header.append(TableColumn(Cell(measure), right=True, whole=True))
             columns.append([_brief_cell(cells[place]) for place in places])
             if with_interval and measure == report.primary_measure:
-                header.append(Column(Cell(f"{report.confidence * 100:g}% interval"), whole=True))
-                shown = (show_interval(cells[place].low, cells[place].high) for place in places)
+                header.append(
+                    TableColumn(Cell(f"{report.confidence * 100:g}% interval"), whole=True)
+                )
+                shown = (show_interval(*ends_of(cells[place].ci)) for place in places)
                 columns.append([Cell(text or "–") for text in shown])
         labels = [Cell(comparison.labels[mode]) for mode in modes]
-        return Table.of(header, [list(row) for row in zip(labels, *columns, strict=True)])
+        return TextTable.of(header, [list(row) for row in zip(labels, *columns, strict=True)])
 
     full = table(with_interval=True)
     return full if _natural_width(console, full) <= console.width else table(with_interval=False)
 
 
-def _brief_cell(figure: ModeFigure) -> Cell:
+def _brief_cell(figure: ShownMean) -> Cell:
     """Return a mean without its interval and marks."""
     return replace(figure.as_cell({}), detail="", marks="")
 
 
-def _natural_width(console: Console, table: Table) -> int:
+def _natural_width(console: Console, table: TextTable) -> int:
     """Return the width at which no line of the table is broken."""
     from rich.measure import Measurement
 
@@ -293,7 +290,7 @@ def _natural_width(console: Console, table: Table) -> int:
     return Measurement.get(console, options, _as_rich(console, table)).maximum
 
 
-def _render(console: Console, table: Table) -> list[str]:
+def _render(console: Console, table: TextTable) -> list[str]:
     """Return the lines of a table, without the blank lines around it."""
     with console.capture() as capture:
         print_table(console, table)
@@ -324,7 +321,7 @@ def _item(console: Console, text: str) -> list[str]:
     return [f"- {first[2:].rstrip()}", *(line.rstrip() for line in others)]
 
 
-def _measures_by_modes(comparison: ComparisonTable) -> Table:
+def _measures_by_modes(comparison: ComparisonTable) -> TextTable:
     """Return the table of measures by modes, with the marks of the best modes below them."""
     table = comparison.by_measure()
     if not comparison.best:
@@ -332,7 +329,7 @@ def _measures_by_modes(comparison: ComparisonTable) -> Table:
     rows = [
         replace(row, cells=(*row.cells[:-1], _split_marks(row.cells[-1]))) for row in table.rows
     ]
-    return Table(table.columns, tuple(rows))
+    return TextTable(table.columns, tuple(rows))
 
 
 def _split_marks(cell: Cell) -> Cell:
@@ -340,7 +337,7 @@ def _split_marks(cell: Cell) -> Cell:
     return Cell(cell.text, detail=cell.marks)
 
 
-def _tables(console: Console, comparison: ComparisonTable) -> list[Table]:
+def _tables(console: Console, comparison: ComparisonTable) -> list[TextTable]:
     """Return one table of measures by modes; if it is too wide, tables of modes by measures."""
     table = _with_latencies(_measures_by_modes(comparison), comparison)
     if _natural_width(console, table) <= console.width:
@@ -357,7 +354,7 @@ def _tables(console: Console, comparison: ComparisonTable) -> list[Table]:
     ]
 
 
-def _with_latencies(table: Table, comparison: ComparisonTable) -> Table:
+def _with_latencies(table: TextTable, comparison: ComparisonTable) -> TextTable:
     latencies = list(comparison.latencies.values())
     if not any(latencies):
         return table
@@ -367,20 +364,20 @@ def _with_latencies(table: Table, comparison: ComparisonTable) -> Table:
     *rows, last = table.rows
     rest = [""] if comparison.best else []
     timed = make_row(["ms/query p50\n         p95", *shown, *rest])
-    return Table(table.columns, (*rows, replace(last, ends_section=True), timed))
+    return TextTable(table.columns, (*rows, replace(last, ends_section=True), timed))
 
 
-def _modes_by_measures(comparison: ComparisonTable, measures: Sequence[str]) -> Table:
+def _modes_by_measures(comparison: ComparisonTable, measures: Sequence[str]) -> TextTable:
     """Return a table with modes as rows, and the best modes with their marks below a line."""
     noun = comparison.noun.capitalize()
     table = comparison.by_measure(measures).transposed(noun)
-    first = Column(Cell(noun), widest=28)
+    first = TableColumn(Cell(noun), widest=28)
     if not table.rows[-1].cells[0].text.startswith(BEST):
-        return Table((first, *table.columns[1:]), table.rows)
+        return TextTable((first, *table.columns[1:]), table.rows)
     *modes, last, best = table.rows
     split = [best.cells[0], *map(_split_marks, best.cells[1:])]
-    rows = (*modes, replace(last, ends_section=True), Row(tuple(split)))
-    return Table((first, *table.columns[1:]), rows)
+    rows = (*modes, replace(last, ends_section=True), TableRow(tuple(split)))
+    return TextTable((first, *table.columns[1:]), rows)
 
 
 def list_notes(report: BenchmarkReport) -> list[str]:

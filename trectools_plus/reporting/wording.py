@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +15,21 @@ from trectools_plus.benchmark.report import (
     FindingRecord,
     MeasureDefinition,
     ModeResult,
+    StratumResult,
     TargetResult,
     TermLabel,
     UpliftResult,
 )
-from trectools_plus.reporting.table import show, show_ci
-from trectools_plus.statistics.comparison import Comparison
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import EQUAL, MAX_T, alpha_of, describe_family
 from trectools_plus.text import join_names, plural
 
-_MOST_PAIRS = 60
+_NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")
+_NOTHING = ("–", "")
+MOST_PAIRS = 60
+"""Maximum number of pairs in a table of differences; the JSON report has all."""
+MOST_QUERIES = 50
+"""Maximum number of queries in a list; the JSON report has all."""
 _FEW_QUERIES = 50
 """With fewer queries, max-t over several comparisons is conservative: see docs/statistics.md."""
 _MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
@@ -48,6 +54,8 @@ CORRECTION_NAMES = {
     "max_t": "max-t",
     "none": "no correction",
 }
+NARROW = "†"
+"""Marks an interval that may be too narrow, because it has a note."""
 NO_PATTERN = (
     "No pattern was found. Low and high values are reported only for measures with a target."
 )
@@ -56,6 +64,49 @@ COMPONENTS_EXPLANATION = (
     "The fusion of all components minus the fusion without one. Above 0, that component raises the "
     "measure."
 )
+
+
+def numeric_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Return whether each column has numbers only, and is therefore aligned on the right.
+
+    The first column has the names of the rows, so it is never aligned on the right.
+
+    Args:
+        rows: The cells: numbers with or without signs, intervals and emphasis, dashes, or texts.
+    """
+    return [
+        place > 0
+        and any(cell not in _NOTHING for cell in column)
+        and all(cell in _NOTHING or _NUMBER.match(cell) is not None for cell in column)
+        for place, column in enumerate(zip(*rows, strict=True))
+    ]
+
+
+def show(value: float | None, sign: str = "", *, decimals: int = 4) -> str:
+    """Return a figure with four decimals, or a dash if undefined; ``sign="+"`` adds plus signs."""
+    return "–" if value is None else f"{value:{sign},.{decimals}f}"
+
+
+def show_mean(mean: float | None, n: int, queries: int) -> str:
+    """Return a mean, with the number of queries behind it unless it is over all of them."""
+    return show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n:,})"
+
+
+def show_interval(
+    low: float | None, high: float | None, sign: str = "", *, decimals: int = 3
+) -> str:
+    """Return an interval in square brackets; empty if undefined. ``sign="+"`` adds plus signs."""
+    if low is None or high is None:
+        return ""
+    return f"[{low:{sign}.{decimals}f}, {high:{sign}.{decimals}f}]"
+
+
+def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int = 3) -> str:
+    """Return an interval as :func:`show_interval` does, with :data:`NARROW` if it has a note."""
+    if ci is None:
+        return ""
+    mark = NARROW if ci.note else ""
+    return show_interval(ci.low, ci.high, sign, decimals=decimals) + mark
 
 
 def overall_line(report: BenchmarkReport) -> str:
@@ -94,13 +145,13 @@ def choose_comparisons(report: BenchmarkReport) -> list[Comparison]:
         (entry for entry in report.comparisons if entry.measure in shown),
         key=lambda entry: order[entry.measure],
     )
-    if len(entries) <= _MOST_PAIRS:
+    if len(entries) <= MOST_PAIRS:
         return entries
     return [
         entry
         for entry in entries
         if report.best_mode[entry.measure] in (entry.baseline, entry.contrast)
-    ][:_MOST_PAIRS]
+    ][:MOST_PAIRS]
 
 
 def name_difference(report: BenchmarkReport, entry: Comparison) -> str:
@@ -283,6 +334,18 @@ def report_notes(report: BenchmarkReport) -> list[str]:
     return [*notes, *report.notes] + [
         f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
     ]
+
+
+def list_stratum(
+    report: BenchmarkReport, field: str, measure: str
+) -> list[tuple[str, int, list[StratumResult | None]]]:
+    """Return each value of a query field, its number of queries, and the result of each mode."""
+    rows = []
+    for value, modes in report.strata[field].items():
+        results = [modes.get(mode, {}).get(measure) for mode in report.modes]
+        queries = max((each.n for each in results if each is not None), default=0)
+        rows.append((value, queries, results))
+    return rows
 
 
 def language_lines(report: BenchmarkReport) -> list[str]:

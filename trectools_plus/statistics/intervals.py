@@ -269,8 +269,6 @@ INTERVALS = ("auto", "percentile", "bca", "t", "wilson")
 """The values of the option ``interval``."""
 BEST_BOOTSTRAP = "bca"
 """The bootstrap method with the best coverage in the simulation of docs/statistics.md."""
-OF_1_0 = "1.0"
-"""The intervals of reports of schema version 1.0: percentile, also of equal values."""
 METHOD_NAMES = {
     "percentile": "percentile bootstrap",
     "bca": "BCa bootstrap",
@@ -278,9 +276,8 @@ METHOD_NAMES = {
     "wilson": "Wilson",
     "studentised": "studentised bootstrap",
     "max_t": "max-t bootstrap, simultaneous",
-    OF_1_0: "percentile bootstrap",
 }
-RESAMPLED = ("percentile", "bca", "studentised", "max_t", OF_1_0)
+RESAMPLED = ("percentile", "bca", "studentised", "max_t")
 """The methods that draw resamples."""
 MIN_VALUES = 2
 """The minimum number of values for an interval: a single value does not show how values vary."""
@@ -329,7 +326,7 @@ def mean_intervals(
     """
     settings = Resampling(**options)
     interval = settings.interval
-    check_choice(interval, (*INTERVALS, OF_1_0), "interval method")
+    check_choice(interval, INTERVALS, "interval method")
     check_resamples(settings.resamples, "interval")
     check_level(settings.confidence, "interval")
     table = as_table(values, "interval", undefined=True)
@@ -410,14 +407,14 @@ def _choose_methods(
     spread = np.where(defined, table, -np.inf).max(axis=0, initial=-np.inf)
     spread = spread - np.where(defined, table, np.inf).min(axis=0, initial=np.inf)
     other = BEST_BOOTSTRAP if interval in ("auto", "wilson") else interval
-    constant = (spread <= EQUAL) & (interval != OF_1_0)
+    constant = spread <= EQUAL
     chosen = np.where(wilson, "wilson", np.where(constant, "", other))
     return [str(name) for name in np.where(n < MIN_VALUES, "", chosen)]
 
 
 def _note_on(method: str, few: bool, n: int) -> str | None:
     """Return the note on an interval that may be too narrow."""
-    if method in ("", "wilson", OF_1_0):
+    if method in ("", "wilson"):
         return None
     if few:
         return FEW_NOTE

@@ -29,9 +29,9 @@ from trectools_plus.statistics.arrays import (
     none_if_nan,
 )
 from trectools_plus.statistics.comparison import BayesianComparison
-from trectools_plus.statistics.intervals import OF_1_0, mean_intervals
+from trectools_plus.statistics.intervals import mean_intervals
 from trectools_plus.statistics.method import EQUAL
-from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PAIRED_TESTS_OF_1_0, PairedTest
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -228,8 +228,9 @@ def _compare(
 ) -> list[PairedComparison]:
     """Compare the columns of a table of defined differences."""
     intervals = mean_intervals(table, proportions=False, **options)
-    functions = PAIRED_TESTS_OF_1_0 if intervals.method == OF_1_0 else PAIRED_TESTS
-    tested = {name: functions[name](table, intervals.resamples, intervals.seed) for name in tests}
+    tested = {
+        name: PAIRED_TESTS[name](table, intervals.resamples, intervals.seed) for name in tests
+    }
     wins, losses = (table > 0).sum(axis=0).tolist(), (table < 0).sum(axis=0).tolist()
     comparisons = []
     for column in range(table.shape[1]):

@@ -71,7 +71,6 @@ def bootstrap_test(
     *,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = DEFAULT_SEED,
-    studentised: bool = True,
 ) -> ColumnTests:
     """Test the null hypothesis that the differences come from a population whose mean is 0.
 
@@ -85,9 +84,6 @@ def bootstrap_test(
         differences: Shape (rows, columns) or (rows,), all defined.
         resamples: The number of resamples, at least 1.
         seed: The seed; all columns get the same draws.
-        studentised: False to compare means instead of t statistics, as in reports of schema version
-            1.0. That test rejects too often with few rows (with 9 about twice as often as its
-            level), because resamples vary less than the population.
 
     Returns:
         The mean differences and two-sided p-values.
@@ -97,21 +93,17 @@ def bootstrap_test(
     """
     table = np.sort(as_table(differences, "bootstrap test"), axis=0)
     check_resamples(resamples, "bootstrap test")
-    rows = len(table)
     mean = table.mean(axis=0)
     # The mean is made positive, so that exchanging the two systems gives the same p-value.
     positive = np.sort(np.where(mean < 0, -table, table), axis=0)
     shifted = positive - positive.mean(axis=0)
     threshold = np.abs(mean) - EQUAL * np.abs(table).max(axis=0)
-    if studentised:
-        shifted, scale = scale_to_range(shifted)
-        error = standard_errors(shifted)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            threshold = np.where(error > 0, threshold / scale / error, np.inf)
+    shifted, scale = scale_to_range(shifted)
+    error = standard_errors(shifted)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        threshold = np.where(error > 0, threshold / scale / error, np.inf)
 
     def statistic(counts: FloatArray, block: FloatArray) -> FloatArray:
-        if not studentised:
-            return np.abs(counts @ block / rows)
         return studentised_means(counts, block, np.ones_like(block, dtype=bool))
 
     extreme = count_extreme(draw_counts, statistic, shifted, threshold, (resamples, seed))
@@ -374,13 +366,6 @@ PAIRED_TESTS: Mapping[str, Callable[[FloatArray, int, int], ColumnTests]] = {
     "sign_test": lambda table, _resamples, _seed: sign_test(table),
 }
 """The tests by name. Each takes differences, a number of resamples and a seed."""
-PAIRED_TESTS_OF_1_0 = {
-    **PAIRED_TESTS,
-    "paired_bootstrap": lambda table, resamples, seed: bootstrap_test(
-        table, resamples=resamples, seed=seed, studentised=False
-    ),
-}
-"""The tests of reports of schema version 1.0."""
 
 
 def _uninformative(table: FloatArray) -> BoolArray:

@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
@@ -144,14 +144,16 @@ class SystemComparisons(Displayed):
     correction: str
     family: str
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         columns = ("difference", "low", "high", "effect_size", "wins", "ties", "losses")
         rows = []
         for pair, one, p_value in zip(self.pairs, self.comparisons, self.p_adjusted, strict=True):
             values = (*(getattr(one, name) for name in columns), float(p_value))
             rows.append([f"{pair[1]} − {pair[0]}", *map(as_cell, values)])
         named = [name.replace("_", " ") for name in columns]
-        return Content(f"{self.test}, {self.family}", ["Columns", *named, "adjusted p"], rows)
+        return TextTable.of(
+            ["Columns", *named, "adjusted p"], rows, caption=f"{self.test}, {self.family}"
+        )
 
     def p_table(self, systems: int) -> FloatArray:
         """Return adjusted p-values as a symmetric table; ``nan`` for pairs without a comparison."""

@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.display import Content
+from trectools_plus.display import MAX_TABLE_ROWS, TextTable
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.topic_schema import (
     DOC_ID_KEYS,
@@ -30,7 +30,7 @@ from trectools_plus.formats.topic_schema import (
     TEXT_KEYS,
 )
 from trectools_plus.models import Model
-from trectools_plus.text import MAX_TABLE_ROWS, plural
+from trectools_plus.text import plural
 
 Category = Literal["exact_match", "synonym", "abbreviation", "layperson", "complex"]
 Difficulty = Literal["easy", "medium", "hard"]
@@ -127,13 +127,16 @@ class TestSet(_Model):
         language = f", {facts.language}" if facts.language else ""
         return f"<TestSet {named}: {plural(len(self.queries), 'query', 'queries')}{language}>"
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = [
             [query.query_id, query.text, ", ".join(term.doc_id for term in query.relevant)]
             for query in self.queries[:MAX_TABLE_ROWS]
         ]
-        return Content(
-            self._text().strip("<>"), ["Query", "Text", "Judged terms"], rows, len(self.queries)
+        return TextTable.of(
+            ["Query", "Text", "Judged terms"],
+            rows,
+            caption=self._text().strip("<>"),
+            total=len(self.queries),
         )
 
     @model_validator(mode="after")

@@ -20,7 +20,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import evaluate
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.reporting.wording import component_lines
 from trectools_plus.retrieval.fusion import Fusion

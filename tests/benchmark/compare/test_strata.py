@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.merge import STRATA_LOST, merge_run
+from trectools_plus.benchmark.merge import merge_run
+from trectools_plus.benchmark.rebuild import STRATA_LOST
 from trectools_plus.benchmark.report import BenchmarkReport, load_report, report_json_schema
 from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.config_file import load_config
@@ -22,7 +23,7 @@ from trectools_plus.benchmark.run.output_folder import TOPICS_FILE
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.markdown.report import render_markdown
+from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.results.gate import render_gate_markdown
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.retrieval.fetch.topics import hash_topics

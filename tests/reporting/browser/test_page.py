@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from trectools_plus.benchmark.report import (
     StratumResult,
 )
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
-from trectools_plus.reporting.html.page import write_html
+from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.html.per_query import QueryEvidence
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
@@ -50,7 +51,7 @@ def make_file(make_report: Any, path: Path) -> Path:
         }
     }
     report = report.model_copy(update={"strata": strata})
-    write_html(report, path, make_evidence(report, texts))
+    path.write_text(render_html(report, make_evidence(report, texts)), encoding="utf-8")
     return path
 
 
@@ -187,7 +188,7 @@ def test_many_modes_with_long_names_fit_too(
     path = tmp_path / "many.html"
     diagnosis = [Diagnosis(mode=mode, sign="x", observed="low", suggests="more") for mode in means]
     report = make_report(means, latency=False, diagnosis=diagnosis)
-    write_html(report, path, make_evidence(report, {"q1": "a query"}))
+    path.write_text(render_html(report, make_evidence(report, {"q1": "a query"})), encoding="utf-8")
     page.open(path, width)
     open_all(page)
     assert page.run(_TOO_WIDE) == []
@@ -233,20 +234,79 @@ def test_the_means_sort_with_the_keyboard(page: Any, file: Path) -> None:
     assert "nDCG@10, ascending" in page.run("document.getElementById('status').textContent")
 
 
-def test_the_script_draws_the_same_plot_as_the_server(
-    page: Any, make_report: Any, tmp_path: Path
+def test_the_plot_shows_the_difference_of_every_query(page: Any, file: Path) -> None:
+    page.open(file)
+    box = "document.querySelector('#plot svg').getBoundingClientRect()"
+    bars = page.run(
+        "[...document.querySelectorAll('#plot .better, #plot .worse')].map((path) =>"
+        " path.getAttribute('d').match(/V[\\d.]+h/g).map((part) => Number(part.slice(1, -1))))"
+    )
+    values = page.run("reportPage.plot.values")
+    better = [value for value in values if round(value * 1e6) > 0]
+    worse = [value for value in values if round(value * 1e6) < 0]
+    top = 0.75
+    for found, expected in zip(bars, (better, worse), strict=True):
+        assert found == pytest.approx([100 - 100 * value / top for value in expected], abs=0.06)
+    labels = page.run(
+        "[...document.querySelectorAll('#plot-scale span')].map((one) => one.textContent)"
+    )
+    assert labels == ["+0.75", "+0.5", "+0.25", "0", "−0.25", "−0.5", "−0.75"]
+    assert text_of(page, "#plot-sides") == (
+        f"Hybrid better: {len(better)}equal: {len(values) - len(better) - len(worse)}"
+        f"Lexical-Only better: {len(worse)}"
+    )
+    assert page.run(f"{box}.height") > 100
+
+
+@pytest.mark.parametrize("around_zero", [True, False])
+def test_an_axis_holds_its_values_in_few_round_steps(
+    page: Any, file: Path, around_zero: bool
 ) -> None:
-    path = make_file(make_report, tmp_path / "BenchmarkReport.html")
-    shown = "[...document.querySelectorAll('#plot path')].map((one) => one.getAttribute('d'))"
-    texts = "[...document.querySelectorAll('#plot h2, #plot-sides > *, #plot-result, .scale > *')]"
-    texts += ".map((one) => one.textContent)"
-    found = []
-    for disabled in (True, False):
-        page.call("Emulation.setScriptExecutionDisabled", value=disabled)
-        page.open(path)
-        found.append((page.run(shown), page.run(texts)))
-    assert found[0] == found[1]
-    assert found[0][0][1].startswith("M")
+    page.open(file)
+    for values in ([0.31, 0.39], [0, 1], [5, 5], [], [-0.04, 0.002], [1e-7, 3e-7], [12, 980]):
+        scale = page.run(f"makeScale({values}, {str(around_zero).lower()})")
+        assert all(scale["low"] - 1e-9 <= value <= scale["high"] + 1e-9 for value in values)
+        known = f"makeScale({values}, {str(around_zero).lower()})"
+        places = page.run(f"stepsOf({known}).map((value) => Number(placeOn({known}, value)))")
+        assert 2 <= len(places) <= 7
+        assert places == sorted(places)
+        assert all(0 < place < 120 for place in places)
+        if around_zero:
+            assert scale["low"] == pytest.approx(-scale["high"])
+    ends = "((scale) => [scale.low, scale.high].map((end) => labelOn(scale, end)))"
+    assert page.run(f"{ends}(makeScale([0.264, 0.375]))") == ["0.26", "0.38"]
+
+
+@pytest.mark.parametrize("furthest", [0.03, 0.2, 0.85, 1.0, 2.5, 430.0])
+def test_the_axis_of_the_plot_is_symmetrical(page: Any, file: Path, furthest: float) -> None:
+    page.open(file)
+    scale = f"makeScale([{furthest}], true)"
+    labels = page.run(f"labelsAround({scale})")
+    assert labels[len(labels) // 2] == "0"
+    numbers = [float(label.replace("−", "-").replace(",", "")) for label in labels]
+    assert numbers[0] == pytest.approx(page.run(f"{scale}.high"))
+    assert numbers[0] >= furthest
+    assert numbers == [-number for number in reversed(numbers)]
+    steps = [after - before for before, after in pairwise(numbers)]
+    assert steps == pytest.approx([steps[0]] * len(steps))
+
+
+def test_the_means_and_intervals_are_drawn_on_the_axis_of_their_column(
+    page: Any, file: Path
+) -> None:
+    page.open(file)
+    drawn = page.run(
+        "[...document.querySelectorAll('#result .whisker[data-axis=\"nDCG@10\"]')].map((svg) =>"
+        " [svg.dataset.values.split(' ').map(Number),"
+        " svg.querySelector('.dot').getAttribute('d').match(/[\\d.]+/)[0],"
+        " svg.querySelector('.span').getAttribute('d').match(/[\\d.]+/g).slice(0, 3)])"
+    )
+    assert len(drawn) == 3
+    ends = page.run("stepsOf(makeScale([0.267, 0.372]))")
+    for (mean, low, high), dot, (left, _, right) in drawn:
+        for value, place in ((mean, dot), (low, left), (high, right)):
+            share = (value - ends[0]) / (ends[-1] - ends[0])
+            assert float(place) == pytest.approx(14 + 92 * share, abs=0.06)
 
 
 def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page: Any, file: Path) -> None:
@@ -290,7 +350,9 @@ def test_a_measure_that_is_no_headline_becomes_a_column(
     }
     report = make_report(means)
     path = tmp_path / "eight.html"
-    write_html(report, path, make_evidence(report, {"q1": "one", "q2": "two"}))
+    path.write_text(
+        render_html(report, make_evidence(report, {"q1": "one", "q2": "two"})), encoding="utf-8"
+    )
     page.open(path, 1280)
     columns = "[...document.querySelectorAll('#result thead th')].map((th) => th.dataset.measure)"
     assert page.run(columns)[1:7] == names[:6]
@@ -334,7 +396,7 @@ def test_bars_have_one_scale_in_columns_of_different_widths(
     rows = [(run, query_id, "nDCG@10", value * top) for run, query_id, value in values]
     table = pl.DataFrame(rows, schema=["run", "query_id", "measure", "value"], orient="row")
     path = tmp_path / "bars.html"
-    write_html(make_report(means), path, QueryEvidence(table))
+    path.write_text(render_html(make_report(means), QueryEvidence(table)), encoding="utf-8")
     page.open(path, width)
     open_section(page, "queries")
     choose(page, "query-order", "id:asc")
@@ -527,7 +589,7 @@ def test_thousands_of_queries_are_aggregated(page: Any, make_report: Any, tmp_pa
     report = make_report(means)
     path = tmp_path / "thousands.html"
     texts = {f"q{number}": "a query" for number in range(2000)}
-    write_html(report, path, make_evidence(report, texts))
+    path.write_text(render_html(report, make_evidence(report, texts)), encoding="utf-8")
     page.open(path)
     open_section(page, "queries")
     assert page.run("reportPage.list.heatmap.columns.length") == 300
@@ -556,7 +618,7 @@ def test_every_value_and_result_is_decoded(page: Any, make_report: Any, tmp_path
     columns = ["run", "query_id", "measure", "value"]
     path = tmp_path / "values.html"
     table = pl.DataFrame(rows, schema=columns, orient="row")
-    write_html(report, path, replace(evidence, per_query=table))
+    path.write_text(render_html(report, replace(evidence, per_query=table)), encoding="utf-8")
     page.open(path)
     for place, name in enumerate(names):
         found = page.run(
@@ -615,10 +677,30 @@ def test_the_page_can_be_read_without_scripts(page: Any, file: Path) -> None:
     page.open(file)
     page.call("Emulation.setScriptExecutionDisabled", value=False)
     hidden = "getComputedStyle(document.querySelector('{}')).display"
-    for control in ("#bar", "#plot-pair", "#query-controls", "#query-table", "#heatmap"):
-        assert page.run(hidden.format(control)) == "none", control
-    assert page.run("document.querySelector('#plot .better').getBoundingClientRect().height > 9")
+    drawn = ("#plot", "#result .whisker", "#result .axis", ".differences .share")
+    for part in ("#bar", "#query-controls", "#query-table", "#heatmap", *drawn):
+        assert page.run(hidden.format(part)) == "none", part
+    assert "0.3417" in text_of(page, "#result tbody tr:last-child")
+    assert "[0.312, 0.372]" in text_of(page, "#result tbody tr:last-child")
+    assert "+0.0190" in text_of(page, ".differences tbody")
     assert page.run("document.querySelectorAll('noscript').length") == 2
+
+
+def test_without_values_of_queries_the_tables_are_drawn(
+    page: Any, make_report: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "means.html"
+    path.write_text(render_html(make_report()), encoding="utf-8")
+    page.open(path)
+    open_all(page)
+    drawn = "[...document.querySelectorAll('{}')].every((one) => one.querySelector('path'))"
+    for part in ("#result .whisker", "table.differences .whisker", "table.differences .share"):
+        assert page.run(f"document.querySelectorAll('{part}').length") >= 3
+        assert page.run(drawn.format(part))
+    assert page.run("document.querySelector('#plot')") is None
+    choose(page, "measure", "1")
+    assert page.run("document.querySelector('#result th.chosen').dataset.measure") == "RR@10"
+    assert page.problems == []
 
 
 def test_motion_is_reduced_on_request(page: Any, file: Path) -> None:

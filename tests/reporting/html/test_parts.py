@@ -1,4 +1,4 @@
-"""The parts of the page: axes, bars, encoded values, embedded JSON."""
+"""The parts of the page: values to draw, encoded values, embedded JSON."""
 
 from __future__ import annotations
 
@@ -10,73 +10,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from trectools_plus.reporting.html.page import embed_json, make_title
+from trectools_plus.reporting.html.page import embed_json, make_title, spell_values
 from trectools_plus.reporting.html.per_query import (
     PARTS,
     QueryEvidence,
     collect_queries,
     read_values,
 )
-from trectools_plus.reporting.html.views import (
-    MOST_BARS,
-    WIDTH,
-    make_scale,
-    plot_axis,
-    split_bars,
-)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [[0.31, 0.39], [0.0, 1.0], [5.0, 5.0], [None], [], [-0.04, 0.002], [1e-7, 3e-7], [12.0, 980.0]],
-)
-@pytest.mark.parametrize("around_zero", [True, False])
-def test_an_axis_holds_its_values_in_few_round_steps(
-    values: list[float | None], around_zero: bool
-) -> None:
-    scale = make_scale(values, around_zero=around_zero)
-    known = [value for value in values if value is not None]
-    assert all(scale.low <= value <= scale.high for value in known)
-    places = [tick.x for tick in scale.ticks]
-    assert 2 <= len(places) <= 7
-    assert places == sorted(places)
-    assert all(0 < place < WIDTH for place in places)
-    assert scale.ticks[0].label
-    assert scale.ticks[-1].label
-    if around_zero:
-        assert scale.low == pytest.approx(-scale.high)
-
-
-def test_labels_say_where_the_ends_are() -> None:
-    scale = make_scale([0.264, 0.375])
-    assert [float(scale.ticks[0].label), float(scale.ticks[-1].label)] == [scale.low, scale.high]
-    assert scale.place(scale.low) == scale.ticks[0].x
-    assert scale.place(None) is None
+def test_values_to_draw_are_numbers_or_dashes() -> None:
+    assert spell_values(0.3417, None, 1234567.0) == "0.3417 - 1234567"
+    assert spell_values() == ""
 
 
 def test_the_title_names_modes_and_dataset(make_report: Any) -> None:
     tie = make_report({"a": {"RR@10": 0.5}, "b": {"RR@10": 0.5}}, best_mode={"RR@10": None})
     assert make_title(tie) == "a and b on irds:cranfield"
-
-
-@pytest.mark.parametrize("count", [0, 1, 499, 500, 501, 1234])
-def test_bars_contain_all_values_in_their_order(count: int) -> None:
-    bars = split_bars(np.arange(float(count)))
-    assert len(bars) == min(count, MOST_BARS)
-    assert [value for bar in bars for value in bar] == list(range(count))
-    assert max((len(bar) for bar in bars), default=0) - min(map(len, bars), default=0) <= 1
-
-
-@pytest.mark.parametrize("furthest", [0.0, 0.03, 0.2, 0.85, 1.0, 2.5, 430.0])
-def test_the_axis_of_the_plot_is_symmetrical_and_contains_every_pair(furthest: float) -> None:
-    axis = plot_axis(np.array([[0.0, furthest * PARTS, np.nan], [0.0, 0.0, 5.0]]))
-    assert axis.top >= furthest
-    assert axis.labels[len(axis.labels) // 2] == "0"
-    numbers = [float(label.replace("−", "-").replace(",", "")) for label in axis.labels]
-    assert numbers[0] == axis.top
-    assert numbers == [-number for number in reversed(numbers)]
-    steps = np.diff(numbers)
-    assert steps == pytest.approx(np.full(len(steps), steps[0]))
 
 
 @pytest.mark.parametrize(

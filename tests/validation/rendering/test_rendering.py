@@ -15,7 +15,7 @@ import pytest
 from trectools_plus.validation import FileReport, Finding, Fix, Severity, validate_run
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.rendering import RENDERERS, render
-from trectools_plus.validation.rendering.junit import iter_junit
+from trectools_plus.validation.rendering.build_servers import iter_junit
 from trectools_plus.validation.rendering.places import line_ranges, printable
 from trectools_plus.validation.rendering.rules_page import render_rules_markdown
 from trectools_plus.validation.rendering.text import iter_text, print_text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Unpack
 
 import numpy as np
@@ -16,7 +15,6 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.statistics import (
-    adjust_p_values,
     indistinguishable_groups,
     pairs_of,
 )
@@ -28,7 +26,6 @@ from trectools_plus.statistics.method import (
     EQUAL,
     FAMILY_TESTS,
     TUKEY,
-    alpha_of,
     choose_method,
     describe_family,
 )
@@ -201,17 +198,6 @@ class TestedDifferences:
     components: dict[Key, dict[str, ComponentMeasure]]
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierDifferences(TestedDifferences):
-    """The tested differences of a report of an earlier version, to verify it.
-
-    Attributes:
-        every_pair: Each pair of modes on each measure, also with a baseline.
-    """
-
-    every_pair: list[Comparison]
-
-
 def find_differences(
     config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
 ) -> TestedDifferences:
@@ -320,101 +306,6 @@ def _find_rest(
     }
 
 
-def find_joint_differences(
-    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
-) -> EarlierDifferences:
-    """Find the differences as in reports of versions before 0.2, to verify such reports.
-
-    There, every pair of modes, whichever baseline is given, and the fusions without a component are
-    one family.
-    """
-    rest = _find_rest(config, qrels, evaluation, without)
-    modes = evaluation.run_names
-    whole = _add_rest(evaluation, modes, rest)
-    baselines = [name for name in config.baseline or () if name in modes]
-    pairs = [
-        # The baseline comes first: the difference is the contrast minus the baseline.
-        (two, one) if modes[two] in baselines else (one, two)
-        for one, two in combinations(range(len(modes)), 2)
-    ]
-    family = _describe_joint_family(config.correction, len(modes), len(rest), config.noun_of(modes))
-    method = _method(config, family, config.rope)
-    found = compare_pairs(whole, [*pairs, *_pairs_of_rest(whole, rest)], method)
-    by_case = {(one.baseline, one.contrast, one.measure): one for one in found}
-    shown = [
-        by_case[modes[one], modes[two], measure]
-        for one, two in _shown_pairs(config, modes)
-        for measure in evaluation.compared_names
-    ]
-    every_pair = [one for one in found if one.baseline in modes]
-    return EarlierDifferences(shown, _contributions(whole, found, rest), every_pair)
-
-
-def find_differences_of_1_0(
-    config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
-) -> EarlierDifferences:
-    """Find the differences as in reports of schema version 1.0, to verify such reports.
-
-    There, the differences from a baseline, the pairs that decide on the best mode, and the
-    components of each fusion are separate families.
-    """
-    shown = compare_evaluation(
-        evaluation, config.baseline, correction=config.correction, **config.resampling
-    )
-    components: dict[Key, dict[str, ComponentMeasure]] = {}
-    for mode, runs in without.items():
-        rest = _score(config, qrels, evaluation, {mode: runs})
-        if rest:
-            whole = _add_rest(evaluation, [mode], rest)
-            components |= _contributions(whole, _compare_as_1_0(config, whole), rest)
-    every_pair = compare_every_pair(evaluation, shown, config)
-    return EarlierDifferences(shown, components, every_pair)
-
-
-def _compare_as_1_0(config: BenchmarkConfig, whole: Evaluation) -> list[Comparison]:
-    """Compare the first run with each other one.
-
-    The p-values of the randomisation test are adjusted for the other runs, by the benchmark's
-    correction (Holm's instead of Tukey's, which is for modes).
-    """
-    mode, *others = whole.run_names
-    ids = whole.query_ids[mode]
-    correction = CORRECTION_OF_TESTS if config.correction == TUKEY else config.correction
-    method = Method(config.resampling, tests=("randomisation",))
-    compared = []
-    for name in whole.measure_names:
-        scores = [
-            PairedScores(one, mode, name, ids, whole.values(one, name), whole.values(mode, name))
-            for one in others
-        ]
-        found = compare_scores(scores, method)
-        tests = [one.randomisation for one in found]
-        p_values = [np.nan if test is None else test.p for test in tests]
-        for one, p_value in zip(found, adjust_p_values(p_values, correction).tolist(), strict=True):
-            changes = {
-                "p_adjusted": none_if_nan(p_value),
-                "correction": correction,
-                "significant": bool(p_value <= alpha_of(config.confidence)),
-            }
-            compared.append(one.model_copy(update=changes))
-    return compared
-
-
-def compare_every_pair(
-    evaluation: Evaluation, comparisons: list[Comparison], config: BenchmarkConfig
-) -> list[Comparison]:
-    """Compare every pair of modes, as one family per measure.
-
-    Args:
-        evaluation: The modes.
-        comparisons: The comparisons of the report; returned if they are every pair already.
-        config: Correction, confidence level, resamples and seed.
-    """
-    if not config.baseline:
-        return comparisons
-    return compare_evaluation(evaluation, correction=config.correction, **config.resampling)
-
-
 def _score(
     config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
 ) -> dict[Key, FloatArray]:
@@ -437,26 +328,6 @@ def _equals_mode(evaluation: Evaluation, fusion: str, table: FloatArray) -> bool
     return any(
         mode != fusion and np.array_equal(other, table, equal_nan=True)
         for mode, other in evaluation.tables.items()
-    )
-
-
-def _describe_joint_family(correction: str, modes: int, further: int, noun: str) -> str:
-    counted = modes + further
-    pairs = modes * (modes - 1) // 2 + further
-    if not further:
-        return describe_family(pairs, modes, noun=noun)
-    fusions = plural(further, "fusion without a component", "fusions without a component")
-    if correction == TUKEY:  # Tukey's test also compares the fusions with each other
-        pairs = counted * (counted - 1) // 2
-        return (
-            f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, noun)} "
-            f"and {fusions}"
-        )
-    if modes < 2:
-        return f"{plural(pairs, 'comparison')} on one measure: {fusions}"
-    return (
-        f"{plural(pairs, 'comparison')} on one measure: every pair of {plural(modes, noun)}, "
-        f"and {fusions}"
     )
 
 

@@ -15,7 +15,7 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.statistics import check_rope
 from trectools_plus.statistics.comparison import Comparison
@@ -105,7 +105,7 @@ class ReportComparison(Displayed):
         measure = self.headline_measures[0]
         return next(entry for entry in mode.comparisons if entry.measure == measure)
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         rows = []
         for mode in self.modes:
             for one in mode.comparisons:
@@ -123,7 +123,7 @@ class ReportComparison(Displayed):
             "Adjusted p",
             "Significant",
         ]
-        return Content(caption, header, rows)
+        return TextTable.of(header, rows, caption=caption)
 
 
 def compare_reports(

@@ -36,6 +36,7 @@ from trectools_plus.choices import MOST_HEADLINES
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.interchange.frames import to_pandas
+from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.statistics.arrays import IntervalOptions
@@ -161,10 +162,9 @@ class Comparisons(Displayed, Sequence[Comparison]):
         Raises:
             UsageError: If there is no such measure, or an argument is out of range.
         """
-        from trectools_plus import reporting
-
-        layout = reporting.Layout(systems, decimals, caption, label)
-        return reporting.table_as_latex(reporting.report_table(self.report, measures), layout)
+        layout = (systems, decimals, caption, label)
+        table: str = render("comparisons_table", self.report, "latex", measures, layout)
+        return table
 
     @checked
     def to_markdown(
@@ -174,31 +174,27 @@ class Comparisons(Displayed, Sequence[Comparison]):
         systems: Literal["rows", "columns"] | None = None,
     ) -> str:
         """Return the table of :meth:`to_latex` as Markdown."""
-        from trectools_plus import reporting
-
-        layout = reporting.Layout(systems, decimals)
-        return reporting.table_as_markdown(reporting.report_table(self.report, measures), layout)
+        layout = (systems, decimals)
+        table: str = render("comparisons_table", self.report, "markdown", measures, layout)
+        return table
 
     def to_csv(self) -> str:
         """Return :meth:`to_polars` as CSV; the systems of ``better_than`` are joined with ``;``."""
-        from trectools_plus import reporting
-
-        return reporting.table_as_csv(reporting.report_table(self.report))
+        table: str = render("comparisons_table", self.report, "csv")
+        return table
 
     def to_json(self) -> str:
         """Return verdict, means, comparisons, best systems and groups as one JSON document.
 
         The keys are those of ``BenchmarkReport.json``.
         """
-        from trectools_plus import reporting
-
-        return reporting.render_comparisons_json(self)
+        document: str = render("render_comparisons_json", self)
+        return document
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of :meth:`to_json` as a dictionary."""
-        from trectools_plus import reporting
-
-        return reporting.comparisons_document(self)
+        document: dict[str, Any] = render("comparisons_document", self)
+        return document
 
     def to_polars(self) -> pl.DataFrame:
         """Return a row per system and measure: mean, interval and significance.
@@ -209,9 +205,8 @@ class Comparisons(Displayed, Sequence[Comparison]):
         ``p_adjusted``, ``significant``, ``borderline``, ``wins``, ``ties`` and ``losses``.
         ``evaluation.means()`` has a row per system and a column per measure.
         """
-        from trectools_plus import reporting
-
-        return reporting.table_as_frame(reporting.report_table(self.report))
+        table: pl.DataFrame = render("comparisons_table", self.report, "frame")
+        return table
 
     def to_pandas(self) -> pd.DataFrame:
         """Return :meth:`to_polars` as a pandas table."""
@@ -229,9 +224,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
             UsageError: If a file has another suffix; then no file is written.
             InputError: If a file cannot be written.
         """
-        from trectools_plus import reporting
-
-        reporting.write_comparisons(self, *paths)
+        render("write_comparisons", self, *paths)
 
     @checked
     def plot(self, measure: str | None = None, *, kind: PlotKind = "means") -> Figure:
@@ -250,9 +243,9 @@ class Comparisons(Displayed, Sequence[Comparison]):
         Raises:
             UsageError: If there is no such measure or plot.
         """
-        from trectools_plus import reporting
-
-        return reporting.draw_plot(self.report, self.evaluation.per_query(), kind, measure).figure
+        values = self.evaluation.per_query()
+        figure: Figure = render("draw_plot", self.report, values, kind, measure).figure
+        return figure
 
     def __len__(self) -> int:
         return len(self.report.comparisons)
@@ -277,15 +270,13 @@ class Comparisons(Displayed, Sequence[Comparison]):
 
     def _text(self) -> str:
         """The verdict, and the headline measures of the first systems, in less than 2 kB."""
-        from trectools_plus import reporting
-
-        return reporting.render_comparisons_text(self.report)
+        text: str = render("render_comparisons_text", self.report)
+        return text
 
     def _repr_html_(self) -> str:
         """The verdict, and the headline measures of all systems, for notebooks."""
-        from trectools_plus import reporting
-
-        return reporting.render_comparisons_html(self.report)
+        page: str = render("render_comparisons_html", self.report)
+        return page
 
 
 def compare(

@@ -26,7 +26,7 @@ from trectools_plus.benchmark.compare.compare_reports import (
 from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.dataset import hash_qrels
-from trectools_plus.display import Content, Displayed, as_cell
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.files.remote import is_address
 from trectools_plus.formats.run_names import name_runs
@@ -170,7 +170,7 @@ class Reproduction(Displayed):
         """The result in one sentence."""
         return f"<Reproduction: {state_reproduction(self)}>"
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         """The figures of the first measure, a row per mode."""
         header = [
             self.noun.capitalize(),
@@ -197,7 +197,7 @@ class Reproduction(Displayed):
                 one.delta_relative_improvement,
             ]
             rows.append([mode.label, *map(as_cell, figures)])
-        return Content(state_reproduction(self), header, rows)
+        return TextTable.of(header, rows, caption=state_reproduction(self))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -55,12 +55,14 @@ def find_diagnostics(
     """
     runs = {name: mode.run for name, mode in modes.items()}
     judged = _score(dataset.judged, runs, JUDGED, config.no_relevant)
-    required = _required_depth(dataset, evaluation)
     results = {}
     for name, mode in modes.items():
+        required = _required_depth(dataset, mode, evaluation)
         missing, shallow = _find_gaps(mode.run, judged.query_ids[name], required)
         total = len(judged.query_ids[name])
-        gaps = _explain_gaps(config, total, missing, shallow, required)
+        gaps = _explain_gaps(
+            None if mode.given else config.depth, total, missing, shallow, required
+        )
         if mode.cut_short:
             gaps.append(
                 f"fewer than {config.depth} documents for "
@@ -173,10 +175,12 @@ def _score(
     return score_runs(judged, runs, parse_measures([measure]), Averaging(no_relevant=no_relevant))
 
 
-def _required_depth(dataset: Dataset, evaluation: Evaluation) -> int:
+def _required_depth(dataset: Dataset, mode: ModeRun, evaluation: Evaluation) -> int:
     """Return the required number of results: the deepest cutoff, or the number of documents."""
     deepest = max((measure.cutoff or 0 for measure in evaluation.measures), default=0)
-    return deepest if dataset.corpus is None else min(deepest, len(dataset.corpus))
+    if mode.given or dataset.corpus is None:
+        return deepest
+    return min(deepest, len(dataset.corpus))
 
 
 def _find_gaps(run: Run, query_ids: Sequence[str], required: int) -> tuple[list[str], list[str]]:
@@ -188,22 +192,30 @@ def _find_gaps(run: Run, query_ids: Sequence[str], required: int) -> tuple[list[
 
 
 def _explain_gaps(
-    config: BenchmarkConfig, queries: int, missing: list[str], shallow: list[str], required: int
+    depth: int | None, queries: int, missing: list[str], shallow: list[str], required: int
 ) -> list[str]:
-    """List the reasons why a mode is incomplete; empty if it is complete."""
+    """List the reasons why a mode is incomplete; empty if it is complete.
+
+    Args:
+        depth: The depth to which it was fetched; ``None`` for a given run.
+        queries: Number of queries.
+        missing: Queries without results.
+        shallow: Queries with fewer than ``required`` results.
+        required: From :func:`_required_depth`.
+    """
     notes = []
     of_all = f"of {plural(queries, 'query', 'queries')}"
     if len(missing) == queries:
         notes.append(f"no results for any of {queries} queries")
     elif missing:
         notes.append(f"no results for {len(missing)} {of_all} ({_first_ids(missing)})")
-    if config.runs is not None and shallow:
+    if depth is None and shallow:
         notes.append(
             f"fewer than {required} results, the deepest rank that a measure looks at, for "
             f"{len(shallow)} {of_all} ({_first_ids(shallow)})"
         )
-    elif config.runs is None and config.depth < required:
-        notes.append(f"fetched to depth {config.depth}, but a measure has the cutoff {required}")
+    elif depth is not None and depth < required:
+        notes.append(f"fetched to depth {depth}, but a measure has the cutoff {required}")
     return notes
 
 
@@ -216,7 +228,7 @@ def _list_remarks(
     required: int,
 ) -> list[str]:
     """List remarks on a fetched mode, complete or not."""
-    if config.runs is not None:
+    if mode.given:
         return []
     remarks = []
     cut_short = set(mode.cut_short)

@@ -21,9 +21,10 @@ from trectools_plus.benchmark.report.verdict import (
     choose_headlines,
     choose_primary,
 )
-from trectools_plus.display import Content, draw
+from trectools_plus.display import TextTable
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import unreadable
+from trectools_plus.lazy_names import render
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class BenchmarkReport(ReportFigures):
         named = f"<BenchmarkReport {self.manifest.experiment_id}: {modes}; {measures}, {queries}>"
         return f"{named}\n{self.verdict.text}" if self.verdict else named
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         measures = self.headline_measures or self.measure_names
         rows = []
         queries = self.manifest.dataset.queries
@@ -65,7 +66,7 @@ class BenchmarkReport(ReportFigures):
         caption = f"{dataset.id}, {size}; {self.confidence * 100:g}% intervals"
         if self.verdict:
             caption = f"{self.verdict.text} {caption}"
-        return Content(caption, [self.noun.capitalize(), *measures], rows)
+        return TextTable.of([self.noun.capitalize(), *measures], rows, caption=caption)
 
     @checked
     def plot(self, measures: Sequence[str] | None = None) -> Figure:
@@ -80,7 +81,7 @@ class BenchmarkReport(ReportFigures):
         Raises:
             UsageError: If the report does not have a measure.
         """
-        found: Figure = draw("plot_report", self, measures)
+        found: Figure = render("plot_report", self, measures)
         return found
 
     def of_mode(self, mode: str, failing: Sequence[FailingQuery]) -> BenchmarkReport:
@@ -137,7 +138,7 @@ def report_json_schema() -> dict[str, Any]:
 
 
 def load_report(path: str | Path) -> BenchmarkReport:
-    """Read a report that :func:`trectools_plus.reporting.files.write_json` wrote.
+    """Read a report that :func:`trectools_plus.reporting.write_reports` wrote.
 
     Args:
         path: The file ``BenchmarkReport.json``.

@@ -66,17 +66,12 @@ def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
     return list(chosen.values())[:MOST_HEADLINES]
 
 
-def find_best_overall(
-    report: ReportFigures, measure: str, every_pair: Sequence[Comparison] | None = None
-) -> BestOverall | None:
+def find_best_overall(report: ReportFigures, measure: str) -> BestOverall | None:
     """Return the best mode on a measure; ``None`` without one (see ``best_mode``).
 
     Args:
         report: The report.
         measure: One of its measures, usually the primary one.
-        every_pair: The comparisons of every pair of modes. A report with baselines contains only
-            those with a baseline; from these alone, a mode that was not compared with the best one
-            counts as not different, unless the best one is significant against every mode.
     """
     best = report.best_mode.get(measure)
     if best is None:
@@ -84,7 +79,7 @@ def find_best_overall(
     settled = report.best_mode_significant.get(measure, False)
     significant = {
         entry.contrast if entry.baseline == best else entry.baseline
-        for entry in (report.comparisons if every_pair is None else every_pair)
+        for entry in report.comparisons
         if entry.measure == measure
         and entry.significant
         and best in (entry.baseline, entry.contrast)
@@ -287,14 +282,13 @@ def _describe_against(
     return text
 
 
-def add_result(report: AnyReport, every_pair: Sequence[Comparison] | None = None) -> AnyReport:
+def add_result(report: AnyReport) -> AnyReport:
     """Return the report with its best mode overall and its verdict computed.
 
     Args:
         report: The report, with its primary measure.
-        every_pair: The comparisons of every pair of modes, where the report has only some.
     """
-    overall = find_best_overall(report, report.primary_measure, every_pair)
+    overall = find_best_overall(report, report.primary_measure)
     verdict = make_verdict(report, report.primary_measure, overall)
     return report.model_copy(update={"best_overall": overall, "verdict": verdict})
 

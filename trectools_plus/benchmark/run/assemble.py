@@ -151,7 +151,7 @@ def make_report(
     diagnostics = find_diagnostics(config, dataset, scored, evaluation)
     results = {
         name: ModeResult(
-            label=config.label(name),
+            label=config.mode_names.get(name, name) if mode.given else config.label(name),
             status=mode.status,
             run=mode.info,
             measures=measures[name],

@@ -19,13 +19,13 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.benchmark.run.stored_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
     PRESET_MEASURES,
     Target,
     find_presets,
 )
+from trectools_plus.benchmark.store_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.choices import (
     MODES,
     MOST_HEADLINES,

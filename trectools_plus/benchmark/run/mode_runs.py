@@ -68,6 +68,7 @@ class ModeRun:
         without: For a mode that merges rankings, by component: the run without it.
         cut_short: Queries of a fetched run with fewer documents than requested although the backend
             found more results.
+        given: True if it is a file of the user, not fetched.
     """
 
     run: Run
@@ -77,6 +78,7 @@ class ModeRun:
     index_key: str | None = None
     without: dict[str, ModeRun] = field(default_factory=dict)
     cut_short: list[str] = field(default_factory=list)
+    given: bool = False
 
     @property
     def status(self) -> ResultStatus:
@@ -136,6 +138,7 @@ def read_mode_run(
         written,
         info=written.info.model_copy(update={"source": source}),
         findings=record_findings(found),
+        given=True,
     )
 
 

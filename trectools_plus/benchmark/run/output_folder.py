@@ -45,7 +45,6 @@ TOPICS_FILE = "topics.parquet"
 DOCUMENTS_FILE = "documents.parquet"
 _OPTIONAL_FILES = (LATENCY_FILE, TOPICS_FILE, DOCUMENTS_FILE)
 CHECKSUMS_FILE = "SHA256SUMS"
-SIGNATURE_FILE = "SHA256SUMS.sig"
 _REPLACED = "replaced"
 
 
@@ -178,12 +177,12 @@ class OutputFolder:
         ]
 
     def _stale_extras(self) -> list[Path]:
-        """List the files that only some benchmarks have, and the signature, of an earlier one."""
+        """List the files of an earlier benchmark that only some benchmarks have."""
         report = self.path / REPORT_FILE
         files = [Path(ANNOTATED_FOLDER, name) for name in _read_runs(report)]
         files += [Path(mode_report_name(mode)) for mode in _read_modes(report)]
         if report.is_file():
-            files = [*map(Path, [*_PLOT_FILES, *_OPTIONAL_FILES, SIGNATURE_FILE]), *files]
+            files = [*map(Path, [*_PLOT_FILES, *_OPTIONAL_FILES]), *files]
         return [name for name in files if (self.path / name).is_file()]
 
 

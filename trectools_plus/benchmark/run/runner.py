@@ -17,9 +17,9 @@ from trectools_plus.benchmark.run.cache import find_cached, make_cache_key
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun
-from trectools_plus.benchmark.run.modes import prepare_modes
+from trectools_plus.benchmark.run.modes import Modes, prepare_modes
 from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import Displayed, TextTable
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.measures.evaluation import notes_without_relevant
 from trectools_plus.progress import Progress, notebook_progress
@@ -65,12 +65,40 @@ class BenchmarkResult(Displayed):
         """The report and the folder."""
         return f"<BenchmarkResult {self.report!r} for {self.folder.path}>"
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         return self.report._content()
 
     def plot(self, measures: Sequence[str] | None = None) -> Figure:
         """Return the figure of the report; see :meth:`BenchmarkReport.plot`."""
         return self.report.plot(measures)
+
+
+class BenchmarkInputs:
+    """The data and the runs of a benchmark, read or fetched as its configuration says.
+
+    Args:
+        config: The settings.
+    """
+
+    def __init__(self, config: BenchmarkConfig) -> None:
+        self.config = config
+
+    def load_dataset(self) -> Dataset:
+        """Read the data; see :func:`~trectools_plus.benchmark.run.dataset.load_dataset`."""
+        return load_dataset(self.config)
+
+    def cache_key(self, contents: dict[str, str]) -> str | None:
+        """Return the key of the results; ``None`` if they cannot be reused.
+
+        Args:
+            contents: The hashes of the data.
+        """
+        return make_cache_key(self.config, contents)
+
+    def prepare_modes(self, dataset: Dataset, folder: OutputFolder, progress: Progress) -> Modes:
+        """Write the run of each mode to the folder; see
+        :func:`~trectools_plus.benchmark.run.modes.prepare_modes`."""
+        return prepare_modes(self.config, dataset, folder, progress)
 
 
 def run_benchmark(
@@ -111,11 +139,25 @@ def run_benchmark(
             none.
     """
     with notebook_progress(progress) as shown:
-        return _run(config, shown, command, clock, cached=cached, strict_input=strict_input)
+        inputs = BenchmarkInputs(config)
+        return _run(inputs, shown, command, clock, cached=cached, strict_input=strict_input)
+
+
+def run_on_inputs(inputs: BenchmarkInputs, progress: Progress) -> BenchmarkResult:
+    """Do the same as :func:`run_benchmark` with other data and runs, for example those of a report.
+
+    Args:
+        inputs: The data and the runs.
+        progress: Called as ``progress(description, done, total)``.
+
+    Raises:
+        TrectoolsPlusError: As :func:`run_benchmark`.
+    """
+    return _run(inputs, progress, None, utc_now, cached=False, strict_input=False)
 
 
 def _run(
-    config: BenchmarkConfig,
+    inputs: BenchmarkInputs,
     progress: Progress,
     command: str | None,
     clock: Clock,
@@ -123,6 +165,7 @@ def _run(
     cached: bool,
     strict_input: bool,
 ) -> BenchmarkResult:
+    config = inputs.config
     moment = clock()
     experiment_id = make_experiment_id(moment, hash_config(config.as_manifest()))
     if config.output_dir is None:
@@ -131,10 +174,10 @@ def _run(
         folder = OutputFolder(config.output_dir)
     try:
         progress("reading the data", 0, 1)
-        dataset = load_dataset(config)
+        dataset = inputs.load_dataset()
         progress("reading the data", 1, 1)
         contents = dataset.hash_contents(progress)
-        key = make_cache_key(config, contents)
+        key = inputs.cache_key(contents)
         if cached and key is not None:
             found = find_cached(key, folder.path)
             if found is not None:
@@ -142,7 +185,7 @@ def _run(
                     refuse_errors(_input_findings(found.report, config), strict_input=True)
                 changes = {"experiment_id": experiment_id, "created_at": format_time(moment)}
                 return _reuse(found, dataset, folder, {**changes, "command": command})
-        modes = prepare_modes(config, dataset, folder, progress)
+        modes = inputs.prepare_modes(dataset, folder, progress)
         scored = modes.scored
         evaluation = score_modes(config, dataset, scored, progress)
         progress("comparing", 0, 1)

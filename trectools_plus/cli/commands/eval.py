@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -192,11 +192,10 @@ def as_table(
         "without results, counted 0" if evaluation.missing == "zero" else "left out: no result"
     )
     rows += [
-        [],
         ["queries averaged over", *(f"{c.n_scored:,} of {c.n_qrels:,}" for c in counts)],
         [counted, *(f"{c.n_missing:,}" for c in counts)],
     ]
-    yield from _blocks(["measure", *evaluation.run_names], rows)
+    yield from _lines(["measure", *evaluation.run_names], rows, sections=[len(labels)])
 
 
 def _label(measure: measures.Measure) -> str:
@@ -220,9 +219,9 @@ def _query_lines(
             columns.append([f"{round(value * count)}/{count}" for value, count in pairs])
         else:
             columns.append([_figure(value) for value in values])
-    rows = [list(row) for row in zip(queries, *columns, strict=True)]
     yield run
-    yield from _blocks(["query", *evaluation.measure_names], rows)
+    rows = zip(queries, *columns, strict=True)
+    yield from _lines(["query", *evaluation.measure_names], rows)
 
 
 def _count_relevant(qrels: formats.Qrels | measures.Grades, level: int) -> dict[str, int]:
@@ -235,26 +234,25 @@ def _count_relevant(qrels: formats.Qrels | measures.Grades, level: int) -> dict[
     return dict(relevant.group_by("query_id").len().iter_rows())
 
 
-def _blocks(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table; columns that exceed the width follow below; [] is a rule."""
-    cells = [[_short(cell) for cell in row] for row in [header, *rows]]
-    widths = [max(len(row[i]) for row in cells if row) for i in range(len(header))]
-    widths[1:] = [max(width, 8) for width in widths[1:]]
-    start = 1
-    while start < len(header):
-        end, used = start + 1, widths[0] + 2 + widths[start]
-        while end < len(header) and used + 2 + widths[end] <= WIDTH:
-            used += 2 + widths[end]
-            end += 1
-        if start > 1:
-            yield ""
-        for index, row in enumerate(cells):
-            if not row or index == 1:
-                yield "-" * used
-            if row:
-                right = (f"{row[i]:>{widths[i]}}" for i in range(start, end))
-                yield "  ".join([f"{row[0]:<{widths[0]}}", *right])
-        start = end
+def _lines(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, sections: Collection[int] = ()
+) -> Iterator[str]:
+    """Yield the lines of a table; columns that exceed the width follow below.
+
+    Args:
+        header: The names of the columns.
+        rows: The cells.
+        sections: The numbers of the rows after which there is a line.
+    """
+    from trectools_plus.display import Cell, TableColumn, TextTable, make_row
+
+    first, *others = map(_short, header)
+    columns = [TableColumn(Cell(name), right=True, least=8) for name in others]
+    made = [
+        make_row(map(_short, row), ends_section=number in sections)
+        for number, row in enumerate(rows, 1)
+    ]
+    return TextTable.of([first, *columns], made).lines(WIDTH, ruled=True)
 
 
 def _short(cell: str) -> str:

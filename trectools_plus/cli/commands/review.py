@@ -265,5 +265,7 @@ def _print_remarks(summary: service.ReviewSummary) -> None:
 
 def _print_numbers(names: list[str], rows: list[list[str]]) -> None:
     first, *others = names
-    numbers = [reporting.Column(reporting.Cell(name), right=True, whole=True) for name in others]
+    numbers = [
+        reporting.TableColumn(reporting.Cell(name), right=True, whole=True) for name in others
+    ]
     print_table([first, *numbers], rows)

@@ -10,18 +10,19 @@ from functools import cache
 from hashlib import sha256
 from html import unescape
 from importlib import resources
-from pathlib import Path
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport, Latency
 from trectools_plus.benchmark.report.verdict import find_best_overall, make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.reporting import wording
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import (
     AHEAD_OF_ALL,
     NOT_AHEAD_OF_ALL,
+    ComparisonTable,
     report_table,
 )
 from trectools_plus.reporting.html.per_query import (
@@ -30,23 +31,8 @@ from trectools_plus.reporting.html.per_query import (
     collect_queries,
     read_values,
 )
-from trectools_plus.reporting.html.views import (
-    PLOT_HEIGHT,
-    PLOT_WIDTH,
-    WIDTH,
-    PlotAxis,
-    choose_pair,
-    difference_scale,
-    find_pair,
-    plot_axis,
-    plot_differences,
-    turn_interval,
-    view_differences,
-    view_means,
-    view_strata,
-)
-from trectools_plus.reporting.table import show, show_ci, show_interval
-from trectools_plus.statistics.comparison import ends_of
+from trectools_plus.reporting.wording import TEST_NAMES, name_difference, show, show_ci
+from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
@@ -55,6 +41,7 @@ if TYPE_CHECKING:
 _STYLES = ("base.css", "tables.css", "plots.css", "queries.css", "print.css")
 _SCRIPTS = (
     "elements.js",
+    "axes.js",
     "sorting.js",
     "data.js",
     "plots.js",
@@ -63,28 +50,11 @@ _SCRIPTS = (
     "queries.js",
     "switch.js",
 )
-MOST_FAILING = 50
-"""Maximum number of failing queries and of near misses in a list."""
 _MARKS_OF_BEST = AHEAD_OF_ALL, NOT_AHEAD_OF_ALL
 """The line of the legend on the column of best modes, which the page does not have."""
-_FILLED = re.compile(r'data-f="(?:t"[^>]*>([^<]*)<|[dc]" (?:d|class)="([^"]*)")')
-
-
-def write_html(
-    report: BenchmarkReport, path: str | Path, evidence: QueryEvidence | None = None
-) -> None:
-    """Write the report as one HTML file, whole or not at all.
-
-    Args:
-        report: The report.
-        path: The file.
-        evidence: Per-query values and results; see :func:`render_html`.
-
-    Raises:
-        InputError: If the file cannot be written.
-    """
-    with atomic_write(path) as stream:
-        stream.write(render_html(report, evidence))
+_FILLED = re.compile(r'data-f="(?:t"[^>]*>([^<]*)<|[vc]" (?:data-values|class)="([^"]*)")')
+MOST_COLUMNS = 6
+"""Maximum number of measures in a table."""
 
 
 def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) -> str:
@@ -103,11 +73,9 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
     primary, headlines = report.primary_measure, report.headline_measures
     others = [name for name in measures if name not in headlines]
     comparison = report_table(report)
-    pair = choose_pair(report, primary)
     values = None if evidence is None else read_values(report, evidence.per_query, measures)
     if values is not None:
         measures = list(values.parts)
-    axes = {} if values is None else {name: plot_axis(one) for name, one in values.parts.items()}
     styles = "".join(_read_asset(name) for name in _STYLES)
     scripts = "".join(_read_asset(name) for name in _SCRIPTS)
     environment = _environment()
@@ -132,16 +100,11 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         legend=[line for line in comparison.legend if not line.startswith(_MARKS_OF_BEST)],
         headline=view_means(report, comparison, headlines, latency=True),
         others=view_means(report, comparison, others),
-        plot=None
-        if values is None
-        else plot_differences(report, primary, values.parts[primary], axes[primary], pair),
-        plot_result=_describe_pair(report, primary, pair),
-        axis=axes.get(primary),
         analyses=analysis_sections(report),
         failing_counts=report.higher_is_better(report.measure_names[0]),
-        most_failing=MOST_FAILING,
+        most_failing=wording.MOST_QUERIES,
         config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
-        switch=embed_json(_collect_switch(report, measures, fills, axes)),
+        switch=embed_json(_collect_switch(report, measures, fills)),
         queries=_embed_queries(report, evidence, values),
         styles=styles,
         scripts=scripts,
@@ -186,43 +149,27 @@ def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
             for group in report.groups.get(measure, [])
         )
         or "–",
-        "strata": view_strata(report, measure),
+        "strata": {field: wording.list_stratum(report, field, measure) for field in report.strata},
         "report": report,
         "modes": list(report.modes.values()),
     }
 
 
-def _describe_pair(report: BenchmarkReport, measure: str, pair: tuple[int, int]) -> str:
-    """Return the mean difference of a pair of modes, its interval and the result of the test."""
-    entry, direction = find_pair(report, measure, pair)
-    if entry is None or entry.difference is None:
-        return ""
-    ends = turn_interval(entry, direction)
-    difference = 0.0 + entry.difference * direction
-    interval = show_interval(*ends, "+", decimals=4)
-    figures = " ".join(filter(None, (show(difference, "+"), interval)))
-    return f"Mean difference {figures}; {wording.describe_result(entry)}."
-
-
 def _collect_fills(fragment: str) -> list[str]:
-    """Return the texts, paths and classes that change with the measure, in document order."""
+    """Return the texts, values and classes that change with the measure, in document order."""
     return [unescape(text or attribute) for text, attribute in _FILLED.findall(fragment)]
 
 
 def _collect_switch(
-    report: BenchmarkReport,
-    measures: Sequence[str],
-    fills: dict[str, list[list[str]]],
-    axes: dict[str, PlotAxis],
+    report: BenchmarkReport, measures: Sequence[str], fills: dict[str, list[list[str]]]
 ) -> dict[str, Any]:
     """Return what the switch of the page needs, apart from the values of queries.
 
     Returns:
-        ``measures``; ``fills`` (by part of the page and measure: texts, paths and classes in
+        ``measures``; ``fills`` (by part of the page and measure: texts, values and classes in
         document order); ``pairs`` (by measure: positions of the modes that the difference plot
-        shows first); ``axes`` (by measure: upper end and labels); ``spans``
-        (by measure: upper end of the axis of mean differences); ``comparisons`` (by measure:
-        ``[contrast, baseline, difference, low, high, result in words]``).
+        shows first); ``comparisons`` (by measure: ``[contrast, baseline, difference, low, high,
+        result in words]``).
     """
     names = {mode: place for place, mode in enumerate(report.modes)}
     comparisons: dict[str, list[list[Any]]] = {name: [] for name in measures}
@@ -240,8 +187,6 @@ def _collect_switch(
         "measures": list(measures),
         "fills": fills,
         "pairs": [choose_pair(report, name) for name in measures],
-        "axes": [[axes[name].top, axes[name].labels] for name in measures if name in axes],
-        "spans": [difference_scale(report, name).high for name in measures],
         "comparisons": list(comparisons.values()),
     }
 
@@ -272,9 +217,8 @@ def _environment() -> Environment:
         show=show,
         show_ci=show_ci,
         plural=plural,
-        WIDTH=WIDTH,
-        PLOT_WIDTH=PLOT_WIDTH,
-        PLOT_HEIGHT=PLOT_HEIGHT,
+        ends_of=ends_of,
+        values_of=spell_values,
         describe_status=describe_status,
         sentence=_begin_sentence,
         wording=wording,
@@ -302,3 +246,101 @@ def _make_policy(styles: str, scripts: str) -> str:
         f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+def spell_values(*values: float | None) -> str:
+    """Return the figures that the script draws, as text; those that are undefined as ``-``."""
+    return " ".join("-" if value is None else f"{value:.7g}" for value in values)
+
+
+def view_means(
+    report: BenchmarkReport,
+    comparison: ComparisonTable,
+    measures: Sequence[str],
+    *,
+    latency: bool = False,
+) -> list[TextTable]:
+    """Return tables of at most :data:`MOST_COLUMNS` measures each, with modes as rows.
+
+    Args:
+        report: The report.
+        comparison: Its comparison.
+        measures: The measures, in the order of the columns.
+        latency: Add the latencies, if there are any, after the measures.
+    """
+    tables = []
+    # Tables of almost the same width: nineteen measures are 5, 5, 5 and 4.
+    number = -(-len(measures) // MOST_COLUMNS)
+    edges = [place * len(measures) // number for place in range(number + 1)] if number else [0]
+    for start, end in pairwise(edges):
+        table = comparison.means("Metric", measures[start:end], comparison.letters())
+        if latency and any(comparison.latencies.values()):
+            timed = map(_latency_cell, comparison.latencies.values())
+            row = make_row(["ms, p50", *timed])
+            table = TextTable(table.columns, (*table.rows, row))
+        tables.append(table.transposed(report.noun.capitalize()))
+    return tables
+
+
+def _latency_cell(latency: Latency | None) -> Cell:
+    if latency is None:
+        return Cell("–")
+    count = "" if latency.queries is None else f", n={latency.queries:,}"
+    return Cell(f"{latency.p50:,.2f}", f"p95 {latency.p95:,.2f}{count}", value=latency.p50)
+
+
+def choose_pair(report: BenchmarkReport, measure: str) -> tuple[int, int]:
+    """Return the positions of the modes of the verdict; without one, of the first two modes.
+
+    For a single mode, the second position is -1.
+    """
+    if len(report.modes) < 2:
+        return 0, -1
+    verdict = make_verdict(report, measure)
+    if verdict is None or verdict.best is None or verdict.second is None:
+        return 1, 0
+    names = list(report.modes)
+    return names.index(verdict.best), names.index(verdict.second)
+
+
+def view_differences(report: BenchmarkReport, measure: str) -> dict[str, Any]:
+    """Return the differences of all pairs on one measure; of very many, those with the best mode.
+
+    The pairs are those of the best mode on the primary measure, so that they do not change with
+    the measure.
+
+    Returns:
+        ``rows`` (the comparison, or ``None`` if the pair is not compared on the measure; the name
+        of the difference; ``ahead`` or ``behind`` if it is significant); ``tests`` (the names of
+        the tests of a second table, empty if the deciding one is the only one); ``adjusted`` (a
+        comparison with an adjusted p-value); ``further`` (the number of pairs that are only in the
+        JSON report).
+    """
+    every = list(dict.fromkeys((one.baseline, one.contrast) for one in report.comparisons))
+    pairs = every
+    if len(every) > wording.MOST_PAIRS:
+        best = report.best_mode[report.primary_measure]
+        pairs = [pair for pair in every if best is None or best in pair][: wording.MOST_PAIRS]
+    found = {
+        (one.baseline, one.contrast): one for one in report.comparisons if one.measure == measure
+    }
+    rows = []
+    for pair in pairs:
+        entry = found.get(pair)
+        first, second = (report.modes[mode].label for mode in reversed(pair))
+        name = f"{first} − {second}" if entry is None else name_difference(report, entry)
+        rows.append((entry, name, _judge(report, entry)))
+    tests = [
+        name for name in TEST_NAMES if any(getattr(one, name, None) for one in report.comparisons)
+    ]
+    adjusted = next((one for one in report.comparisons if one.p_adjusted is not None), None)
+    if adjusted is not None and tests == [adjusted.test]:
+        tests = []
+    further = len(every) - len(pairs)
+    return {"rows": rows, "tests": tests, "adjusted": adjusted, "further": further}
+
+
+def _judge(report: BenchmarkReport, entry: Comparison | None) -> str:
+    if entry is None or not entry.significant or not entry.difference:
+        return ""
+    return "ahead" if (entry.difference > 0) == report.higher_is_better(entry.measure) else "behind"

@@ -16,15 +16,16 @@ from trectools_plus.reporting.plots.figures import (
     save_plots,
     write_plots,
 )
-from trectools_plus.reporting.plots.layout import Plot
 from trectools_plus.reporting.plots.means import (
+    plot_evaluation,
     plot_hit_rate,
     plot_means,
     plot_measures,
     plot_precision_recall,
+    plot_report,
     plot_strata,
 )
-from trectools_plus.reporting.plots.panels import plot_evaluation, plot_report
+from trectools_plus.reporting.plots.style import Plot
 
 __all__ = [
     "CriticalDifference",

@@ -12,7 +12,7 @@ import polars as pl
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots.means import require_measure
-from trectools_plus.reporting.plots.style import AHEAD, BEHIND, INK, label_text
+from trectools_plus.reporting.plots.style import AHEAD, BEHIND, INK, add_grid, label_text
 from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.statistics.method import EQUAL, MAX_T
 
@@ -116,8 +116,7 @@ def plot_mean_differences(
     axes.tick_params(axis="y", length=0, pad=7)
     axes.margins(x=0.08)
     axes.axvline(0.0, color=INK, linewidth=0.8, zorder=2)
-    axes.grid(color=INK, alpha=0.12, linewidth=0.6)
-    axes.set_axisbelow(True)
+    add_grid(axes)
     unadjusted = any(entry.correction != MAX_T for entry in entries)
     note = "; unadjusted intervals" if unadjusted else ""
     axes.set_xlabel(f"Mean difference (filled: significant{note})")
@@ -169,8 +168,7 @@ def _draw(axes: Axes, differences: FloatArray, noun: str, *, higher_is_better: b
     axes.set_xlim(0.5, max(len(differences), 1) + 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
     axes.axhline(0.0, color=INK, linewidth=0.8, zorder=3)
-    axes.grid(axis="y", color=INK, alpha=0.12, linewidth=0.6)
-    axes.set_axisbelow(True)
+    add_grid(axes, "y")
 
 
 def _draw_mean(axes: Axes, entry: Comparison, confidence: float) -> None:

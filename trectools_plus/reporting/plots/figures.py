@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.curves import ScoredCurves, resample_curves, score_curves
@@ -29,29 +30,31 @@ from trectools_plus.reporting.plots.critical_difference import (
     plot_critical_difference,
 )
 from trectools_plus.reporting.plots.differences import plot_differences, plot_mean_differences
-from trectools_plus.reporting.plots.layout import (
-    HEADING,
-    Plot,
-    finish,
-    legend_height,
-    new_figure,
-)
 from trectools_plus.reporting.plots.means import (
     MOST_VALUES,
     ROW_PADDING,
+    measures_plot,
     plot_hit_rate,
     plot_precision_recall,
     plot_strata,
     require_measure,
 )
-from trectools_plus.reporting.plots.panels import measures_plot
-from trectools_plus.reporting.plots.similarity import plot_similarity
-from trectools_plus.reporting.plots.style import house_style, label_text
+from trectools_plus.reporting.plots.style import (
+    HEADING,
+    INK,
+    Plot,
+    finish,
+    house_style,
+    label_text,
+    legend_height,
+    new_figure,
+)
 from trectools_plus.reporting.wording import describe_test
 from trectools_plus.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
     from trectools_plus.benchmark.run.runner import BenchmarkResult
 
@@ -78,6 +81,9 @@ _MOST_PAIRS = 6
 _MOST_MODES = 10
 """With more modes, curves and strata show only the best ones."""
 _BEST_MODES = 8
+_MOST_NUMBERS = 16
+"""The numbers of more runs would be too small to read."""
+_DARK = 0.55
 
 
 def draw_plots(
@@ -395,3 +401,45 @@ def render_plot(plot: Plot, image_format: ImageFormat) -> bytes:
             svg: Any = FigureCanvasSVG(plot.figure)
             svg.print_svg(stream, metadata={**_NO_ORIGIN, **named})
     return stream.getvalue()
+
+
+def plot_similarity(axes: Axes, similarity: Similarity, labels: Sequence[str]) -> Axes:
+    """Draw the rank-biased overlap of each two runs, darker for more similar ones.
+
+    Args:
+        axes: The axes to draw on.
+        similarity: The matrix.
+        labels: The names of the runs in tables.
+
+    Returns:
+        The same axes.
+    """
+    values = np.array(similarity.rbo, dtype=np.float64)
+    places = range(len(labels))
+    shown = np.ma.masked_invalid(values)
+    mesh = axes.pcolormesh(shown, cmap="Blues", vmin=0.0, vmax=1.0, edgecolors="white")
+    if len(labels) <= _MOST_NUMBERS:
+        for row in places:
+            for column in places:
+                value = values[row, column]
+                axes.text(
+                    column + 0.5,
+                    row + 0.5,
+                    "–" if np.isnan(value) else f"{value:.2f}",
+                    ha="center",
+                    va="center",
+                    fontsize=8 if len(labels) <= 10 else 6,
+                    color="white" if value > _DARK else INK,
+                )
+    names = [label_text(label, 24) for label in labels]
+    size = 8 if len(labels) <= 24 else 5
+    centres = [place + 0.5 for place in places]
+    axes.set_xticks(centres, names, rotation=90, fontsize=size)
+    axes.set_yticks(centres, names, fontsize=size)
+    axes.tick_params(length=0)
+    axes.invert_yaxis()
+    axes.set_aspect("equal")
+    axes.spines[:].set_visible(False)
+    figure = axes.figure
+    figure.colorbar(mesh, ax=axes, label="Mean RBO over queries", shrink=0.8)
+    return axes

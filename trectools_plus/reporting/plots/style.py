@@ -1,4 +1,4 @@
-"""Style of the plots: colour, marker and line of each mode, and labels without markup.
+"""Style of the plots: colours, markers and lines of modes, labels, and the layout of figures.
 
 The colours are by Okabe and Ito (Color Universal Design, 2008), without yellow, which is too pale
 on white. Each mode also has a marker, so that readers can distinguish modes without colours.
@@ -6,14 +6,22 @@ on white. Each mode also has a marker, so that readers can distinguish modes wit
 
 from __future__ import annotations
 
+import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from math import ceil
+from typing import TYPE_CHECKING, Any, Literal
 
 from trectools_plus.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
@@ -22,6 +30,15 @@ AHEAD, BEHIND = "#0072B2", "#D55E00"
 INK, FAINT, STRIPE = "#222222", "#D9D9D9", "#F5F5F5"
 
 LONGEST_LABEL = 36
+WIDTH = 7.2
+"""Width of a figure in inches."""
+HEADING = 0.75
+"""Height of the heading in inches."""
+DOTS_PER_INCH = 150
+_MOST_DOTS = 30_000
+"""Maximum height of a figure in dots; Matplotlib draws at most 65,535."""
+_LETTERS_A_LINE = 96
+_PIXELS_PER_INCH = 96
 _SETTINGS: dict[str, Any] = {
     "font.size": 9.0,
     "axes.titlesize": 9.0,
@@ -105,6 +122,12 @@ def house_style() -> Iterator[None]:
         yield
 
 
+def add_grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
+    """Draw pale lines at the ticks, behind everything else."""
+    axes.grid(axis=axis, color=INK, alpha=0.12, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
 def label_text(text: str, longest: int = LONGEST_LABEL) -> str:
     """Return text from outside as a label on one line; a long one is cut in the middle.
 
@@ -118,3 +141,81 @@ def label_text(text: str, longest: int = LONGEST_LABEL) -> str:
         text = f"{text[:head]}…{text[len(text) - (longest - head - 1) :]}"
     text = text.replace("\\$", "$").replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plot:
+    """A finished figure.
+
+    Attributes:
+        name: The name of the file without its suffix.
+        title: The heading.
+        description: The text for readers who cannot see the plot.
+        figure: The Matplotlib figure.
+    """
+
+    name: str
+    title: str
+    description: str
+    figure: Figure
+
+
+def new_figure(height: float) -> Figure:
+    """Return an empty figure of a height in inches, whose panels are laid out by ``finish``."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
+    dots = min(DOTS_PER_INCH, _MOST_DOTS / height)
+    return _inline_figure()(figsize=(WIDTH, height), dpi=dots, layout=layout)
+
+
+@cache
+def _inline_figure() -> type[Figure]:
+    """Return the class of figures that notebooks show once, with any backend and without pyplot."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    class InlineFigure(Figure):
+        def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
+            """Return the image and its width on the page, at which the text has its size."""
+            return self.as_png(), {"width": round(self.get_figwidth() * _PIXELS_PER_INCH)}
+
+        def as_png(self) -> bytes:
+            """Return the image as PNG; the same figure gives the same bytes."""
+            stream = io.BytesIO()
+            canvas: Any = FigureCanvasAgg(self)
+            with house_style():
+                canvas.print_png(stream, metadata={"Software": None})
+            return stream.getvalue()
+
+    return InlineFigure
+
+
+def finish(
+    figure: Figure,
+    title: str,
+    data: str,
+    legend: tuple[Sequence[Artist], Sequence[str]] = ((), ()),
+) -> None:
+    """Add the heading with title and data above, and the legend below the panels."""
+    heading = "\n".join(label_text(line, 90) for line in (title, data) if line)
+    figure.suptitle(heading, x=0.01, ha="left", fontsize="large")
+    handles, labels = legend
+    if labels:
+        columns = _legend_columns(labels)
+        figure.legend(list(handles), list(labels), loc="outside lower center", ncols=columns)
+    # Lay out once for all files: the layout takes longer than the drawing.
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)
+        figure.set_layout_engine("none")
+
+
+def _legend_columns(labels: Sequence[str]) -> int:
+    longest = max(map(len, labels), default=0) + 8
+    return max(1, min(len(labels), _LETTERS_A_LINE // longest))
+
+
+def legend_height(labels: Sequence[str]) -> float:
+    """Return the height in inches of a legend."""
+    return 0.2 + 0.18 * ceil(len(labels) / _legend_columns(labels))

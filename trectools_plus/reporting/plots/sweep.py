@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.extraction.runner import Sweep, SweepCurve
-from trectools_plus.reporting.plots.layout import WIDTH, Plot
 from trectools_plus.reporting.plots.style import (
     FAINT,
     INK,
+    WIDTH,
+    Plot,
+    add_grid,
     house_style,
     label_text,
     mode_style,
@@ -78,8 +80,7 @@ def plot_tradeoff(axes: Axes, sweep: Sweep) -> Axes:
     axes.set_ylim(0.0, 1.02)
     axes.set_xlabel("Recall (micro; ring: the default value)")
     axes.set_ylabel("Precision (micro)")
-    axes.grid(color=INK, alpha=0.12, linewidth=0.6)
-    axes.set_axisbelow(True)
+    add_grid(axes)
     return axes
 
 

@@ -11,14 +11,16 @@ from trectools_plus.benchmark.compare.compare_reports import (
     state_verdict,
 )
 from trectools_plus.benchmark.report.verdict import state_probability
-from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
-from trectools_plus.reporting.table import Cell, Column, Table, show
+from trectools_plus.display import Cell, TableColumn, TextTable
+from trectools_plus.reporting.markdown import collapsed, escape, markdown_table, render_table
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import (
     describe_method,
     describe_test,
     name_interval,
+    show,
     show_difference_interval,
+    show_mean,
     show_p,
 )
 from trectools_plus.statistics.comparison import Comparison, ends_of
@@ -55,10 +57,8 @@ def render_contrast_markdown(contrast: ReportComparison) -> str:
                     for one in changes
                 ]
                 changed = markdown_table(["Query", "A", "B", "B − A"], rows)
-                parts.append(
-                    f"<details><summary>{escape(mode.label)}, {measure}: the queries that changed "
-                    f"most</summary>\n\n{changed}\n\n</details>"
-                )
+                summary = f"{escape(mode.label)}, {measure}: the queries that changed most"
+                parts.append(collapsed(summary, changed))
     return "\n\n".join(parts) + "\n"
 
 
@@ -151,7 +151,7 @@ def _table(
     significant: str,
     otherwise: str,
     measures: Sequence[str] | None = None,
-) -> Table:
+) -> TextTable:
     rows = [
         [
             mode.label,
@@ -170,21 +170,18 @@ def _table(
     ]
     first = contrast.modes[0].comparisons[0]
     names = [name_interval(first) if name == "Interval" else name for name in _HEADER]
-    header: list[str | Column] = [
+    header: list[str | TableColumn] = [
         contrast.noun.capitalize(),
         *names,
-        Column(Cell("Significant"), short=""),
+        TableColumn(Cell("Significant"), short=""),
     ]
-    return Table.of(header, rows, right=_NUMBERS)
+    return TextTable.of(header, rows, right=_NUMBERS)
 
 
 def _means(mode: ComparedMode, entry: Comparison, queries: int) -> list[str]:
     """Return the means in A and B, with the numbers of queries unless they are all queries."""
     means, counts = mode.means[entry.measure], mode.counts[entry.measure]
-    return [
-        show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n:,})"
-        for mean, n in zip(means, counts, strict=True)
-    ]
+    return [show_mean(mean, n, queries) for mean, n in zip(means, counts, strict=True)]
 
 
 def _student(entry: Comparison) -> str:

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.display import MAX_BYTES, TextTable, html_table
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
-from trectools_plus.reporting.export import check_suffixes, html_of_table, write_table
-from trectools_plus.reporting.latex import DEFAULT_LAYOUT
+from trectools_plus.reporting.export import (
+    DEFAULT_LAYOUT,
+    check_suffixes,
+    table_as_csv,
+    table_as_frame,
+    table_as_latex,
+    table_as_markdown,
+    write_table,
+    write_text,
+)
 from trectools_plus.text import plural, visible
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.compare.comparisons import Comparisons
 
-_MOST_BYTES = 1_900
 _MOST_ROWS = 12
 _LONGEST_NAME = 28
 
@@ -55,6 +66,29 @@ def comparisons_document(found: Comparisons) -> dict[str, Any]:
     }
 
 
+def comparisons_table(
+    report: BenchmarkReport,
+    kind: Literal["latex", "markdown", "csv", "frame"],
+    measures: Sequence[str] | None = None,
+    layout: Sequence[Any] = (),
+) -> str | pl.DataFrame:
+    """Return the table of the means as LaTeX, Markdown, CSV or a Polars frame.
+
+    Args:
+        report: The report of the result.
+        kind: The format.
+        measures: The measures in order, in any spelling; see :func:`report_table`.
+        layout: The arguments of :class:`Layout`, for LaTeX and Markdown.
+    """
+    wanted = Layout(*layout)
+    table = report_table(report, measures)
+    if kind == "latex":
+        return table_as_latex(table, wanted)
+    if kind == "markdown":
+        return table_as_markdown(table, wanted)
+    return table_as_csv(table) if kind == "csv" else table_as_frame(table)
+
+
 def render_comparisons_json(found: Comparisons) -> str:
     """Return :func:`comparisons_document` as text."""
     document = comparisons_document(found)
@@ -79,8 +113,7 @@ def write_comparisons(
     table = report_table(found.report)
     for path in paths:
         if Path(path).suffix.lower() == ".json":
-            with atomic_write(path) as stream:
-                stream.write(render_comparisons_json(found))
+            write_text(path, render_comparisons_json(found))
         else:
             write_table(table, path, layout=layout)
 
@@ -88,7 +121,9 @@ def write_comparisons(
 def render_comparisons_html(report: BenchmarkReport) -> str:
     """Return the verdict and the headline measures, a row per system, without styles."""
     table = report_table(report)
-    shown = html_of_table(table.for_paper(Layout("rows")), _verdict(report))
+    shown = html_table(
+        replace(table.for_paper(Layout("rows")), caption=_verdict(report)), whole=True
+    )
     notes = "".join(f"<p>{escape(note)}</p>" for note in table.paper_notes)
     return f"<div>{shown}\n{notes}</div>"
 
@@ -98,11 +133,10 @@ def render_comparisons_text(report: BenchmarkReport) -> str:
     table = report_table(report)
     lines = [_verdict(report), "", *_means(report, table), "", _legend(report, table)]
     measures = len(report.headline_measures)
-    while len("\n".join(lines).encode()) > _MOST_BYTES and measures > 1:  # of very long names
+    while len("\n".join(lines).encode()) > MAX_BYTES and measures > 1:  # of very long names
         measures -= 1
         lines[2:-2] = _means(report, table, measures)
-    text = "\n".join(lines).encode()
-    return text.decode() if len(text) <= _MOST_BYTES else text[:_MOST_BYTES].decode(errors="ignore")
+    return "\n".join(lines)
 
 
 def _verdict(report: BenchmarkReport) -> str:
@@ -128,11 +162,8 @@ def _means(report: BenchmarkReport, table: ComparisonTable, measures: int = 6) -
             f"{number:>{wide}}{mark:<{most}}" for number, mark in zip(numbers, marks, strict=True)
         ]
         columns.append([name, *shown])
-    widths = [max(map(len, column)) for column in columns]
-    lines = []
-    for first, *rest in zip(*columns, strict=True):
-        cells_of_row = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells_of_row]).rstrip())
+    header, *rows = zip(*columns, strict=True)
+    lines = [line.rstrip() for line in TextTable.of(header, rows, right=names).lines()]
     if len(report.modes) > len(modes):
         lines.append(f"… and {plural(len(report.modes) - len(modes), f'further {report.noun}')}")
     return lines

@@ -7,20 +7,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from trectools_plus.display import TextTable
 from trectools_plus.extraction.comparison import ExtractionComparison
 from trectools_plus.extraction.predictions import write_predictions
 from trectools_plus.extraction.report import REPORT_FILE, ExtractionFigure, ExtractionReport, Score
 from trectools_plus.extraction.runner import ExtractionResult, LeaveOneOut, Sweep
 from trectools_plus.extraction.scoring import method_over_documents
-from trectools_plus.formats.files.atomic import atomic_write, make_folder
-from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table, shorten
+from trectools_plus.formats.files.atomic import make_folder
+from trectools_plus.reporting.export import render_json, write_text
+from trectools_plus.reporting.markdown import escape, markdown_table, render_table, shorten
 from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.plots.sweep import draw_tradeoff
-from trectools_plus.reporting.table import Table, show_interval
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import show_p
+from trectools_plus.reporting.wording import show_interval, show_p
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.intervals import METHOD_NAMES
 from trectools_plus.text import make_console, plural
@@ -113,7 +113,7 @@ def print_extraction(report: ExtractionReport, stream: TextIO) -> None:
     rows = _score_rows(report, short)
     for row in rows:  # three intervals do not fit; only that of F1 is shown
         row[3:5] = [cell.partition(" ")[0] for cell in row[3:5]]
-    print_table(console, Table.of(_SCORES, rows, right=_SCORES[3:]))
+    print_table(console, TextTable.of(_SCORES, rows, right=_SCORES[3:]))
     console.print(_explain_scores(report), style="dim")
     if root := describe_root(report):
         console.print(root)
@@ -150,14 +150,10 @@ def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, 
         "markdown": target / MARKDOWN_FILE,
         "json": target / REPORT_FILE,
     }
-    texts = {
-        "markdown": render_extraction_markdown(result.report),
-        "json": render_json(result.report),
-    }
+    markdown = render_extraction_markdown(result.report)
     write_predictions(result.predictions, files["predictions"])
-    for name, text in texts.items():
-        with atomic_write(files[name]) as stream:
-            stream.write(text)
+    write_text(files["markdown"], markdown)
+    write_text(files["json"], render_json(result.report))
     return files
 
 
@@ -176,8 +172,7 @@ def write_sweep(sweep: Sweep, folder: str | Path) -> list[Path]:
     """
     path = Path(folder, SWEEP_FILE)
     plots = save_plots([draw_tradeoff(sweep)], folder) if can_draw() else []
-    with atomic_write(path) as stream:
-        stream.write(json.dumps(sweep_document(sweep), indent=2) + "\n")
+    write_text(path, json.dumps(sweep_document(sweep), indent=2) + "\n")
     return [path, *plots]
 
 
@@ -282,7 +277,7 @@ def print_sweep(sweep: Sweep, stream: TextIO) -> None:
                 f1 += f" {show_interval(point.low, point.high)}"
             value = f"{point.value:g}{marks}"
             rows.append((curve.system, value, f"{point.precision:.3f}", f"{point.recall:.3f}", f1))
-    print_table(console, Table.of(_SWEEP, rows, right=_SWEEP[2:]))
+    print_table(console, TextTable.of(_SWEEP, rows, right=_SWEEP[2:]))
     for curve in sweep.curves:
         if curve.left_out is not None:
             console.print(f"{curve.system}: {_describe_leave_one_out(curve.left_out)}")
@@ -391,7 +386,7 @@ def _heading(comparison: ExtractionComparison) -> str:
     return f"{first.dataset.name}: B {second.system.name} against A {first.system.name}"
 
 
-def _difference_table(comparison: ExtractionComparison) -> Table:
+def _difference_table(comparison: ExtractionComparison) -> TextTable:
     rows = [
         [
             one.average,
@@ -404,15 +399,15 @@ def _difference_table(comparison: ExtractionComparison) -> Table:
         ]
         for one in comparison.differences
     ]
-    return Table.of(_DIFFERENCES, rows, right=_DIFFERENCES[2:])
+    return TextTable.of(_DIFFERENCES, rows, right=_DIFFERENCES[2:])
 
 
-def _document_table(comparison: ExtractionComparison) -> Table:
+def _document_table(comparison: ExtractionComparison) -> TextTable:
     rows = [
         [doc_id, f"{a:.3f}", f"{b:.3f}", f"{b - a:+.3f}"]
         for doc_id, a, b in comparison.by_document.rows()
     ]
-    return Table.of(_DOCUMENTS, rows, right=_DOCUMENTS[1:])
+    return TextTable.of(_DOCUMENTS, rows, right=_DOCUMENTS[1:])
 
 
 def _explain_comparison(comparison: ExtractionComparison) -> str:

@@ -6,10 +6,10 @@ from typing import Any, TextIO
 
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.reporting.markdown.tables import escape, markdown_table, render_table
-from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show
+from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
+from trectools_plus.reporting.markdown import collapsed, escape, markdown_table, render_table
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import describe_max_t, describe_method, show_p
+from trectools_plus.reporting.wording import describe_max_t, describe_method, show, show_p
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import make_console, plural
@@ -240,17 +240,17 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
     return rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
 
 
-def _table(result: GateResult) -> Table:
-    adjusted = Column(Cell("Adjusted p"), short="Adj. p")
+def _table(result: GateResult) -> TextTable:
+    adjusted = TableColumn(Cell("Adjusted p"), short="Adj. p")
     noun = result.current.noun.capitalize()
-    header: list[str | Column] = [noun, "Metric", "Baseline", "Current", "Change"]
+    header: list[str | TableColumn] = [noun, "Metric", "Baseline", "Current", "Change"]
     if result.rules.non_inferior is not None:
         header.append("Interval")
     header += [adjusted, "Verdict"]
-    return Table.of(header, [_row(entry, result.rules) for entry in result.entries])
+    return TextTable.of(header, [_row(entry, result.rules) for entry in result.entries])
 
 
-def _row(entry: GateEntry, rules: GateRules) -> Row:
+def _row(entry: GateEntry, rules: GateRules) -> TableRow:
     unit = 1.0 if rules.absolute else abs(entry.baseline)
     cells = [
         entry.label,
@@ -322,12 +322,10 @@ def _strata(result: GateResult) -> str:
         return ""
     noun = result.current.noun.capitalize()
     header = ["Stratum (queries)", noun, "Metric", "Baseline", "Current", "Change"]
-    return (
-        "<details><summary>Per stratum</summary>\n\n"
-        f"{markdown_table(header, [[escape(cell) for cell in row] for row in rows[:_MOST_STRATA]])}"
-        + (f"\n\nand {len(rows) - _MOST_STRATA} more." if len(rows) > _MOST_STRATA else "")
-        + "\n\n</details>"
-    )
+    cells = [[escape(cell) for cell in row] for row in rows[:_MOST_STRATA]]
+    more = len(rows) - len(cells)
+    table = markdown_table(header, cells)
+    return collapsed("Per stratum", f"{table}\n\nand {more} more." if more else table)
 
 
 def _stratum_mean(report: BenchmarkReport, name: str, value: str, entry: GateEntry) -> float | None:
@@ -352,11 +350,12 @@ def _fallen(result: GateResult) -> str:
             for query in entry.fallen[:_NAMED]
         ]
         more = len(entry.fallen) - len(rows)
+        count = plural(len(entry.fallen), "query", "queries")
+        table = markdown_table(["Query", "Baseline", "Current"], rows)
         parts.append(
-            f"<details><summary>{escape(entry.label)}, {entry.measure}: "
-            f"{plural(len(entry.fallen), 'query', 'queries')} got worse</summary>\n\n"
-            + markdown_table(["Query", "Baseline", "Current"], rows)
-            + (f"\n\nand {more} more." if more else "")
-            + "\n\n</details>"
+            collapsed(
+                f"{escape(entry.label)}, {entry.measure}: {count} got worse",
+                f"{table}\n\nand {more} more." if more else table,
+            )
         )
     return "\n\n".join(parts)

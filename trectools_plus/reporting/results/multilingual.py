@@ -12,13 +12,17 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualResult,
 )
 from trectools_plus.benchmark.report import StratumResult
-from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.reporting.export import render_json
+from trectools_plus.display import TextTable, make_row
+from trectools_plus.reporting.export import render_json, write_text
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.markdown.tables import escape, markdown_table
-from trectools_plus.reporting.table import Table, make_row, show, show_ci
+from trectools_plus.reporting.markdown import escape, markdown_table
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import describe_difference_intervals, describe_test
+from trectools_plus.reporting.wording import (
+    describe_difference_intervals,
+    describe_test,
+    show,
+    show_ci,
+)
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.text import make_console
@@ -48,10 +52,8 @@ def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
     """
     pages = {language: write_reports(one)["html"] for language, one in result.results.items()}
     files = {"json": result.output_dir / JSON_FILE, "markdown": result.output_dir / MARKDOWN_FILE}
-    with atomic_write(files["json"]) as stream:
-        stream.write(render_json(result.report))
-    with atomic_write(files["markdown"]) as stream:
-        stream.write(render_multilingual_markdown(result.report))
+    write_text(files["json"], render_json(result.report))
+    write_text(files["markdown"], render_multilingual_markdown(result.report))
     return {**files, **pages}
 
 
@@ -128,14 +130,14 @@ def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
             cells = [report.mode_names[mode], measure, *means, *_across(across)]
             rows.append(make_row(cells, ends_section=measure == last))
     header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
-    print_table(console, Table.of(header, rows, right=header[2:]))
+    print_table(console, TextTable.of(header, rows, right=header[2:]))
     if report.parallel:
         rows = [
             make_row([report.mode_names[mode], *cells], ends_section=place == len(measures) - 1)
             for mode, measures in report.across.items()
             for place, cells in enumerate(_paired_rows(measures))
         ]
-        print_table(console, Table.of(_PAIRED_HEADER, rows, right=_PAIRED_HEADER[2:]))
+        print_table(console, TextTable.of(_PAIRED_HEADER, rows, right=_PAIRED_HEADER[2:]))
     console.print(READING, style="dim")
     for line in _on_pairs(report):
         console.print(line)

@@ -13,13 +13,13 @@ from trectools_plus.benchmark.compare.reproduction import (
     ScoreReproduction,
     state_reproduction,
 )
+from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.reporting.markdown.tables import escape, render_table
+from trectools_plus.reporting.markdown import collapsed, escape, render_table
 from trectools_plus.reporting.plots.figures import FORMATS, draw_similarity, render_plot
-from trectools_plus.reporting.table import Cell, Column, Row, Table, make_row, show
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import show_p
+from trectools_plus.reporting.wording import show, show_mean, show_p
 from trectools_plus.text import make_console, plural
 
 _MOST_ROWS = 22
@@ -72,11 +72,8 @@ def render_reproduction_markdown(found: Reproduction) -> str:
             [escape(name), *(show(value) for value in row)]
             for name, row in zip(names, found.similarity.rbo, strict=True)
         ]
-        matrix = render_table(Table.of(["Run", *map(escape, names)], rows))
-        parts.append(
-            f"<details><summary>Similarity of each two runs (RBO)</summary>\n\n{matrix}\n\n"
-            "</details>"
-        )
+        matrix = render_table(TextTable.of(["Run", *map(escape, names)], rows))
+        parts.append(collapsed("Similarity of each two runs (RBO)", matrix))
     return "\n\n".join(parts) + "\n"
 
 
@@ -150,7 +147,7 @@ def write_similarity(found: Reproduction, path: Path) -> None:
         stream.write(render_plot(plot, kind))
 
 
-def _table(found: Reproduction, most: int | None) -> tuple[Table, list[str]]:
+def _table(found: Reproduction, most: int | None) -> tuple[TextTable, list[str]]:
     """Return the table, and a line on what it omits."""
     modes, measures = found.modes, len(found.modes[0].scores)
     omitted = []
@@ -163,18 +160,19 @@ def _table(found: Reproduction, most: int | None) -> tuple[Table, list[str]]:
             modes = modes[:most]
     header = [found.noun.capitalize(), "RBO", "tau", "Metric", "A", "B", "RMSE", "p", "ER", "ΔRI"]
     columns = [
-        Column(Cell(name), right=name not in (header[0], "Metric"), widest=28) for name in header
+        TableColumn(Cell(name), right=name not in (header[0], "Metric"), widest=28)
+        for name in header
     ]
     if found.replication:
         columns = [one for one in columns if one.name not in ("RBO", "tau", "RMSE")]
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     for mode in modes:
         scores = mode.scores[:measures]
         for place, one in enumerate(scores):
             cells = _cells(found, mode, one, first=place == 0)
             rows.append(make_row(cells, ends_section=place == len(scores) - 1 and measures > 1))
     note = [f"{' and '.join(omitted)}: --all."] if omitted else []
-    return Table.of(columns, rows), note
+    return TextTable.of(columns, rows), note
 
 
 def _cells(
@@ -187,8 +185,8 @@ def _cells(
         overlap = None if rankings is None else rankings.rbo
         tau = None if rankings is None else rankings.tau
         cells += [show(overlap), show(tau)] if first else ["", ""]
-    cells += [one.measure, _mean(one.mean_a, one.n_a, found.queries[0])]
-    cells.append(_mean(one.mean_b, one.n_b, found.queries[1]))
+    cells += [one.measure, show_mean(one.mean_a, one.n_a, found.queries[0])]
+    cells.append(show_mean(one.mean_b, one.n_b, found.queries[1]))
     if not found.replication:
         cells.append(show(one.rmse))
     cells.append(show_p(one.p_value))
@@ -196,10 +194,6 @@ def _cells(
     cells.append("–" if effect is None else f"{effect:.2f}".replace("-", "−"))
     cells.append("–" if change is None else f"{change:+.3f}".replace("-", "−"))
     return cells
-
-
-def _mean(mean: float | None, n: int, queries: int) -> str:
-    return show(mean) if mean is None or n == queries else f"{show(mean)} (n = {n:,})"
 
 
 def _legend(found: Reproduction) -> list[str]:

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any, TextIO
 
 from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
-from trectools_plus.reporting.table import Table, show, show_interval
+from trectools_plus.display import TextTable
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import show_p
+from trectools_plus.reporting.wording import show, show_interval, show_p
 from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.text import make_console, plural, visible
 
@@ -61,14 +61,14 @@ def print_agreement(
         ]
         for weights, one in found.kappas.items()
     ]
-    print_table(console, Table.of(["Kappa", "Value", "Interval"], kappas))
+    print_table(console, TextTable.of(["Kappa", "Value", "Interval"], kappas))
     shown = found.disagreements if every else found.disagreements[:_SHOWN]
     if shown:
         pairs = [
             [visible(pair.query_id), visible(pair.doc_id), str(pair.first), str(pair.second)]
             for pair in shown
         ]
-        print_table(console, Table.of(["Query", "Term", "A", "B"], pairs))
+        print_table(console, TextTable.of(["Query", "Term", "A", "B"], pairs))
     if len(shown) < len(found.disagreements):
         console.print(f"… {len(found.disagreements) - len(shown):,} more: list them with --all")
     decisive = found.kappas[found.weights].value
@@ -135,7 +135,7 @@ def print_overfitting(found: OverfittingCheck, stream: TextIO) -> None:
         console.print(line, style="bold")
 
 
-def _contrast_table(found: OverfittingCheck) -> Table:
+def _contrast_table(found: OverfittingCheck) -> TextTable:
     header = ["Mode", "Metric", "Used", "Held out", "Difference", "Unadjusted interval", "p"]
     header += ["Adj. p", ""]
     rows = []
@@ -153,7 +153,7 @@ def _contrast_table(found: OverfittingCheck) -> Table:
             "*" if one.flagged else "",
         ]
         rows.append(cells)
-    return Table.of(header, rows)
+    return TextTable.of(header, rows)
 
 
 def _verdict(found: OverfittingCheck) -> list[str]:

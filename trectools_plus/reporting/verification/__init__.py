@@ -1,1 +1,1 @@
-"""Verification of reports: every file is made again and compared; signatures."""
+"""Verification of reports: every file is made again and compared."""

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars import selectors
 
-from trectools_plus.benchmark.rebuild import Rebuilt, is_by_this_version, rebuild_result
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.rebuild import Rebuilt, find_other_version, rebuild_result
+from trectools_plus.benchmark.report import SCHEMA_VERSION, BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import (
     ANNOTATED_FOLDER,
     CHECKSUMS_FILE,
     COMPONENTS_FOLDER,
-    DOCUMENTS_FILE,
     HTML_FILE,
     MARKDOWN_FILE,
     MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
     PLOTS_FOLDER,
     REPORT_FILE,
-    SIGNATURE_FILE,
-    TOPICS_FILE,
-    OutputFolder,
     read_checksums,
 )
-from trectools_plus.display import Content, Displayed
+from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.progress import Progress, no_progress
@@ -39,30 +36,17 @@ from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.plots.figures import FORMATS
 from trectools_plus.reporting.plots.style import can_draw
-from trectools_plus.reporting.verification.claims import find_false_claims
 from trectools_plus.reporting.verification.documents import (
-    NEAR,
     DocumentComparison,
+    find_added_markup,
     find_text_changes,
 )
-from trectools_plus.reporting.verification.signature import Signature, Signer, check_signature
 from trectools_plus.text import plural
 
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
-_NEW_IN_1_1 = frozenset(
-    {
-        "primary_measure",
-        "headline_measures",
-        "verdict",
-        "best_overall",
-        "equal_measures",
-        "unranked",
-    }
-)
-"""The keys that reports of schema version 1.0 do not have."""
-_GIVEN_UP = ("size", "diagnosis[few-queries", "verdict.next_steps")
-"""Parts of earlier reports that this version does not make, or words in another way."""
+_KEYS = ("run", "query_id", "measure", "doc_id")
+"""Columns of tables that name a row."""
 _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, ANNOTATED_FOLDER, COMPONENTS_FOLDER)
 """Folders in which only a benchmark writes."""
 
@@ -74,46 +58,39 @@ class Verification(Displayed):
     Attributes:
         figures: Number of values that were made again and compared.
         files: Number of files that were hashed.
-        problems: A line for each value that differs and each file that changed, with its location.
-        unproven: Parts of the report that cannot be made again, in words; empty if a trusted
-            person signed the folder.
-        signature: The signature of the folder; ``None`` without one.
+        problems: A line for each value that differs and each file that changed or cannot be
+            verified, with its location.
+        unproven: Parts of the report that cannot be made again, in words.
     """
 
     figures: int
     files: int
     problems: list[str]
     unproven: list[str] = field(default_factory=list)
-    signature: Signature | None = None
 
-    def _content(self) -> Content:
+    def _content(self) -> TextTable:
         caption = (
             f"{plural(self.figures, 'figure')} and {plural(self.files, 'file')} verified: "
             f"{plural(len(self.problems), 'problem')}"
         )
-        return Content(caption, ["Problem"], [[problem] for problem in self.problems])
+        return TextTable.of(["Problem"], [[problem] for problem in self.problems], caption=caption)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
-        signature = None if self.signature is None else self.signature.as_dict()
-        return {**asdict(self), "signature": signature}
+        return asdict(self)
 
 
-def verify_report(
-    path: str | Path,
-    progress: Progress | None = None,
-    *,
-    signers: str | Path | None = None,
-    signer: Signer | None = None,
-) -> Verification:
+def verify_report(path: str | Path, progress: Progress | None = None) -> Verification:
     """Make a report again from its runs, judgments, topics and configuration, and compare it.
 
-    All files of the report are made again by the functions that made them, and compared with the
-    files in the folder: documents and tables value by value (figures may differ by 1e-9), Markdown,
-    page, runs and plots byte by byte. If another version wrote the report, Markdown and page are
-    checked by the figures that they show, and sentences by the figures in them. If another version
-    of Matplotlib or another platform drew the plots, or Matplotlib is not installed, they are
-    unproven.
+    The benchmark is run again on the files of the folder, and every file that it writes is compared
+    with the one in the folder: documents and tables value by value (figures may differ by 1e-9),
+    Markdown, page, runs and plots byte by byte. If another version of Matplotlib or another
+    platform drew the plots, or Matplotlib is not installed, they are unproven.
+
+    If another version of this package wrote the report, its figures and its verdict are compared.
+    Markdown, page and plots are not verified, which is a problem; elements and scripts that the new
+    page does not contain are listed. Reports of schema version 1.0 are not verified.
 
     Original files and datasets are read again if they are available and unchanged. Without them,
     the parts that depend on them are unproven, as are measured times, the date, the machine and the
@@ -123,9 +100,6 @@ def verify_report(
         path: The report's JSON, its folder, or the report of a mode, which is verified with the
             whole benchmark.
         progress: Called as ``progress(description, done, total)``.
-        signers: Trusted signers: a public key, or a file in the format of ``allowed_signers``. If
-            given, a folder that none of them signed is a problem.
-        signer: Sign the folder with this key if there is no problem.
 
     Returns:
         The number of checked figures and files, the problems, and the unproven parts.
@@ -140,30 +114,21 @@ def verify_report(
     progress("hashing files", 0, 1)
     problems, files = _check_hashes(source)
     progress("hashing files", 1, 1)
+    schema = source.report.schema_version
+    if schema != SCHEMA_VERSION:
+        reason = f"reports of schema version {schema} can be read, but are not verified"
+        return Verification(0, files, [*problems, f"{source.path.name}: {reason}"])
     with tempfile.TemporaryDirectory() as temporary:
-        folder = OutputFolder(Path(temporary, "again"))
+        rebuilt = rebuild_result(source, Path(temporary, "again"), progress)
         try:
-            rebuilt = rebuild_result(source, folder, progress)
-            figures, found, unproven, foreign = _compare(source, rebuilt, progress)
+            comparison = _Files(source, rebuilt)
+            comparison.compare(progress)
         finally:
-            folder.discard()
-    problems += found
-    if signer is not None and not problems:
-        signer.sign(source.folder)
-    try:
-        signature = check_signature(source.folder, signers)
-    except MissingExtraError as error:
-        if signers is not None:
-            raise
-        signature = None
-        unproven.append(f"the signature ({error})")
-    if signature is not None and signature.problem:
-        problems.append(f"{SIGNATURE_FILE}: {signature.problem}")
-    if signature is not None and signature.signer is not None and not problems:
-        unproven = []
-    if foreign:
-        unproven.append(f"files that are not part of the report: {', '.join(foreign)}")
-    return Verification(figures, files, list(dict.fromkeys(problems)), unproven, signature)
+            rebuilt.result.folder.discard()
+    problems += comparison.problems
+    return Verification(
+        comparison.values, files, list(dict.fromkeys(problems)), comparison.unproven
+    )
 
 
 def _check_hashes(source: ReportFolder) -> tuple[list[str], int]:
@@ -199,82 +164,6 @@ def _check_hash(path: Path, name: str, digest: str | None) -> Iterator[str]:
         yield f"{name}: the file changed (its hash differs)"
 
 
-def _compare(
-    source: ReportFolder, rebuilt: Rebuilt, progress: Progress
-) -> tuple[int, list[str], list[str], list[str]]:
-    """Compare all files; return the number of figures, problems, unproven parts, other files."""
-    packages = source.report.manifest.packages
-    versions = package_versions()
-    same_version = is_by_this_version(source)
-    report = _compare_report(source, rebuilt, same_version)
-    unproven = list(rebuilt.unproven)
-    progress("rendering", 0, 1)
-    values, table = _choose_values(source, rebuilt)
-    merged = BenchmarkReport.model_validate(report.found)
-    result = replace(rebuilt.result, report=merged, per_query=table)
-    images = (source.folder / PLOTS_FOLDER).glob("*.*")
-    drawn = {f"{PLOTS_FOLDER}/{one.name}" for one in images if one.suffix[1:] in FORMATS}
-    annotated = any((source.folder / ANNOTATED_FOLDER).glob("*.run"))
-    render_files(result, ir_metadata=annotated, plots=bool(drawn) and can_draw())
-    progress("rendering", 1, 1)
-    machine = source.report.manifest.platform == describe_machine()["platform"]
-    same_plots = machine and packages.get("matplotlib") == versions.get("matplotlib")
-    files = _Files(source, result.folder.partial, merged, same_version, same_plots)
-    files.is_unknown = report.is_unknown
-    files.report_is_right = not report.findings
-    files.not_drawn = set() if can_draw() else drawn
-    files.compare(progress)
-    if files.not_drawn:
-        unproven.append(f"plots ({MissingExtraError('drawing them again', 'plots')})")
-    elif drawn and not same_plots:
-        unproven.append("plots (another version of Matplotlib or another platform drew them)")
-    if not same_version:
-        writer, schema = packages.get("trectools-plus"), source.report.schema_version
-        unproven.append(
-            f"wording and layout (trectools-plus {writer}, schema {schema}, wrote the report: "
-            "figures and labels were compared)"
-        )
-    problems = [*values.problems, *report.findings, *files.problems]
-    return report.values + values.count + files.values, problems, unproven, files.foreign
-
-
-@dataclass(frozen=True, slots=True)
-class _Report:
-    """The comparison of the report itself."""
-
-    found: Any
-    findings: list[str]
-    values: int
-    is_unknown: Callable[[str], bool]
-
-
-def _compare_report(source: ReportFolder, rebuilt: Rebuilt, same_version: bool) -> _Report:
-    raw = _read_json(source.path)
-    again = rebuilt.result.report.model_dump(mode="json")
-    reported = raw if same_version else _as_loaded(raw, source.report.model_dump(mode="json"))
-
-    def is_unknown(path: str) -> bool:
-        if not same_version and path.startswith(_GIVEN_UP):
-            return True
-        return not rebuilt.texts_known and path.endswith(".text")
-
-    comparison = DocumentComparison(source.path.name, same_version, is_unknown)
-    known = again
-    if source.report.schema_version == "1.0":
-        known = {key: value for key, value in again.items() if key not in _NEW_IN_1_1}
-    found = comparison.compare(reported, known)
-    return _Report(again | found, comparison.findings, comparison.values, is_unknown)
-
-
-def _as_loaded(raw: Any, loaded: Any) -> Any:
-    """Return the keys of a document of an earlier version with the values that readers see."""
-    if isinstance(raw, dict) and isinstance(loaded, dict):
-        return {key: _as_loaded(value, loaded.get(key, value)) for key, value in raw.items()}
-    if isinstance(raw, list) and isinstance(loaded, list) and len(raw) == len(loaded):
-        return [_as_loaded(one, other) for one, other in zip(raw, loaded, strict=True)]
-    return loaded
-
-
 def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -282,148 +171,168 @@ def _read_json(path: Path) -> Any:
         raise InputError("cannot be read as JSON", where=str(path)) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Values:
-    problems: list[str]
-    count: int
-
-
-def _choose_values(source: ReportFolder, rebuilt: Rebuilt) -> tuple[_Values, pl.DataFrame]:
-    """Compare the values per query; return those of the report if they are right."""
-    path = source.folder / PER_QUERY_FILE
-    if not path.is_file():
-        raise InputError("a file of the report is missing", where=str(path))
-    again = rebuilt.result.per_query
-    problems, count = compare_tables(read_table(path), again, PER_QUERY_FILE)
-    return _Values(problems, count), again if problems else read_table(path)
-
-
-def read_table(path: Path) -> pl.DataFrame:
-    """Read a Parquet file.
-
-    Raises:
-        InputError: If it cannot be read.
-    """
+def _read_table(path: Path) -> pl.DataFrame:
     try:
         return pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError("cannot be read as Parquet", where=str(path)) from error
 
 
-def compare_tables(
-    reported: pl.DataFrame, again: pl.DataFrame, where: str
-) -> tuple[list[str], int]:
-    """Compare tables row by row; return a line per difference, and the number of values.
-
-    Args:
-        reported: The table in the folder.
-        again: The table made again.
-        where: The file.
-    """
-    count = again.height * again.width
+def _compare_tables(reported: pl.DataFrame, again: pl.DataFrame, where: str) -> list[str]:
+    """Compare the table of a file with the one made again; return a line for each difference."""
     if reported.schema != again.schema:
         shown = [", ".join(f"{name} {kind}" for name, kind in one.schema.items())
                  for one in (reported, again)]  # fmt: skip
-        return [f"{where}: the columns are {shown[0]} instead of {shown[1]}"], count
-    if reported.equals(again):
-        return [], count
-    keys = [name for name, kind in again.schema.items() if not kind.is_float()]
-    rest = [name for name in again.columns if name not in keys]
-    if not keys or again.select(keys).is_duplicated().any():
-        return [f"{where}: the rows differ"], count
-    if reported.select(keys).is_duplicated().any():
-        return [f"{where}: a row is repeated"], count
-    both = reported.with_columns(_reported=pl.lit(True)).join(
-        again.with_columns(_again=pl.lit(True)), on=keys, how="full", suffix="_again",
-        coalesce=True, nulls_equal=True,
-    )  # fmt: skip
-    same = pl.col("_reported").is_not_null() & pl.col("_again").is_not_null()
-    for name in rest:
-        one, other = pl.col(name).fill_nan(None), pl.col(f"{name}_again").fill_nan(None)
-        near = ((one - other).abs() <= NEAR * pl.max_horizontal(1.0, other.abs())) | (
-            one.is_null() & other.is_null()
-        )
-        same &= near.fill_null(False)
-    wrong = both.filter(~same).sort(keys)
-    problems = []
-    for row in wrong.iter_rows(named=True):
-        named = " ".join(str(row[key]) for key in keys)
-        named = named if len(named) < 100 else f"{named[:99]}…"
-        if row["_again"] is None:
-            problems.append(f"{where}: {named}: reported, but not recomputed")
-        elif row["_reported"] is None:
-            problems.append(f"{where}: {named}: reported None, recomputed a row")
-        else:
-            values = "; ".join(
-                f"reported {row[name]}, recomputed {row[f'{name}_again']}"
-                for name in rest
-                if row[name] != row[f"{name}_again"]
-            )
-            problems.append(f"{where}: {named}: {values}")
-    if not problems and rest and not reported.select(keys).equals(again.select(keys)):
-        problems.append(f"{where}: the order of the rows differs")
-    return problems, count
+        return [f"{where}: the columns are {shown[0]} instead of {shown[1]}"]
+    comparison = DocumentComparison(where)
+    if not reported.equals(again):
+        comparison.compare(_rows_by_key(reported), _rows_by_key(again))
+    return comparison.findings
 
 
-@dataclass(slots=True)
+def _rows_by_key(table: pl.DataFrame) -> dict[str, Any]:
+    """Return the value or values of each row by the names in it."""
+    table = table.with_columns(selectors.float().fill_nan(None))
+    named = [name for name in table.columns if name in _KEYS]
+    found: dict[str, Any] = {}
+    for row in table.iter_rows(named=True):
+        key = " ".join(str(row.pop(name)) for name in named)
+        while key in found:
+            key = f"{key} (repeated)"
+        found[key] = next(iter(row.values())) if len(row) == 1 else row
+    return found
+
+
 class _Files:
-    """The comparison of the files in the folder with the same files made again."""
+    """The comparison of the files in the folder with the same files made again.
 
-    source: ReportFolder
-    again: Path
-    report: BenchmarkReport
-    same_version: bool
-    same_plots: bool
-    is_unknown: Callable[[str], bool] = lambda _: False
-    report_is_right: bool = True
-    not_drawn: set[str] = field(default_factory=set)
-    problems: list[str] = field(default_factory=list)
-    values: int = 0
-    foreign: list[str] = field(default_factory=list)
+    Args:
+        source: The report in the folder.
+        rebuilt: The result made again.
+
+    Attributes:
+        problems: A line for each difference.
+        unproven: Parts that cannot be made again.
+        values: Number of compared values.
+    """
+
+    def __init__(self, source: ReportFolder, rebuilt: Rebuilt) -> None:
+        self.problems: list[str] = []
+        self.unproven = list(rebuilt.unproven)
+        self.values = 0
+        self._report_is_right = False
+        self._source = source
+        self._rebuilt = rebuilt
+        self._again = rebuilt.result.folder.partial
+        packages, versions = source.report.manifest.packages, package_versions()
+        self._other_version = find_other_version(source.report)
+        machine = source.report.manifest.platform == describe_machine()["platform"]
+        self._same_plots = machine and packages.get("matplotlib") == versions.get("matplotlib")
+        drawn = (source.folder / PLOTS_FOLDER).glob("*.*")
+        self._drawn = {f"{PLOTS_FOLDER}/{one.name}" for one in drawn if one.suffix[1:] in FORMATS}
 
     def compare(self, progress: Progress) -> None:
         """Compare all files, and find files without a counterpart."""
-        made = (file for file in self.again.rglob("*") if file.is_file())
-        expected = sorted(file.relative_to(self.again).as_posix() for file in made)
-        if self.report.schema_version == "1.0":
-            expected = [name for name in expected if not _is_new_in_1_1(name)]
-        listed = {name for _, name in read_checksums(self.source.folder)}
+        source = self._source
+        report = self._compare_report()
+        progress("rendering", 0, 1)
+        self._render(report)
+        progress("rendering", 1, 1)
+        made = (file for file in self._again.rglob("*") if file.is_file())
+        expected = sorted(file.relative_to(self._again).as_posix() for file in made)
+        listed = {name for _, name in read_checksums(source.folder)}
         for done, name in enumerate(expected):
             progress("comparing files", done, len(expected))
-            self._compare_file(name, listed)
+            path = source.path if name == REPORT_FILE else source.folder / name
+            self._compare_file(name, path, listed)
         progress("comparing files", len(expected), len(expected))
-        if self.source.path.name != REPORT_FILE:
-            name = self.source.path.name
+        if source.path.name != REPORT_FILE:
+            name = source.path.name
             self.problems.append(f"{name}: not listed in {CHECKSUMS_FILE}: a copy is not verified")
-        known = {*expected, *self.not_drawn, CHECKSUMS_FILE, SIGNATURE_FILE, self.source.path.name}
+        if self._drawn and not can_draw():
+            expected += self._drawn
+            missing = MissingExtraError("drawing them again", "plots")
+            self.unproven.append(f"plots ({missing})")
+        elif self._drawn and not self._same_plots:
+            self.unproven.append(
+                "plots (another version of Matplotlib or another platform drew them)"
+            )
+        known = {*expected, CHECKSUMS_FILE, source.path.name}
         for name in sorted(listed - known):
             self.problems.append(f"{name}: a benchmark of these files does not write this file")
         self._find_foreign(known | listed)
 
+    def _compare_report(self) -> BenchmarkReport:
+        """Compare the report; return the one made again.
+
+        Figures that are nearly equal are those of the folder, because they are shown in full.
+        """
+        path = self._source.path
+        comparison = self._new_comparison(path.name)
+        again = self._rebuilt.result.report.model_dump(mode="json")
+        found = comparison.compare(_read_json(path), again)
+        self._add(comparison)
+        self._report_is_right = not comparison.findings
+        return BenchmarkReport.model_validate({**again, **found})
+
+    def _render(self, report: BenchmarkReport) -> None:
+        """Write all files again, with the values per query of the folder if they are right."""
+        folder, result = self._source.folder, self._rebuilt.result
+        path = folder / PER_QUERY_FILE
+        if not path.is_file():
+            raise InputError("a file of the report is missing", where=str(path))
+        values = _read_table(path)
+        problems = _compare_tables(values, result.per_query, PER_QUERY_FILE)
+        self.problems += problems
+        self.values += result.per_query.height * result.per_query.width
+        result = replace(result, report=report)
+        if not problems:
+            result = replace(result, per_query=values)
+        annotated = any((folder / ANNOTATED_FOLDER).glob("*.run"))
+        render_files(result, ir_metadata=annotated, plots=bool(self._drawn) and can_draw())
+
+    def _new_comparison(self, name: str) -> DocumentComparison:
+        texts_known, same_version = self._rebuilt.texts_known, self._other_version is None
+
+        def is_unknown(path: str) -> bool:  # the text of a query, not that of the verdict
+            return not texts_known and path.endswith("].text")
+
+        return DocumentComparison(name, same_version, is_unknown)
+
+    def _add(self, comparison: DocumentComparison) -> None:
+        self.values += comparison.values
+        self.problems += comparison.findings
+        if comparison.sentences:
+            differ = f"{plural(comparison.sentences, 'sentence')} not verified"
+            self.problems.append(f"{comparison.where}: {differ}: {self._other_version}")
+
     def _find_foreign(self, known: set[str]) -> None:
-        for file in sorted(self.source.folder.rglob("*")):
-            name = file.relative_to(self.source.folder).as_posix()
+        foreign = []
+        for file in sorted(self._source.folder.rglob("*")):
+            name = file.relative_to(self._source.folder).as_posix()
             if not file.is_file() or name in known or name.startswith("."):
                 continue
             if name.partition("/")[0] in _OF_THE_REPORT:
                 self.problems.append(f"{name}: a benchmark of these files does not write this file")
             else:
-                self.foreign.append(name)
+                foreign.append(name)
+        if foreign:
+            self.unproven.append(f"files that are not part of the report: {', '.join(foreign)}")
 
-    def _compare_file(self, name: str, listed: set[str]) -> None:
-        path, again = self.source.folder / name, self.again / name
-        if name == REPORT_FILE:
-            path = self.source.path
+    def _compare_file(self, name: str, path: Path, listed: set[str]) -> None:
+        again = self._again / name
         if not path.is_file():
-            if self.same_version:
+            if self._other_version is None:
                 self.problems.append(f"{name}: the file is missing")
             return
         if listed and name not in listed:
             self.problems.append(f"{name}: not listed in {CHECKSUMS_FILE}")
         if path.stat().st_size == again.stat().st_size and path.read_bytes() == again.read_bytes():
             return
+        if self._other_version and _has_layout(name):
+            self.problems.append(f"{name}: not verified: {self._other_version}")
         found = list(islice(self._differences(name, path, again), 10 * _MOST_FINDINGS))
-        shown = found if name.endswith((".json", ".parquet")) else found[:_MOST_FINDINGS]
+        shown = found if name.endswith(".json") else found[:_MOST_FINDINGS]
         self.problems += [f"{name}: {one}" for one in shown]
         if len(found) > len(shown):
             self.problems.append(f"{name}: at least {len(found) - len(shown)} more differences")
@@ -432,35 +341,38 @@ class _Files:
         if name.endswith(".parquet"):
             if name == PER_QUERY_FILE:  # compared before
                 return
-            problems, count = compare_tables(read_table(path), read_table(again), name)
-            self.values += count
-            self.problems += problems[:_MOST_FINDINGS]
-        elif name.endswith(".json"):
-            yield from self._compare_json(name, path, again)
+            table = _read_table(again)
+            self.values += table.height * table.width
+            self.problems += _compare_tables(_read_table(path), table, name)[:_MOST_FINDINGS]
         elif name.startswith(f"{PLOTS_FOLDER}/"):
-            if self.same_plots:
+            if self._same_plots and self._other_version is None:
                 yield "the plot differs from the plot of these figures"
-        elif name in (MARKDOWN_FILE, HTML_FILE) and not self.same_version:
-            text = path.read_text(encoding="utf-8", errors="replace")
-            yield from find_false_claims(text, self.report, is_page=name == HTML_FILE)
-        elif self.same_version or not name.startswith(f"{ANNOTATED_FOLDER}/"):
+        elif self._other_version and _has_layout(name):
+            if name in (MARKDOWN_FILE, HTML_FILE):
+                texts = [one.read_text(encoding="utf-8", errors="replace") for one in (path, again)]
+                yield from find_added_markup(*texts)
+        elif not name.endswith(".json"):
             yield from _compare_texts(path, again)
+        else:
+            yield from self._compare_json(name, path, again)
 
     def _compare_json(self, name: str, path: Path, again: Path) -> Iterator[str]:
-        """Compare a report of one mode; of the whole report, compare the form of the text."""
-        is_right = self.report_is_right
-        if name != REPORT_FILE:
-            comparison = DocumentComparison(name, self.same_version, self.is_unknown)
+        """Compare the report of a mode; of right documents, compare the form of the text."""
+        is_right = self._report_is_right
+        if name != REPORT_FILE:  # compared before
+            comparison = self._new_comparison(name)
             comparison.compare(_read_json(path), _read_json(again))
-            self.values += comparison.values
-            self.problems += comparison.findings
+            self._add(comparison)
             is_right = not comparison.findings
-        if self.same_version and is_right:
+        if is_right and self._other_version is None:
             yield from _compare_texts(path, again)
 
 
-def _is_new_in_1_1(name: str) -> bool:
-    return name.startswith(f"{MODE_REPORTS_FOLDER}/") or name in (TOPICS_FILE, DOCUMENTS_FILE)
+def _has_layout(name: str) -> bool:
+    """Return whether versions differ in the form of a file, not only in its figures."""
+    return name in (MARKDOWN_FILE, HTML_FILE) or name.startswith(
+        (f"{PLOTS_FOLDER}/", f"{ANNOTATED_FOLDER}/")
+    )
 
 
 def _compare_texts(path: Path, again: Path) -> Iterator[str]:

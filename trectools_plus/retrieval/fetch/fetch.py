@@ -24,6 +24,7 @@ from trectools_plus.retrieval.fetch.answering import (
     FailedQuery,
     FetchOptions,
     MemoryAnswers,
+    answer_batch,
 )
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
@@ -35,7 +36,6 @@ from trectools_plus.retrieval.fetch.topics import (
     iter_queries,
     sample_queries,
 )
-from trectools_plus.retrieval.fetch.tracing import QuerySpans
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
@@ -287,10 +287,9 @@ def _fetch_mode(
         return (one for one in iter_queries(request.topics) if one.query_id not in known)
 
     batches = _batches(pending, source.batch_size, sample)
-    spans = QuerySpans(mode, request.backend.name)
 
     def answer(queries: list[Query]) -> Outcomes:
-        return spans.answer_batch(source, queries, request.options)
+        return answer_batch(source, queries, request.options)
 
     for found in _outcomes(source, batches, answer, breaker):
         outcomes = found if sample is None else _keep_latencies(found, sample)

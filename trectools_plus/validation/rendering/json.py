@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from trectools_plus.validation.findings import FileReport, Finding
-from trectools_plus.validation.rendering.tally import Tally
+from trectools_plus.validation.rendering.text import Tally
 
 FileExtras = Callable[[FileReport], dict[str, Any]]
 

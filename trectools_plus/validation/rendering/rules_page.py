@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from trectools_plus.text import sentences
 from trectools_plus.validation.catalogue import CATALOGUE
@@ -28,54 +27,56 @@ FIXES = {
 """The meaning of each kind of fix."""
 
 
+_INTRODUCTION = """\
+# Rules of the validators
+
+`runs validate`, `qrels validate`, `topics validate` and `testset validate` report at
+most one finding per rule and file, with its first line and a count. `testset validate`
+applies the rules for topics and test sets, and the rules T2.
+
+The severity describes the file. **Scoring refuses only findings that would make a
+figure wrong or ambiguous**: the last line of each rule says which. All others are
+accepted and named in one note on stderr; `--strict-input` refuses every error.
+"""
+
+
 def render_rules_markdown() -> str:
     """Return the catalogue as a Markdown page; the code of each rule is an anchor."""
-    return "\n".join(_page()) + "\n"
-
-
-def _page() -> Iterator[str]:
-    yield "# Rules of the validators"
-    yield ""
-    yield "`runs validate`, `qrels validate`, `topics validate` and `testset validate` report at"
-    yield "most one finding per rule and file, with its first line and a count. `testset validate`"
-    yield "applies the rules for topics and test sets, and the rules T2."
-    yield ""
-    yield "The severity describes the file. **Scoring refuses only findings that would make a"
-    yield "figure wrong or ambiguous**: the last line of each rule says which. All others are"
-    yield "accepted and named in one note on stderr; `--strict-input` refuses every error."
+    parts = [_INTRODUCTION]
     for subject, heading in _HEADINGS.items():
         rules = [rule for rule in CATALOGUE if rule.on == subject]
-        yield ""
-        yield f"## {heading}"
-        yield ""
-        yield "| code | name | severity | checks |"
-        yield "|---|---|---|---|"
-        for rule in rules:
-            cells = [f"[{rule.code}](#{rule.code})", rule.name, rule.severity, _escape(rule.checks)]
-            yield f"| {' | '.join(cells)} |"
-        for rule in rules:
-            yield from _section(rule)
+        rows = "".join(
+            f"| [{rule.code}](#{rule.code}) | {rule.name} | {rule.severity} | "
+            f"{_escape(rule.checks)} |\n"
+            for rule in rules
+        )
+        parts.append(
+            f"\n## {heading}\n\n| code | name | severity | checks |\n|---|---|---|---|\n{rows}"
+        )
+        parts += map(_section, rules)
+    return "".join(parts)
 
 
-def _section(rule: Rule) -> Iterator[str]:
-    yield ""
-    yield f'<a id="{rule.code}"></a>'
-    yield ""
-    yield f"### {rule.code} {rule.name}"
-    yield ""
-    yield f"**{rule.severity.capitalize()}**: {_escape(rule.checks)}."
-    yield ""
-    yield rule.rationale
-    yield ""
-    yield "```text"
-    yield rule.example
-    yield "```"
-    yield ""
-    yield f"What to do: {sentences(rule.remedy)}"
-    yield ""
-    yield f"Fix: {fix_of(rule)}."
-    yield ""
-    yield f"Scoring: {scoring_of(rule)}."
+def _section(rule: Rule) -> str:
+    return f"""
+<a id="{rule.code}"></a>
+
+### {rule.code} {rule.name}
+
+**{rule.severity.capitalize()}**: {_escape(rule.checks)}.
+
+{rule.rationale}
+
+```text
+{rule.example}
+```
+
+What to do: {sentences(rule.remedy)}
+
+Fix: {fix_of(rule)}.
+
+Scoring: {scoring_of(rule)}.
+"""
 
 
 def _escape(text: str) -> str:

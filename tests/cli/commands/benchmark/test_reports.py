@@ -104,11 +104,29 @@ def test_verify(call: Call, reports: tuple[Path, Path]) -> None:
     assert "runs/bm25.run: line 1: reported 'q0 Q0 bad 1" in out
     code, out, _ = call("verify", reports[0], "--format", "json")
     assert code == 1
-    assert json.loads(out)["signature"] is None
+    assert json.loads(out).keys() == {"figures", "files", "problems", "unproven"}
     path.unlink()
     code, out, err = call("verify", reports[0])
     assert (code, out) == (2, "")
     assert "missing" in err
+
+
+def test_verify_a_report_of_another_version(call: Call, reports: tuple[Path, Path]) -> None:
+    path = reports[0] / "BenchmarkReport.json"
+    document = json.loads(path.read_text())
+    document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
+    path.write_text(json.dumps(document))
+    (reports[0] / "Certificate.txt").write_text("verified")
+    code, out, err = call("verify", reports[0])
+    assert (code, err) == (1, "")
+    for name in ("BenchmarkComparison.md", "BenchmarkReport.html"):
+        assert f"  {name}: not verified: the report is of trectools-plus 0.0.9, not " in out
+    assert "files that are not part of the report: Certificate.txt" in out
+    document["schema_version"] = "1.0"
+    path.write_text(json.dumps(document))
+    code, out, err = call("verify", reports[0])
+    assert (code, err) == (1, "")
+    assert "reports of schema version 1.0 can be read, but are not verified" in out
 
 
 def test_merge(call: Call, reports: tuple[Path, Path], bench: Any) -> None:

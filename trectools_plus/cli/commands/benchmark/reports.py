@@ -13,7 +13,6 @@ from trectools_plus import benchmark, measures, reporting
 from trectools_plus.cli.options.benchmark import Everything, LogTo
 from trectools_plus.cli.options.common import Report, TextOrJson, measure_option
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.options.table import TableOptions
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import inform, is_quiet, note, show_progress
@@ -111,32 +110,21 @@ def benchmark_show(
 
 def benchmark_verify(
     report: Report,
-    sign: SignKey = None,
-    signers: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Require a signature by one of these keys: a public key, or a file in the format "
-            "of OpenSSH's allowed_signers.",
-        ),
-    ] = None,
     output_format: TextOrJson = "text",
     every: Annotated[bool, typer.Option("--all", help="Print every problem.")] = False,
 ) -> None:
     """The whole report is made again from the run files, the qrels, the topics and the
     configuration, and every file is compared with the one in the folder. Problems are listed with
     their location, and parts that cannot be made again as unproven. Exit code: 1 if there is a
-    problem, 2 if a file is missing or cannot be read.
+    problem or another version wrote the report, 2 if a file is missing or cannot be read.
 
     \b
     Examples:
       benchmark verify results/20250131-120000-0f3a9c21
-      benchmark verify results/today --sign ~/.ssh/id_ed25519
-      benchmark verify results/today --signers alice.pub
+      benchmark verify results/today --all
     """
-    signer = None if sign is None else reporting.Signer(sign, ask_passphrase)
     with show_progress() as progress:
-        found = benchmark.verify_report(report, progress, signers=signers, signer=signer)
+        found = benchmark.verify_report(report, progress)
     if output_format == "json":
         write_json(found.as_dict())
     else:
@@ -156,10 +144,6 @@ def _print_verification(found: reporting.Verification, *, every: bool) -> None:
         typer.echo(f"  {problem}")
     if len(shown) < len(found.problems):
         typer.echo(f"  … and {len(found.problems) - len(shown)} more: --all lists them")
-    if found.signature is not None and not found.signature.problem:
-        key, name = found.signature.fingerprint, found.signature.signer
-        unknown = f"{key}; --signers FILE checks whether this key is trusted"
-        typer.echo(f"signed by {unknown if name is None else f'{name} ({key})'}")
     if found.unproven:
         typer.echo(f"unproven: {'; '.join(found.unproven)}")
 

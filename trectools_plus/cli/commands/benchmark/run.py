@@ -44,7 +44,6 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import RetrievalOptions
 from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
-from trectools_plus.cli.options.signing import SignKey, ask_passphrase
 from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
@@ -150,7 +149,6 @@ def benchmark_run(
     ] = False,
     plots: Plots = False,
     scheduler: Scheduler = None,
-    sign: SignKey = None,
     log_to: LogTo = None,
     further_runs: Annotated[
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
@@ -213,7 +211,6 @@ def benchmark_run(
         as_json=output_format == "json",
         everything=everything,
         scheduler=scheduler,
-        sign=sign,
         plots=plots,
         log_to=log_to,
     )
@@ -248,7 +245,6 @@ def report_benchmark(
     as_json: bool = False,
     everything: bool = False,
     scheduler: str | None = None,
-    sign: Path | None = None,
     plots: bool = False,
     log_to: list[str] | None = None,
 ) -> None:
@@ -262,14 +258,12 @@ def report_benchmark(
         as_json: Whether the report is printed as JSON instead of text.
         everything: Whether all measures and notes are printed.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
-        sign: The private key that signs the folder; ``None`` for no signature.
         plots: Whether the plots are also written as files.
         log_to: Experiment trackers to which the report is logged.
     """
     trackers = reporting.parse_trackers(log_to or [])
     if plots and not reporting.can_draw():
         raise MissingExtraError("--plots", "plots")
-    signer = None if sign is None else reporting.Signer(sign, ask_passphrase)
     with use_scheduler(scheduler), show_progress() as progress:
         command = format_command(sys.argv)
         result = benchmark.run_benchmark(
@@ -279,8 +273,6 @@ def report_benchmark(
     if topics is not None and topics.read_as is not None:
         note(f"{topics.path} {topics.read_as}")
     files = reporting.write_reports(result, ir_metadata=ir_metadata, plots=plots)
-    if signer is not None:
-        signer.sign(result.output_dir)
     if as_json:
         typer.echo(reporting.render_json(result.report), nl=False)
     else:

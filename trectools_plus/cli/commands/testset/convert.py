@@ -166,7 +166,7 @@ def _read_source(
 
 
 def _print_list(found: list[testsets.ListedTestSet]) -> None:
-    description = reporting.Column(reporting.Cell("Description"), fills=True)
+    description = reporting.TableColumn(reporting.Cell("Description"), fills=True)
     rows = [
         [one.name, one.language, f"{one.queries:,}", one.version, one.description] for one in found
     ]

@@ -34,6 +34,23 @@ class Queries {
     return top;
   }
 
+  /** Return the largest difference of two modes on any query; of a single mode, its largest value. */
+  furthestOf(measure) {
+    const values = this.valuesOf(measure);
+    let furthest = 0;
+    for (let query = 0; query < this.size; query += 1) {
+      let low = Infinity;
+      let high = -Infinity;
+      for (const ofMode of values) {
+        low = Math.min(low, ofMode[query]);
+        high = Math.max(high, ofMode[query]);
+      }
+      const reach = values.length > 1 ? high - low : Math.abs(high);
+      furthest = reach > furthest ? reach : furthest; // NaN if a value is undefined
+    }
+    return furthest;
+  }
+
   /** Return the rank of the first relevant document; 0 if not found, null if unknown. */
   firstOf(mode, query) {
     return this.first === null ? null : this.numbersOf("first")[mode * this.size + query];

@@ -61,11 +61,12 @@ class DifferencePlot {
     this.readout = find("plot-readout");
     this.selects = [find("plot-contrast"), find("plot-baseline")];
     this.chosen = false;
-    const svg = this.area.querySelector("svg");
-    svg.removeAttribute("role");
-    svg.removeAttribute("aria-label");
-    svg.setAttribute("aria-hidden", "true");
-    this.readout.hidden = false;
+    this.paths = Object.fromEntries(["band", "better", "worse", "zero", "average", "cursor"].map(
+      (name) => [name, draw("path", { class: name, d: "" })]));
+    this.area.append(draw("svg", { viewBox: `0 0 ${PLOT_WIDTH} ${PLOT_HEIGHT}`, "aria-hidden": "true",
+      preserveAspectRatio: "none" }, ...Object.values(this.paths)));
+    this.drawPath("zero", `M0 ${PLOT_HEIGHT / 2}H${PLOT_WIDTH}`);
+    this.figure.hidden = false;
     for (const select of this.selects) {
       select.append(...queries.modes.map((label, mode) => makeOption(mode, label)));
       select.addEventListener("change", () => this.choose(select));
@@ -79,6 +80,10 @@ class DifferencePlot {
       leave: () => this.leave(),
       open: (place) => page.openQuery(this.order[place], this.order),
     });
+  }
+
+  drawPath(name, d) {
+    this.paths[name].setAttribute("d", d);
   }
 
   get pair() {
@@ -116,16 +121,16 @@ class DifferencePlot {
     this.order = known.map(([query]) => query);
     this.values = known.map(([, value]) => value);
     this.sides = [1, 0, -1].map((side) => this.order.filter(
-      (_, place) => Math.sign(Math.round(this.values[place] * 1e6)) === side * sign));
+      (_, place) => Math.sign(Math.round(this.values[place] * queries.parts)) === side * sign));
     this.drawBars(measure, sign);
     this.drawTexts(measure);
   }
 
-  /** Draw the bars; the server draws the same ones of the primary measure. */
+  /** Draw the bars on the axis that contains the differences of all pairs of modes. */
   drawBars(measure, sign) {
-    const [top, labels] = this.data.axes[measure];
+    const scale = makeScale([this.queries.furthestOf(measure) || 1], true);
     const middle = PLOT_HEIGHT / 2;
-    const yOf = (value) => (middle - (value / top) * middle).toFixed(1);
+    const yOf = (value) => (middle - (value / scale.high) * middle).toFixed(1);
     const count = Math.min(this.values.length, MOST_BARS);
     const width = PLOT_WIDTH / Math.max(1, count);
     const filled = width * (count > MOST_SEPARATE ? 1 : 0.8);
@@ -140,20 +145,14 @@ class DifferencePlot {
       }
     }
     const [difference, low, high] = this.comparison(measure);
-    const path = (name) => this.figure.querySelector(`.${name}`);
-    path("better").setAttribute("d", paths.better);
-    path("worse").setAttribute("d", paths.worse);
-    path("average").setAttribute("d", difference === null ? "" : `M0 ${yOf(difference)}H${PLOT_WIDTH}`);
-    path("band").setAttribute("d", low === null ? ""
-      : `M0 ${yOf(high)}H${PLOT_WIDTH}V${yOf(low)}H0z`);
-    const span = this.data.spans[measure];
-    const xOf = (end) => (14 + ((end + span) / (2 * span)) * 92).toFixed(1);
-    const mark = (name, d) => find("plot-mean").querySelector(`.${name}`).setAttribute("d", d);
-    mark("dot", difference === null ? "" : `M${xOf(difference)} 7h0`);
-    mark("span", low === null ? ""
-      : `M${xOf(low)} 7H${xOf(high)}M${xOf(low)} 3.5V10.5M${xOf(high)} 3.5V10.5`);
+    this.drawPath("better", paths.better);
+    this.drawPath("worse", paths.worse);
+    this.drawPath("average", difference === null ? "" : `M0 ${yOf(difference)}H${PLOT_WIDTH}`);
+    this.drawPath("band", low === null ? "" : `M0 ${yOf(high)}H${PLOT_WIDTH}V${yOf(low)}H0z`);
+    const mark = [difference, low, high].map((end) => end ?? NaN);
+    drawWhisker(find("plot-mean"), mark, this.page.differenceScale(measure));
     find("plot-mean").toggleAttribute("hidden", difference === null);
-    find("plot-scale").replaceChildren(...labels.map((label) => make("span", null, label)));
+    find("plot-scale").replaceChildren(...labelsAround(scale).map((label) => make("span", null, label)));
     this.leave();
   }
 
@@ -203,8 +202,7 @@ class DifferencePlot {
     const [contrast, baseline] = this.pair;
     const [id, text] = this.queries.queries[query];
     const width = PLOT_WIDTH / this.order.length;
-    this.figure.querySelector(".cursor").setAttribute("d",
-      `M${((place + 0.4) * width).toFixed(1)} 0V${PLOT_HEIGHT}`);
+    this.drawPath("cursor", `M${((place + 0.4) * width).toFixed(1)} 0V${PLOT_HEIGHT}`);
     const shown = baseline < 0 ? show(values[contrast][query])
       : `${show(this.values[place], 4, true)} (${show(values[contrast][query])} − ${show(values[baseline][query])})`;
     const words = `${id}: ${shown}${text ? ` · ${text}` : ""}`;
@@ -213,7 +211,7 @@ class DifferencePlot {
   }
 
   leave() {
-    this.figure.querySelector(".cursor").setAttribute("d", "");
+    this.drawPath("cursor", "");
     this.readout.textContent = "Point at a bar, or use the arrow keys; click or press Enter to open the query.";
   }
 }

@@ -11,6 +11,7 @@ class ReportPage {
     this.table = document.querySelector("#result table");
     this.headlines = new Set([...this.table.tHead.rows[0].cells].map((cell) => cell.dataset.measure));
     document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
+    document.querySelectorAll("table.means").forEach((table) => drawTable(table));
     this.addSwitch();
     this.dialog = queries && new QueryDialog(queries, this);
     this.plot = queries && find("plot") && new DifferencePlot(data, queries, this);
@@ -69,6 +70,8 @@ class ReportPage {
     for (const [part, elements] of this.filled) {
       fill(elements, this.data.fills[part][measure]);
     }
+    const given = { difference: this.differenceScale(measure) };
+    document.querySelectorAll("table.differences, table.strata").forEach((table) => drawTable(table, given));
     for (const shown of document.querySelectorAll("[data-shown], #measure-shown")) {
       shown.textContent = name;
     }
@@ -78,6 +81,12 @@ class ReportPage {
       Object.keys(this.drawers).forEach((part) => this.stale.add(part));
       Object.keys(this.drawers).filter((part) => find(part).open).forEach((part) => this.refresh(part));
     }
+  }
+
+  /** Return the axis of the mean differences of all pairs on a measure. */
+  differenceScale(measure) {
+    const ends = this.data.comparisons[measure].flatMap((entry) => entry.slice(2, 5));
+    return makeScale(ends.map((end) => end ?? NaN), true);
   }
 
   /** Mark the column of the measure; add it to the headline table if it is not one of them. */
@@ -175,13 +184,13 @@ class ReportPage {
   }
 }
 
-/** Set texts, paths and classes of elements. */
+/** Set texts, values to draw and classes of elements. */
 function fill(elements, contents) {
   elements.forEach((element, place) => {
     const content = contents[place];
     switch (element.dataset.f) {
-      case "d":
-        element.setAttribute("d", content);
+      case "v":
+        element.dataset.values = content;
         break;
       case "c":
         element.className = content;

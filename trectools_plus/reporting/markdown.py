@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 
 from trectools_plus.benchmark.report import BenchmarkReport, ModeResult, StratumResult
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.display import Cell, TextTable
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import (
     ComparisonTable,
     fold,
     report_table,
 )
-from trectools_plus.reporting.markdown.tables import (
-    MOST_QUERIES,
-    escape,
-    harmless,
-    markdown_table,
-    plain,
-    render_table,
-    shorten,
-    show_cell,
-)
-from trectools_plus.reporting.table import Table, show, show_ci
 from trectools_plus.reporting.wording import (
     COMPONENTS_EXPLANATION,
+    MOST_QUERIES,
     NO_PATTERN,
     NONE_NEAR,
     TEST_NAMES,
@@ -41,16 +31,20 @@ from trectools_plus.reporting.wording import (
     list_commands,
     list_definition,
     list_hashes,
+    list_stratum,
     method_line,
     mode_notes,
     name_difference,
     name_interval,
     near_rows,
     near_sentence,
+    numeric_columns,
     other_name,
     overall_line,
     report_notes,
+    show,
     show_baseline,
+    show_ci,
     show_contribution,
     show_decision,
     show_difference_interval,
@@ -63,19 +57,8 @@ from trectools_plus.reporting.wording import (
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.text import plural
 
-_TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
 _LONG = 12
 """A section of more lines than this is collapsed."""
-
-
-def write_markdown(report: BenchmarkReport, path: str | Path) -> None:
-    """Write the report as Markdown, whole or not at all.
-
-    Raises:
-        InputError: If the file cannot be written.
-    """
-    with atomic_write(path) as stream:
-        stream.write(render_markdown(report))
 
 
 def render_markdown(report: BenchmarkReport) -> str:
@@ -117,7 +100,7 @@ def _collapse(section: str) -> str:
     heading, _, content = section.partition("\n\n")
     if not heading.startswith("## ") or content.count("\n") < _LONG:
         return section
-    return f"{heading}\n\n<details><summary>Show</summary>\n\n{content}\n\n</details>"
+    return f"{heading}\n\n{collapsed('Show', content)}"
 
 
 def _means(comparison: ComparisonTable) -> str:
@@ -151,7 +134,7 @@ def _other_measures(report: BenchmarkReport) -> str:
     if not set(shown) - set(report.headline_measures):
         return ""
     table = _means(report_table(report, shown))
-    return f"<details><summary>All {len(shown)} measures</summary>\n\n{table}\n\n</details>"
+    return collapsed(f"All {len(shown)} measures", table)
 
 
 def _targets(report: BenchmarkReport) -> str:
@@ -303,7 +286,7 @@ def _groups(report: BenchmarkReport) -> str:
 
 def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
     """Return the p-values of every test, not adjusted."""
-    found = [name for name in _TESTS if any(getattr(entry, name) for entry in entries)]
+    found = [name for name in TEST_NAMES if any(getattr(entry, name, None) for entry in entries)]
     if not found:
         return ""
     header = ["Metric", "Difference", "t", *(TEST_NAMES[name] for name in found)]
@@ -316,10 +299,7 @@ def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
         ]
         for entry in entries
     ]
-    return (
-        "<details><summary>p-values of every test, not adjusted</summary>\n\n"
-        f"{markdown_table(header, rows)}\n\n</details>"
-    )
+    return collapsed("p-values of every test, not adjusted", markdown_table(header, rows))
 
 
 def _components(report: BenchmarkReport) -> str:
@@ -365,18 +345,12 @@ def _stratified(report: BenchmarkReport, field: str) -> str:
     measure = report.primary_measure
     labels = [escape(result.label) for result in report.modes.values()]
     rows = []
-    for value, modes in report.strata[field].items():
-        results = [modes.get(mode, {}).get(measure) for mode in report.modes]
-        queries = _count(results)
+    for value, queries, results in list_stratum(report, field, measure):
         shown = (_show_stratum(each, queries) for each in results)
         rows.append([f"{harmless(value)} ({queries:,})", *shown])
-    table = Table.of([harmless(field), *labels], rows)
+    table = TextTable.of([harmless(field), *labels], rows)
     corner = f"{report.noun.capitalize()} by {harmless(field)}"
     return render_table(fold(table, len(labels), corner))
-
-
-def _count(results: list[StratumResult | None]) -> int:
-    return max((each.n for each in results if each is not None), default=0)
 
 
 def _show_stratum(result: StratumResult | None, queries: int) -> str:
@@ -503,8 +477,84 @@ def _reproduction(report: BenchmarkReport) -> str:
                 ["What", "SHA-256"],
                 [[escape(what), f"`{digest}`"] for what, digest in list_hashes(report)],
             ),
-            "<details><summary>The configuration with all defaults "
-            "(valid as benchmark.yaml)</summary>\n\n"
-            f"```json\n{config}\n```\n\n</details>",
+            collapsed(
+                "The configuration with all defaults (valid as benchmark.yaml)",
+                f"```json\n{config}\n```",
+            ),
         ]
     )
+
+
+def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; line breaks and bars in cells are escaped.
+
+    Columns of numbers, except the first column, are aligned on the right.
+    """
+    cells = [[_cell(text) for text in row] for row in rows]
+    right = numeric_columns(cells) or [False] * len(header)
+    rule = _line(["---:" if aligned else "---" for aligned in right])
+    return "\n".join([_line([_cell(text) for text in header]), rule, *map(_line, cells)])
+
+
+def collapsed(summary: str, content: str) -> str:
+    """Return content that readers open with a click on its summary."""
+    return f"<details><summary>{summary}</summary>\n\n{content}\n\n</details>"
+
+
+def render_table(table: TextTable, show: Callable[[Cell], str] | None = None) -> str:
+    """Return a table as Markdown.
+
+    Args:
+        table: The table.
+        show: Renders a cell; by default its text, which may contain Markdown.
+    """
+    render = show or (lambda cell: cell.text)
+    header = [render(column.heading) for column in table.columns]
+    return markdown_table(header, ([render(cell) for cell in row.cells] for row in table.rows))
+
+
+def show_cell(cell: Cell) -> str:
+    """Return a cell with text, detail, count and marks; the best is bold."""
+    text = _emphasise(cell, (cell.text, cell.detail))
+    return " ".join(filter(None, (text, cell.bracketed_count, harmless(cell.marks))))
+
+
+def show_superscript(cell: Cell) -> str:
+    """Return a cell with its marks as superscripts."""
+    text = _emphasise(cell, (cell.text, cell.detail, cell.bracketed_count))
+    return f"{text}<sup>{cell.marks}</sup>" if cell.marks else text
+
+
+def _emphasise(cell: Cell, parts: Sequence[str]) -> str:
+    text = harmless(" ".join(filter(None, parts)))
+    return f"**{text}**" if cell.best else text
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(text: str) -> str:
+    """Escape a cell: a line break or a bar would end it."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def escape(text: str) -> str:
+    """Return text from outside without tags."""
+    return text.replace("<", "&lt;")
+
+
+def plain(text: str) -> str:
+    """Return text with escaped asterisks, so that they are not emphasis or a bullet."""
+    return text.replace("*", "\\*")
+
+
+def shorten(text: str, longest: int = 120) -> str:
+    """Return a text on one line without tags; a long one is cut with an ellipsis."""
+    text = escape(" ".join(text.split()))
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def harmless(text: str) -> str:
+    """Return text from outside as plain text, without tags and emphasis."""
+    return plain(escape(text))

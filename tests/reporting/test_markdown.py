@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import Diagnosis, FailingQuery, NearMiss, TermLabel
-from trectools_plus.reporting.markdown.report import render_markdown, write_markdown
+from trectools_plus.reporting.export import write_text
+from trectools_plus.reporting.markdown import render_markdown
 
 
 def rows_of(text: str, heading: str | None = None) -> list[list[str]]:
@@ -176,11 +177,11 @@ def test_writing_replaces_the_file_or_leaves_it(
     make_report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "x.md"
-    write_markdown(make_report(), path)
+    write_text(path, render_markdown(make_report()))
     before = path.read_text(encoding="utf-8")
     monkeypatch.setattr("os.fsync", _full_disk)
     with pytest.raises(Exception, match="No space left"):
-        write_markdown(make_report({"lexical": {"RR@10": 0.4}}), path)
+        write_text(path, render_markdown(make_report({"lexical": {"RR@10": 0.4}})))
     assert path.read_text(encoding="utf-8") == before
     assert list(tmp_path.iterdir()) == [path]
 

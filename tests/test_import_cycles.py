@@ -1,0 +1,145 @@
+"""Modules import each other in one direction only, whatever form an import has.
+
+Imports at the top of a module, in functions, for type checkers only, and names of modules in texts
+all count. Three kinds of names are imported later and are resolved here:
+
+* A package with a stub (see ``lazy_names.py``) imports a name from the module that its stub names,
+  so ``from package import Name`` is an import of that module.
+* ``cli/app.py`` imports every command.
+* The root package stands above all layers: it offers the names of all of them and registers the
+  renderings of results. No module takes a name from it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent / "trectools_plus"
+NAME = ROOT.name
+
+KNOWN = {
+    frozenset({f"{NAME}.measures.definitions.base", f"{NAME}.measures.judged"}),
+    frozenset({f"{NAME}.measures.scoring.distributed", f"{NAME}.measures.scoring.files"}),
+    frozenset({f"{NAME}.benchmark.report.model", f"{NAME}.benchmark.report.verdict"}),
+    frozenset(f"{NAME}.retrieval.backends.http.{module}" for module in ("settings", "template")),
+    frozenset(
+        {
+            *(
+                f"{NAME}.service.api.{module}"
+                for module in ("models", "validate_and_score", "work")
+            ),
+            *(f"{NAME}.service.jobs.{module}" for module in ("jobs", "processes", "worker")),
+        }
+    ),
+}
+"""Cycles that still exist. Remove them from here with the cycle; never add one."""
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+@cache
+def read_stub(package: str) -> dict[str, tuple[str, str]]:
+    """The names of a package with a stub: the module of each, and its name there."""
+    stub = MODULES[package].with_suffix(".pyi")
+    if not stub.is_file():
+        return {}
+    return {
+        alias.asname or alias.name: (str(node.module), alias.name)
+        for node in ast.parse(stub.read_text("utf-8")).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def resolve(module: str, name: str) -> Iterator[str]:
+    """The modules that ``from module import name`` imports."""
+    if f"{module}.{name}" in MODULES:
+        yield f"{module}.{name}"
+    elif module in MODULES:
+        yield module
+        if module != NAME and name in read_stub(module):
+            yield from resolve(*read_stub(module)[name])
+
+
+def longest_module(text: str) -> Iterator[str]:
+    """The module that a text like ``trectools_plus.cli.app:main`` names."""
+    name = text.split(":")[0]
+    while name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    if name:
+        yield name
+
+
+def imports(module: str) -> set[str]:
+    path = MODULES[module]
+    package = module if path.stem == "__init__" else module.rpartition(".")[0]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")
+            above = above[: len(above) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            for alias in node.names:
+                found.update(resolve(base, alias.name))
+        elif isinstance(node, ast.Constant) and str(node.value).startswith(f"{NAME}."):
+            found.update(longest_module(str(node.value)))
+    if module == f"{NAME}.cli.app":
+        found.update(one for one in MODULES if one.startswith(f"{NAME}.cli.commands."))
+    return (found & MODULES.keys()) - {module}
+
+
+def find_cycles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
+    """The sets of modules of which each imports every other, directly or not."""
+
+    def reachable(start: str) -> set[str]:
+        seen: set[str] = set()
+        waiting = list(graph[start])
+        while waiting:
+            one = waiting.pop()
+            if one not in seen:
+                seen.add(one)
+                waiting.extend(graph[one])
+        return seen
+
+    reached = {module: reachable(module) for module in graph}
+    cycles = set()
+    for module, modules in reached.items():
+        if module in modules:
+            cycles.add(frozenset(one for one in modules if module in reached[one]))
+    return cycles
+
+
+def test_a_cycle_is_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}
+    assert find_cycles(graph) == {frozenset({"b", "c"})}
+
+
+def test_every_form_of_import_counts() -> None:
+    assert f"{NAME}.lazy_names" in imports(f"{NAME}.benchmark.compare.comparisons")
+    assert f"{NAME}.reporting" in imports(NAME)  # in a function
+    assert f"{NAME}.measures" in imports(f"{NAME}.cli.printing")  # for type checkers
+    assert f"{NAME}.benchmark.run.runner" in resolve(f"{NAME}.benchmark", "run_benchmark")
+    assert f"{NAME}.cli.commands.eval" in imports(f"{NAME}.cli.app")
+
+
+def test_no_module_takes_a_name_from_the_root_package() -> None:
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == NAME and module != NAME:
+                names = {alias.name for alias in node.names}
+                assert all(f"{NAME}.{name}" in MODULES for name in names), (module, names)
+
+
+def test_there_are_no_other_cycles_than_those_known() -> None:
+    assert find_cycles({module: imports(module) for module in MODULES}) == KNOWN

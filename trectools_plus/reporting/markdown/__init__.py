@@ -1,1 +1,0 @@
-"""``BenchmarkComparison.md``, and tables in Markdown."""
