@@ -17,9 +17,6 @@ PACKAGES = [
     ".".join(stub.relative_to(ROOT.parent).parent.parts) for stub in ROOT.rglob("__init__.pyi")
 ]
 
-EARLIER_NAMES = {"fuse_runs"}
-"""Names that still work, beside the documented ones."""
-
 
 @pytest.mark.parametrize("name", PACKAGES)
 def test_every_public_name_can_be_imported(name: str) -> None:
@@ -45,7 +42,7 @@ def test_a_name_is_public_in_one_place() -> None:
     public = [name for package in PACKAGES for name in import_module(package).__all__]
     assert sorted(public) == sorted(set(public))
     assert len(trectools_plus.__all__) <= 40
-    assert set(read_stub("trectools_plus")[0]) - set(trectools_plus.__all__) == EARLIER_NAMES
+    assert set(read_stub("trectools_plus")[0]) == set(trectools_plus.__all__)
 
 
 def test_packages_load_nothing_until_a_name_is_used() -> None:

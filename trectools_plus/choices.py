@@ -1,13 +1,39 @@
-"""Values that users choose from, and defaults; imports nothing heavy, so that help starts fast."""
+"""Values that users choose from, defaults, and help of options.
+
+The module imports nothing heavy: commands that start fast use it instead of the models of settings.
+"""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Literal, NamedTuple, get_args
+
+
+class Panel(StrEnum):
+    """Panels of the help of commands."""
+
+    DATA = "Data"
+    FIGURES = "Measures and statistics"
+    SEARCH = "Search"
+    MODELS = "Models and rerankers"
+    BACKENDS = "Backends"
+    WORK = "Execution and files"
+
 
 Missing = Literal["zero", "drop"]
 """Judged queries without results count as zero, or are left out of the means."""
 NoRelevant = Literal["zero", "drop"]
 """Judged queries without a relevant document count as zero, or are left out of the means."""
+
+
+MISSING_HELP = (
+    "Judged queries without results: zero counts them as 0 (trec_eval -c), drop leaves them out of "
+    "the means."
+)
+NO_RELEVANT_HELP = (
+    "Judged queries without a relevant document: zero counts them as 0 (as trec_eval), drop leaves "
+    "them out of the means."
+)
 
 
 class Averaging(NamedTuple):
@@ -31,12 +57,25 @@ TargetStatus = Literal["below_baseline", "baseline", "below_competitive", "compe
 MOST_HEADLINES = 6
 """The greatest number of headline measures."""
 DEFAULT_MEASURES = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10")
+MEASURE_HELP = (
+    "Measure, for example nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; several comma-separated, "
+    "or repeat the option."
+)
 TestName = Literal["randomisation", "t_test", "paired_bootstrap", "wilcoxon", "sign_test"]
 """Paired tests, of which one decides whether a difference is significant."""
 Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd", "max_t"]
 """Corrections of p-values for the number of comparisons."""
 IntervalMethod = Literal["auto", "percentile", "bca", "t", "wilson"]
 """Methods of intervals; see ``statistics/intervals.py``."""
+INTERVAL_HELP = (
+    "Method of the intervals: percentile or bca (bootstrap), t, wilson (measures of 0 and 1), or "
+    "auto: wilson with fewer than ten hits or misses, otherwise bca."
+)
+ONTOLOGY_HELP = "OBO file with the terms that are the documents of hpo and that MaxOntSim compares."
+ANNOTATIONS_HELP = (
+    "Annotations in the format of phenotype.hpoa, from which the formulas resnik, lin and "
+    "jiang_conrath of MaxOntSim take information content."
+)
 
 AggregationName = Literal[
     "label_only", "label_synonyms_min", "label_synonyms_max", "all_max", "all_weighted"

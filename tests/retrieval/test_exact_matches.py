@@ -13,9 +13,8 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.exact_matches import put_first
 from trectools_plus.retrieval.fetch.fetch import fetch
-from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.retrieval.ontology_terms import corpus_of, put_first
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import rank_scores
 

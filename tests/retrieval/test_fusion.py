@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.choices import RANK_FUSION
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.retrieval.fusion import COMBINATIONS, Fusion, fuse
+from trectools_plus.retrieval.fusion import COMBINATIONS, Fusion, fuse_rankings
 from trectools_plus.retrieval.source import Ranking, rank_scores
 
 rankings = st.dictionaries(
@@ -36,14 +36,14 @@ VECTOR = ranking(b=0.9, d=0.5)
 
 
 def test_rrf_by_hand_with_ranks_from_1() -> None:
-    fused = fuse([LEXICAL, VECTOR], Fusion(), 10)
+    fused = fuse_rankings([LEXICAL, VECTOR], Fusion(), 10)
     assert fused.doc_ids == ["b", "a", "d", "c"]
     expected = {"b": 1 / 62 + 1 / 61, "a": 1 / 61, "d": 1 / 62, "c": 1 / 63}
     assert as_dict(fused) == {doc: float(np.float32(value)) for doc, value in expected.items()}
 
 
 def test_rrf_with_another_constant() -> None:
-    assert as_dict(fuse([LEXICAL], Fusion(k=0), 10)) == pytest.approx(
+    assert as_dict(fuse_rankings([LEXICAL], Fusion(k=0), 10)) == pytest.approx(
         {"a": 1, "b": 1 / 2, "c": 1 / 3}
     )
 
@@ -72,7 +72,7 @@ def test_rrf_with_another_constant() -> None:
     ],
 )
 def test_score_fusion_by_hand(fusion: Fusion, expected: dict[str, float]) -> None:
-    fused = fuse([LEXICAL, VECTOR], fusion, 10)
+    fused = fuse_rankings([LEXICAL, VECTOR], fusion, 10)
     assert as_dict(fused) == pytest.approx(expected, rel=1e-6)
 
 
@@ -115,7 +115,9 @@ def test_score_fusion_by_hand(fusion: Fusion, expected: dict[str, float]) -> Non
     ],
 )
 def test_further_methods_by_hand(fusion: Fusion, expected: dict[str, float]) -> None:
-    assert as_dict(fuse([LEXICAL, VECTOR], fusion, 10)) == pytest.approx(expected, rel=1e-6)
+    assert as_dict(fuse_rankings([LEXICAL, VECTOR], fusion, 10)) == pytest.approx(
+        expected, rel=1e-6
+    )
 
 
 def in_ranx(method: str, found: list[Ranking]) -> dict[str, float]:
@@ -147,7 +149,9 @@ def in_ranx(method: str, found: list[Ranking]) -> dict[str, float]:
 def test_equals_ranx(method: str, found: list[Ranking]) -> None:
     fusion = Fusion(method=method, normalisation="none", missing_documents="zero")
     expected = in_ranx(method, found)
-    assert as_dict(fuse(found, fusion, 100)) == pytest.approx(expected, rel=1e-6, abs=1e-30)
+    assert as_dict(fuse_rankings(found, fusion, 100)) == pytest.approx(
+        expected, rel=1e-6, abs=1e-30
+    )
 
 
 @given(found=st.lists(rankings, min_size=1, max_size=5))
@@ -163,7 +167,7 @@ def test_condorcet_counts_duels(found: list[Ranking]) -> None:
         return 0.5 if lead == 0 else float(lead > 0)
 
     expected = {one: sum(duel(one, two) for two in documents - {one}) for one in documents}
-    fused = as_dict(fuse(found, Fusion(method="condorcet"), 100))
+    fused = as_dict(fuse_rankings(found, Fusion(method="condorcet"), 100))
     assert fused == expected
     # A document that beats all others is first.
     winners = [doc for doc, beaten in expected.items() if beaten == len(documents) - 1]
@@ -176,14 +180,14 @@ def test_condorcet_resolves_a_cycle_the_same_way_in_any_order() -> None:
         for docs in ("abc", "bca", "cab")
     )
     for found in ([one, two, three], [three, one, two], [two, one, three]):
-        assert fuse(found, Fusion(method="condorcet"), 10).doc_ids == ["c", "b", "a"]
+        assert fuse_rankings(found, Fusion(method="condorcet"), 10).doc_ids == ["c", "b", "a"]
 
 
 def test_condorcet_of_many_documents() -> None:
     """More documents than are compared at once."""
     names = [f"{number:04}" for number in range(1300)]
     one = rank_scores(names, -np.arange(1300.0), 2000)
-    fused = fuse([one, one], Fusion(method="condorcet"), 2000)
+    fused = fuse_rankings([one, one], Fusion(method="condorcet"), 2000)
     assert fused.doc_ids == names
     assert fused.scores.tolist() == list(range(1299, -1, -1))
 
@@ -191,19 +195,19 @@ def test_condorcet_of_many_documents() -> None:
 def test_combmnz_refuses_negative_scores_without_normalisation() -> None:
     fusion = Fusion(method="combmnz", normalisation="none")
     with pytest.raises(InputError, match="a score is below 0 — document b — use min-max"):
-        fuse([ranking(a=1.0, b=-1.0)], fusion, 10)
+        fuse_rankings([ranking(a=1.0, b=-1.0)], fusion, 10)
 
 
 @pytest.mark.parametrize("normalisation", ["min-max", "z-score"])
 def test_equal_scores_say_only_what_was_found(normalisation: str) -> None:
     fusion = Fusion.model_validate({"method": "combsum", "normalisation": normalisation})
-    assert as_dict(fuse([ranking(x=7.0), ranking()], fusion, 10)) == {"x": 1.0}
+    assert as_dict(fuse_rankings([ranking(x=7.0), ranking()], fusion, 10)) == {"x": 1.0}
 
 
 @pytest.mark.parametrize("method", COMBINATIONS)
 @given(found=rankings)
 def test_one_ranking_keeps_its_order(method: str, found: Ranking) -> None:
-    fused = fuse(
+    fused = fuse_rankings(
         [found], Fusion(method=method, weights=(0.5,) if method == "weighted" else None), 100
     )
     assert set(fused.doc_ids) == set(found.doc_ids)
@@ -222,7 +226,7 @@ def test_one_ranking_keeps_its_order(method: str, found: Ranking) -> None:
 def test_sorted_cut_and_exact_in_32_bits(method: str, found: list[Ranking], depth: int) -> None:
     weights = tuple(1.0 + n for n in range(len(found))) if method == "weighted" else None
     fusion = Fusion(method=method, weights=weights)
-    whole, top = fuse(found, fusion, 1000), fuse(found, fusion, depth)
+    whole, top = fuse_rankings(found, fusion, 1000), fuse_rankings(found, fusion, depth)
     assert whole.scores.dtype == np.float32
     assert (whole.head(depth).doc_ids, whole.head(depth).scores.tolist()) == (
         top.doc_ids,
@@ -257,5 +261,5 @@ def test_refuses_the_wrong_number_of_weights() -> None:
 def test_refuses_to_normalise_infinite_scores() -> None:
     huge = Ranking(["a", "b"], np.array([np.inf, 1], dtype=np.float32))
     with pytest.raises(InputError, match="too large for 32 bits"):
-        fuse([huge], Fusion(method="combsum"), 10)
-    assert fuse([huge], Fusion(), 10).doc_ids == ["a", "b"]
+        fuse_rankings([huge], Fusion(method="combsum"), 10)
+    assert fuse_rankings([huge], Fusion(), 10).doc_ids == ["a", "b"]

@@ -6,8 +6,7 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
-from trectools_plus.retrieval.fusion import Fusion
-from trectools_plus.retrieval.run_fusion import fuse
+from trectools_plus.retrieval.fusion import Fusion, fuse
 
 LEFT = Run.from_dict({"q2": {"a": 3.0, "b": 2.0}, "q1": {"a": 1.0}})
 RIGHT = Run.from_dict({"q1": {"b": 7.0, "a": 9.0}, "q3": {"c": 1.0}})

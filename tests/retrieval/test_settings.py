@@ -7,7 +7,7 @@ from bm25s import stopwords
 
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.fusion import Fusion, fusion_of
-from trectools_plus.retrieval.index.analyzer import Analyzer
+from trectools_plus.retrieval.index.lexical import Analyzer
 from trectools_plus.retrieval.settings import (
     STOPWORD_LANGUAGES,
     RetrievalSettings,

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from trectools_plus.service.api.app import Keys, make_rules
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.guard import Guard
-from trectools_plus.service.problems import Problem
+from trectools_plus.service.problems import ProblemDocument
 
 KEY = "correct-horse-battery-staple"
 Check = Callable[..., dict[str, Any]]
@@ -199,7 +199,7 @@ def test_every_refusal_is_a_problem_document(
     client: TestClient, check_problem: Check, method: str, path: str, status: int, code: str
 ) -> None:
     answer = client.request(method, path)
-    Problem.model_validate(check_problem(answer, status, code))
+    ProblemDocument.model_validate(check_problem(answer, status, code))
     assert answer.headers["x-content-type-options"] == "nosniff"
     if status == 405:
         assert answer.headers["allow"]
@@ -223,7 +223,7 @@ def test_what_is_unexpected_tells_nothing(
         raise RuntimeError("secret detail")
 
     with open_service(limited()) as client:
-        monkeypatch.setattr("trectools_plus.service.api.routes.read_parts", broken)
+        monkeypatch.setattr("trectools_plus.service.api.app.read_uploads", broken)
         answer = client.post("/v1/validate?kind=run", content=b"x")
     check_problem(answer, 500, "internal-error")
     assert "secret" not in answer.text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.service.names import dataset_name, report_names
+from trectools_plus.service.api.snapshots import dataset_name, report_names
 
 
 @pytest.mark.parametrize(

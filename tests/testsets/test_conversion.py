@@ -23,8 +23,15 @@ from trectools_plus.testsets.conversion import (
     read_parts,
 )
 from trectools_plus.testsets.loading import load_test_set, read_test_set
-from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
-from trectools_plus.testsets.tables import from_tables, qrels_of, topics_of
+from trectools_plus.testsets.model import (
+    RelevantTerm,
+    TestQuery,
+    TestSet,
+    TestSetMetadata,
+    from_tables,
+    qrels_of,
+    topics_of,
+)
 
 IDS = st.text("abcXYZ019-_.:é", min_size=1, max_size=6).filter(lambda text: text[0] not in "#")
 TEXTS = st.text(

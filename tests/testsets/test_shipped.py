@@ -12,7 +12,7 @@ import pytest
 from trectools_plus.benchmark.multilingual import describe_differences
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.testsets.loading import load_test_set, shipped_editions
-from trectools_plus.testsets.tables import qrels_of
+from trectools_plus.testsets.model import qrels_of
 from trectools_plus.testsets.validation import validate_test_sets
 
 pytestmark = pytest.mark.skipif(

@@ -8,7 +8,7 @@ import pytest
 
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, TestSetMetadata
-from trectools_plus.testsets.terms import resolve_terms
+from trectools_plus.testsets.validation import resolve_terms
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.measures.scoring.test_files import collections, large, only_as_a_whole, write
-from trectools_plus import processes
+from trectools_plus.distributed import copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
 from trectools_plus.trec_eval import files
@@ -59,8 +59,8 @@ def test_lines_notes_and_errors_are_those_of_the_whole_file(
 @pytest.mark.parametrize("flags", [[], ["-q", "-c"], ["-J"], ["-M5", "-l2"], ["-D30", "-q"]])
 def test_two_processes_give_the_same(tmp_path, monkeypatch, flags, version):
     monkeypatch.setattr(parts, "_BYTES_PER_PROCESS", 1)
-    monkeypatch.setattr(processes, "_count_processors", lambda: 2)
-    monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
+    monkeypatch.setattr(copies, "_count_processors", lambda: 2)
+    monkeypatch.setattr(copies, "can_copy_process", lambda: sys.platform == "linux")
     monkeypatch.setattr(files, "read_run", None)
     qrels, run = write(tmp_path, large())
     flags = [f"--trec-eval-version={version}", "-m", "all_trec", *flags]

@@ -196,7 +196,6 @@ def test_fusion_takes_runs_in_every_form_and_weights_by_name(files: dict[str, Pa
     other = {"1": {"10": 1.0}}
     plain = tp.fuse([tp.Run.from_dict(RUN), tp.Run.from_dict(other)])
     assert tp.fuse({"a": files["run"], "b": other}).to_dict() == plain.to_dict()
-    assert tp.fuse_runs([RUN, other], "rrf", k=60).to_dict() == plain.to_dict()
     named = {"a": RUN, "b": other}
     weighted = tp.fuse(named, "weighted", weights={"b": 0.25, "a": 0.75}).to_dict()
     assert weighted == tp.fuse(named, "weighted", weights=[0.75, 0.25]).to_dict()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from trectools_plus.benchmark.run.config_file import ConfigOptions
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.named_models import split_models
+from trectools_plus.retrieval.setting_types import split_models
 
 SINGLE = "vector"
 SINGLE_LABEL = "Single-Vector"

@@ -188,8 +188,7 @@ def _open_test_set(test_set: Collection | TestSet | str | Path) -> Collection:
     """Return the test set as a collection."""
     if isinstance(test_set, Collection):
         return test_set
-    from trectools_plus.benchmark.run.dataset import open_collection
-    from trectools_plus.benchmark.run.hpo import collection_of
+    from trectools_plus.benchmark.run.dataset import collection_of, open_collection
     from trectools_plus.testsets.loading import find_test_set, load_test_set
     from trectools_plus.testsets.model import TestSet
 

@@ -35,8 +35,7 @@ from trectools_plus.benchmark.run.dataset import (
     hash_query_fields,
     load_dataset,
 )
-from trectools_plus.benchmark.run.mode_runs import ModeRun, read_mode_run, write_mode_run
-from trectools_plus.benchmark.run.modes import Modes
+from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (
     COMPONENTS_FOLDER,
     DOCUMENTS_FILE,

@@ -8,161 +8,165 @@ from typing import Annotated, Any
 import typer
 
 from trectools_plus.cli.errors import run_command
-from trectools_plus.cli.lazy import Entry, LazyGroup
+from trectools_plus.cli.lazy import CommandEntry, LazyGroup
 
 RUNS = {
-    "validate": Entry(
+    "validate": CommandEntry(
         "runs.validate:runs_validate",
         "Check TREC run files: columns, scores, ranks, duplicates, ties, depth, coverage.",
     ),
-    "fetch": Entry(
+    "fetch": CommandEntry(
         "runs.fetch:runs_fetch", "Search a collection and write one run file for each mode."
     ),
-    "fuse": Entry("runs.fuse:runs_fuse", "Merge run files into one, query by query."),
-    "convert": Entry(
-        "runs.convert:runs_convert",
+    "fuse": CommandEntry("runs.writing:runs_fuse", "Merge run files into one, query by query."),
+    "convert": CommandEntry(
+        "runs.writing:runs_convert",
         "Convert a run to TREC form: from CSV, JSON, MS MARCO or TREC RAG.",
     ),
-    "info": Entry("runs.info:runs_info", "Summarise a run file: size, depth, scores, ties, order."),
+    "info": CommandEntry(
+        "runs.info:runs_info", "Summarise a run file: size, depth, scores, ties, order."
+    ),
 }
 QRELS = {
-    "validate": Entry(
-        "qrels:qrels_validate",
+    "validate": CommandEntry(
+        "references:qrels_validate",
         "Check qrels: columns, grades, conflicts, queries without relevant documents.",
     ),
-    "convert": Entry(
-        "qrels:qrels_convert",
+    "convert": CommandEntry(
+        "references:qrels_convert",
         "Convert qrels to TREC form: from CSV, BEIR, JSON, MS MARCO, prels or NTCIR.",
     ),
 }
 TOPICS = {
-    "validate": Entry(
-        "topics:topics_validate",
+    "validate": CommandEntry(
+        "references:topics_validate",
         "Check topics (TSV, CSV, JSON, TREC SGML, XML) and test sets (YAML, JSON, CSV).",
     ),
 }
 TESTSET = {
-    "validate": Entry(
-        "testset.checks:testset_validate",
+    "validate": CommandEntry(
+        "sets:testset_validate",
         "Check test sets (YAML, JSON, CSV): ids, texts, grades, terms, language, near-duplicates, "
         "leakage.",
     ),
-    "list": Entry("testset.convert:testset_list", "List the shipped test sets."),
-    "convert": Entry(
-        "testset.convert:testset_convert", "Convert test sets to topics and qrels, or back."
+    "list": CommandEntry("sets:testset_list", "List the shipped test sets."),
+    "convert": CommandEntry(
+        "sets:testset_convert", "Convert test sets to topics and qrels, or back."
     ),
-    "split": Entry(
-        "testset.split:testset_split",
+    "split": CommandEntry(
+        "sets:testset_split",
         "Split a test set into a part for development and a held-out part.",
     ),
-    "refresh": Entry(
-        "testset.split:testset_refresh",
+    "refresh": CommandEntry(
+        "sets:testset_refresh",
         "Make the next version of a test set: replace queries by new ones of the same kind.",
     ),
-    "agreement": Entry(
-        "testset.checks:testset_agreement",
+    "agreement": CommandEntry(
+        "sets:testset_agreement",
         "Compare two annotators' grades: Cohen's kappa with its interval, and the disagreements.",
     ),
-    "overfitting": Entry(
-        "testset.checks:testset_overfitting",
+    "overfitting": CommandEntry(
+        "sets:testset_overfitting",
         "Flag modes whose scores differ significantly between the used and the held-out part.",
     ),
 }
 BENCHMARK = {
-    "run": Entry(
+    "run": CommandEntry(
         "benchmark.run:benchmark_run",
         "Compare retrieval modes or existing runs, and write a report.",
     ),
-    "compare": Entry(
+    "compare": CommandEntry(
         "benchmark.compare:benchmark_compare",
         "Compare two reports, or two configurations, query by query: B minus A.",
     ),
-    "reproduce": Entry(
-        "benchmark.reproduce:benchmark_reproduce",
+    "reproduce": CommandEntry(
+        "benchmark.compare:benchmark_reproduce",
         "Measure how well a report or a run reproduces another one.",
     ),
-    "compare-vectors": Entry(
-        "benchmark.compare_vectors:benchmark_compare_vectors",
+    "compare-vectors": CommandEntry(
+        "benchmark.run:benchmark_compare_vectors",
         "Compare search with one vector per document to search with one per part of a document.",
     ),
-    "multilingual": Entry(
-        "benchmark.multilingual:benchmark_multilingual",
+    "multilingual": CommandEntry(
+        "benchmark.run:benchmark_multilingual",
         "Evaluate test sets of several languages on the HPO, each language separately.",
     ),
-    "gate": Entry(
+    "gate": CommandEntry(
         "benchmark.gate:benchmark_gate",
         "Fail if a measure dropped compared with a baseline report.",
     ),
-    "verify": Entry(
+    "verify": CommandEntry(
         "benchmark.reports:benchmark_verify",
         "Score the runs of a report again, and check that the values are the same.",
     ),
-    "merge": Entry(
+    "merge": CommandEntry(
         "benchmark.reports:benchmark_merge", "Add a run to a report, and write the report again."
     ),
-    "list": Entry(
+    "list": CommandEntry(
         "benchmark.reports:benchmark_list", "List the reports in a folder, newest first."
     ),
-    "show": Entry(
+    "show": CommandEntry(
         "benchmark.reports:benchmark_show", "Print a report, or write its comparison table."
     ),
-    "metrics": Entry(
+    "metrics": CommandEntry(
         "benchmark.metrics:benchmark_metrics",
         "Export the values of a report as Prometheus metrics.",
     ),
 }
 EXTRACTION = {
-    "run": Entry(
+    "run": CommandEntry(
         "extraction:extraction_run", "Extract ontology terms from documents, and score them."
     ),
-    "compare": Entry(
+    "compare": CommandEntry(
         "extraction:extraction_compare",
         "Compare two extraction reports, document by document: B minus A.",
     ),
-    "sweep": Entry(
+    "sweep": CommandEntry(
         "extraction:extraction_sweep", "Vary one setting, and show how precision and recall change."
     ),
 }
 INDEX = {
-    "build": Entry(
-        "index:index_build",
+    "build": CommandEntry(
+        "search:index_build",
         "Build indexes, so that the first search does not have to build them.",
     ),
 }
 REVIEW = {
-    "serve": Entry(
+    "serve": CommandEntry(
         "review:review_serve", "Serve a page on which annotators judge results side by side."
     ),
-    "show": Entry(
+    "show": CommandEntry(
         "review:review_show", "Show the agreement of annotators, and the modes that they prefer."
     ),
-    "export": Entry("review:review_export", "Export grades as qrels, of one annotator or of all."),
+    "export": CommandEntry(
+        "review:review_export", "Export grades as qrels, of one annotator or of all."
+    ),
 }
 TOP = {
-    "demo": Entry(
-        "demo:demo",
+    "demo": CommandEntry(
+        "packaged:demo",
         "Compare three search modes on a small sample collection, and write a report.",
     ),
-    "files": Entry(
-        "files:packaged_files",
+    "files": CommandEntry(
+        "packaged:packaged_files",
         "List or copy examples, JSON Schemas, monitoring rules and sample data of the package.",
     ),
-    "eval": Entry("eval:evaluate_runs", "Score run files against relevance judgments."),
-    "compare": Entry(
+    "eval": CommandEntry("eval:evaluate_runs", "Score run files against relevance judgments."),
+    "compare": CommandEntry(
         "compare:compare_runs",
         "Compare run files: the best one, significance, a table for a paper.",
     ),
-    "explain": Entry(
+    "explain": CommandEntry(
         "explain:explain_name", "Explain what a measure computes, or what a validation rule checks."
     ),
-    "query": Entry(
-        "query:query_text", "Search the terms of an ontology, or other documents, for one text."
+    "query": CommandEntry(
+        "search:query_text", "Search the terms of an ontology, or other documents, for one text."
     ),
-    "serve": Entry(
+    "serve": CommandEntry(
         "serve:serve",
         "Serve evaluation, validation and scoring over HTTP, and metrics for Prometheus.",
     ),
-    "trec-eval": Entry(
+    "trec-eval": CommandEntry(
         "trec_eval:score_like_trec_eval",
         "Score a run as trec_eval does, byte for byte.",
         # -h is a flag of trec_eval; `parse_arguments` reads all flags.
@@ -199,7 +203,7 @@ def _common(
     """Options before the command."""
 
 
-def _group(help_text: str, entries: Mapping[str, Entry]) -> typer.Typer:
+def _group(help_text: str, entries: Mapping[str, CommandEntry]) -> typer.Typer:
     group = typer.Typer(
         cls=type("Group", (LazyGroup,), {"entries": entries}),
         help=help_text,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from inspect import getdoc
@@ -13,8 +13,50 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from trectools_plus.cli.conversion import convert_plain_values
-from trectools_plus.cli.options.aliases import replace_aliases
-from trectools_plus.cli.verbosity import add_verbosity
+from trectools_plus.cli.verbosity import add_verbosity, note_later
+
+ALIASES = {"--model-name": "--embedding-model", "--model": "--embedding-model"}
+"""The options that these stand for, with the same value."""
+DEVICES = {"--gpu": "cuda", "--cpu": "cpu"}
+"""Flags that stand for a value of ``--device``."""
+
+
+def replace_aliases(words: Sequence[str], known: Collection[str]) -> list[str]:
+    """Replace options of other tools by the options of a command.
+
+    ``--gpu`` is left out, with a note, on a machine without a GPU.
+
+    Args:
+        words: The command line after the command's name.
+        known: The options of the command. An alias that is one of them is not replaced.
+    """
+    end = words.index("--") if "--" in words else len(words)
+    return [*_replaced(words[:end], known), *words[end:]]
+
+
+def _replaced(words: Sequence[str], known: Collection[str]) -> Iterator[str]:
+    for word in words:
+        name, equals, value = word.partition("=")
+        option = ALIASES.get(name)
+        if name in known:
+            yield word
+        elif option in known:
+            yield f"{option}{equals}{value}"
+        elif word in DEVICES and "--device" in known:
+            yield from _device(DEVICES[word])
+        else:
+            yield word
+
+
+def _device(name: str) -> Sequence[str]:
+    if name == "cuda":
+        from trectools_plus.retrieval import has_cuda
+
+        if not has_cuda():
+            note_later("no GPU found; models run on the CPU")
+            return []
+    return ["--device", name]
+
 
 _COMMANDS = "trectools_plus.cli.commands"
 _FEW_OPTIONS = 12
@@ -22,7 +64,7 @@ _FEW_OPTIONS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CommandEntry:
     """A command that is not yet imported.
 
     Attributes:
@@ -72,7 +114,7 @@ class Command(TyperCommand):
 class LazyGroup(TyperGroup):
     """A group that lists its commands from a table, and imports only the command that is called."""
 
-    entries: ClassVar[Mapping[str, Entry]] = {}
+    entries: ClassVar[Mapping[str, CommandEntry]] = {}
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -99,7 +141,7 @@ class LazyGroup(TyperGroup):
         return name, command if name is None else self.load(name), rest
 
 
-def load_command(name: str, entry: Entry) -> Any:
+def load_command(name: str, entry: CommandEntry) -> Any:
     """Import a command's module, and make a Typer command from its function."""
     module, _, function = entry.home.partition(":")
     callback: Callable[..., None] = getattr(import_module(f"{_COMMANDS}.{module}"), function)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from trectools_plus import formats, testsets, validation
-from trectools_plus.cli.options.validation import FixOptions, OutputOptions
+from trectools_plus.cli.options.validation import FixOutputOptions, OutputOptions
 from trectools_plus.cli.verbosity import inform, note
 from trectools_plus.errors import (
     CheckFailedError,
@@ -111,7 +111,7 @@ class References:
         return validation.DocumentIds(ids, self.docid_pattern)
 
 
-def refuse_columns_of_fixes(columns: formats.ColumnNames | None, output: FixOptions) -> None:
+def refuse_columns_of_fixes(columns: formats.ColumnNames | None, output: FixOutputOptions) -> None:
     """Refuse names of columns together with fixes.
 
     Raises:
@@ -161,7 +161,7 @@ class Fixer:
 
     def __init__(
         self,
-        output: FixOptions,
+        output: FixOutputOptions,
         paths: Sequence[str],
         fix: MakeFix,
         other_inputs: Sequence[str | Path | None] = (),

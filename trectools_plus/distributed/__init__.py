@@ -1,7 +1,10 @@
-"""Distribute work to the workers of a Dask scheduler; the results are the same as without.
+"""Work in other processes: of this machine, or of the workers of a Dask scheduler.
 
-Code with many independent items calls :func:`current_workers`. If there are workers, it passes the
-function and the items to them.
+An :class:`Executor` calls a function for many independent items. Executors are
+:class:`~trectools_plus.distributed.copies.ProcessCopies`, this process and copies of it, and
+:class:`~trectools_plus.distributed.cluster.Cluster`, which code gets from :func:`current_workers`.
+:class:`~trectools_plus.distributed.process.ObjectProcess` makes calls that can be ended.
+The results are the same everywhere.
 """
 
 from __future__ import annotations
@@ -15,8 +18,8 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-class Workers(Protocol):
-    """Calls functions in other processes."""
+class Executor(Protocol):
+    """Calls functions, in this process or in others."""
 
     def map(
         self,
@@ -24,11 +27,11 @@ class Workers(Protocol):
         items: Iterable[_Item],
         on_done: Callable[[int], None] | None = None,
     ) -> list[_Result]:
-        """Call a function once for each item, on any worker and in any order.
+        """Call a function once for each item, in any process and in any order.
 
         Args:
-            function: The function, which is sent to each worker once.
-            items: The items, which are read as workers become free.
+            function: The function, which is sent to each process once.
+            items: The items, which are read as processes become free.
             on_done: Called with the number of finished items after each of them.
 
         Returns:
@@ -40,10 +43,10 @@ class Workers(Protocol):
         """
 
 
-_workers: ContextVar[Workers | None] = ContextVar("workers", default=None)
+_workers: ContextVar[Executor | None] = ContextVar("workers", default=None)
 
 
-def current_workers() -> Workers | None:
+def current_workers() -> Executor | None:
     """Return the workers of the innermost :func:`use_scheduler`; ``None`` for this machine only."""
     return _workers.get()
 

@@ -1,4 +1,4 @@
-"""The workers of a Dask scheduler, as an implementation of ``Workers``.
+"""The workers of a Dask scheduler, as an executor.
 
 If a worker is lost, the scheduler gives its items to the others. If no worker is left, the
 connection to the scheduler is lost, or an item crashes several workers, an error is raised.
@@ -137,7 +137,7 @@ class Cluster:
         items: Iterable[_Item],
         on_done: Callable[[int], None] | None = None,
     ) -> list[_Result]:
-        """See :meth:`trectools_plus.distributed.Workers.map`."""
+        """See :meth:`trectools_plus.distributed.Executor.map`."""
         import cloudpickle
 
         pickled = self._client.submit(PickledFunction, cloudpickle.dumps(function), pure=False)

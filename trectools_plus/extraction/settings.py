@@ -5,59 +5,122 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, ValidationError, model_validator
 
 from trectools_plus.choices import ChunkLevel, ExtractionMethod, RetrieverName
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model, explain_problem
+from trectools_plus.retrieval.setting_types import Option, setting
+
+RETRIEVAL = "Retrieval"
+DICTIONARY = "Dictionary"
+"""Panels of the help."""
 
 
 class ExtractionSettings(Model):
-    """Settings of an extraction; every report contains them.
-
-    Attributes:
-        method: ``dictionary`` searches for names, ``retrieval`` uses a retriever, ``both`` combines
-            them: retrieval adds mentions where the dictionary found none, and never replaces one.
-        retriever: The retrieval mode whose queries are the chunks: lexical, vector or hybrid over
-            the names of terms, or an aggregation strategy of multi-vector search over whole terms.
-        level: The kind of chunks: sentence, clause or phrase.
-        num_results: The number of results for each chunk.
-        chunk_threshold: Results with a lower retrieval score, a cosine, are dropped. The default is
-            0 for ``lexical`` and ``hybrid``, whose scores are not cosines.
-        min_confidence: Mentions with a lower confidence are dropped. At 0.5, a mention is as likely
-            to be correct as to be wrong.
-        top_term_only: Keep only the first term of each chunk.
-        verify: Keep a result only if words of the chunk match a name of the term, with at most one
-            word replaced by a word that the ontology uses interchangeably.
-        max_gap: The number of words of a part of a coordination that another part may replace: 1
-            finds *parathyroid hyperplasia* in *parathyroid adenoma or hyperplasia*.
-        variations: Let the dictionary replace one word or ending of a name as learnt from the names
-            in the ontology.
-        inexact_synonyms: Use broad, narrow and related synonyms as names too.
-        shortest_abbreviation: Abbreviations with fewer letters are ignored.
-        assertions: Detect assertions; otherwise every mention is affirmed.
-        root: The id of a term; only terms below it are predicted and scored. If empty, *Phenotypic
-            abnormality* if the ontology has it, otherwise all terms.
-        min_depth: The minimum number of edges between a term and the root of the ontology.
-    """
+    """Settings of an extraction; every report contains them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    method: ExtractionMethod = "both"
-    retriever: RetrieverName = "vector"
-    level: ChunkLevel = "phrase"
-    num_results: int = Field(default=10, ge=1, le=1000)
-    chunk_threshold: float = Field(default=0.5, ge=0, allow_inf_nan=False)
-    min_confidence: float = Field(default=0.5, ge=0, le=1)
-    top_term_only: bool = False
-    verify: bool = True
-    max_gap: int = Field(default=2, ge=0, le=5)
-    variations: bool = True
-    inexact_synonyms: bool = True
-    shortest_abbreviation: int = Field(default=3, ge=2)
-    assertions: bool = True
-    root: str = ""
-    min_depth: int = Field(default=0, ge=0)
+    method: ExtractionMethod = setting(
+        "both",
+        "Find terms with a dictionary of their names, with retrieval, or with both: retrieval adds "
+        "mentions where the dictionary found none, and never replaces one.",
+        Option(),
+    )
+    retriever: RetrieverName = setting(
+        "vector",
+        "Search that finds terms for a chunk: lexical, vector or hybrid over the names of terms, "
+        "or an aggregation strategy of multi-vector search over whole terms, for example "
+        "label_synonyms_max.",
+        Option("NAME", RETRIEVAL),
+    )
+    level: ChunkLevel = setting("phrase", "Size of a chunk.", Option("", RETRIEVAL, "--chunks"))
+    num_results: int = setting(
+        10, "Number of names to retrieve per chunk.", Option("N", RETRIEVAL), ge=1, le=1000
+    )
+    chunk_threshold: float = setting(
+        0.5,
+        "Drop names with a lower retrieval score.",
+        Option("SCORE", RETRIEVAL, default="0.5 (cosine); 0 for lexical and hybrid"),
+        ge=0,
+        allow_inf_nan=False,
+    )
+    min_confidence: float = setting(
+        0.5,
+        "Drop mentions with a lower confidence, between 0 and 1. At 0.5, a mention is as likely to "
+        "be correct as to be wrong.",
+        Option("NUMBER"),
+        ge=0,
+        le=1,
+    )
+    top_term_only: bool = setting(
+        False, "Keep only the first retrieved term of each chunk.", Option(panel=RETRIEVAL)
+    )
+    verify: bool = setting(
+        True,
+        "Keep a result only if words of the chunk match a name of the term, with at most one word "
+        "replaced by a word that the ontology uses interchangeably.",
+        Option(
+            panel=RETRIEVAL,
+            names="--unverified",
+            help="Accept every retrieved name without checking it word by word.",
+            constant=False,
+        ),
+    )
+    max_gap: int = setting(
+        2,
+        "Number of words of a part of a coordination that another part may replace: 1 finds "
+        "'parathyroid hyperplasia' in 'parathyroid adenoma or hyperplasia'.",
+        Option("N", DICTIONARY),
+        ge=0,
+        le=5,
+    )
+    variations: bool = setting(
+        True,
+        "Let the dictionary replace one word or ending of a name as learnt from the names in the "
+        "ontology.",
+        Option(
+            panel=DICTIONARY,
+            names="--no-variations",
+            help="Search for the words of the names only, without replacing words and endings as "
+            "learnt from the names.",
+            constant=False,
+        ),
+    )
+    inexact_synonyms: bool = setting(
+        True,
+        "Use broad, narrow and related synonyms as names too.",
+        Option(
+            panel=DICTIONARY,
+            names="--no-inexact-synonyms",
+            help="Ignore broad, narrow and related synonyms.",
+            constant=False,
+        ),
+    )
+    shortest_abbreviation: int = setting(
+        3, "Ignore abbreviations with fewer letters.", Option("N", DICTIONARY), ge=2
+    )
+    assertions: bool = setting(
+        True,
+        "Detect assertions; otherwise every mention is affirmed.",
+        Option(
+            names="--no-assertions",
+            help="Do not detect assertions: every term counts as affirmed.",
+            constant=False,
+        ),
+    )
+    root: str = setting(
+        "",
+        "Extract and score only terms below this term, in predictions and gold.",
+        Option("ID", default="HP:0000118, Phenotypic abnormality, if the ontology has it"),
+    )
+    min_depth: int = setting(
+        0,
+        "Extract only terms with at least N edges to the root of the ontology.",
+        Option("N"),
+        ge=0,
+    )
 
     @model_validator(mode="before")
     @classmethod

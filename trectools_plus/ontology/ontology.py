@@ -18,7 +18,6 @@ from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
-from trectools_plus.ontology.information import InformationContent, information_from_graph
 from trectools_plus.ontology.obo import (
     OboFile,
     Parents,
@@ -28,7 +27,13 @@ from trectools_plus.ontology.obo import (
     live_parents,
     read_obo,
 )
-from trectools_plus.ontology.similarity import TermPairs, best_matches, formula_named
+from trectools_plus.ontology.similarity import (
+    InformationContent,
+    TermPairs,
+    best_matches,
+    formula_named,
+    information_from_graph,
+)
 
 TEXTS_SCHEMA = pl.Schema(
     {

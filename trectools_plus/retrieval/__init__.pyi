@@ -13,9 +13,8 @@ from trectools_plus.retrieval.backends.embedded.modes import (
 )
 from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.registry import list_backends as list_backends
-from trectools_plus.retrieval.backends.settings import BackendSettings as BackendSettings
-from trectools_plus.retrieval.backends.settings import default_modes as default_modes
-from trectools_plus.retrieval.exact_matches import find_named as find_named
+from trectools_plus.retrieval.backends.selection import BackendSettings as BackendSettings
+from trectools_plus.retrieval.backends.selection import default_modes as default_modes
 from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile
@@ -23,13 +22,13 @@ from trectools_plus.retrieval.fetch.run_files import fetch_to_dir as fetch_to_di
 from trectools_plus.retrieval.fetch.topics import AnyTopics as AnyTopics
 from trectools_plus.retrieval.fetch.topics import stream_topics as stream_topics
 from trectools_plus.retrieval.fusion import Fusion as Fusion
+from trectools_plus.retrieval.fusion import fuse as fuse
 from trectools_plus.retrieval.index.models import has_cuda as has_cuda
 from trectools_plus.retrieval.index.parts import TextParts as TextParts
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiVectorRetriever
 from trectools_plus.retrieval.languages import language_note as language_note
 from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
-from trectools_plus.retrieval.run_fusion import fuse as fuse
-from trectools_plus.retrieval.run_fusion import fuse_runs as fuse_runs
+from trectools_plus.retrieval.ontology_terms import find_named as find_named
 from trectools_plus.retrieval.run_info import RunInfo as RunInfo
 from trectools_plus.retrieval.run_info import describe_run as describe_run
 from trectools_plus.retrieval.settings import RetrievalSettings as RetrievalSettings

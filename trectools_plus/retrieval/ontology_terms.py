@@ -1,14 +1,112 @@
-"""The terms of an ontology as documents, and their labels, synonyms and definitions as parts."""
+"""Terms of an ontology as documents with parts, and the terms that a text names exactly."""
 
 from __future__ import annotations
 
-from functools import partial
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 
+import numpy as np
 import polars as pl
 
+from trectools_plus.choices import EXACT_FIRST
 from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.retrieval.exact_matches import find_named
+from trectools_plus.retrieval.source import CompositeRetriever, Ranking, Retriever
+
+
+def find_named(ontology: Ontology, text: str) -> list[str]:
+    """Find the terms that a text names: by id, label or synonym.
+
+    The comparison of names ignores letter case, hyphens, white space, Unicode compatibility forms,
+    and quotation marks and full stops around the text. It ignores obsolete terms. An alternative id
+    names its term, and the id of an obsolete term its replacement.
+
+    Returns:
+        The id of the term if the text is an id. Otherwise term ids: first matches of the label,
+        then of an exact synonym, then of another synonym; each group in the order of ids.
+    """
+    term_id = ontology.ids.find(text)
+    return _names_of(ontology).get(_normalise_name(text), []) if term_id is None else [term_id]
+
+
+@lru_cache(maxsize=4)
+def _names_of(ontology: Ontology) -> dict[str, list[str]]:
+    """Return the terms with each normalised name, best first."""
+    ranks: dict[str, dict[str, int]] = {}
+    for term in ontology.terms.values():
+        names = [(0, term.name), *((1 + (s.scope != "EXACT"), s.text) for s in term.synonyms)]
+        for rank, name in names:
+            of_name = ranks.setdefault(_normalise_name(name), {})
+            of_name[term.term_id] = min(rank, of_name.get(term.term_id, rank))
+    ranks.pop("", None)
+    return {name: sorted(found, key=found.__getitem__) for name, found in ranks.items()}
+
+
+_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
+_QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
+
+
+def _normalise_name(name: str) -> str:
+    folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
+    return _SEPARATORS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
+
+
+class ExactFirstRetriever(CompositeRetriever):
+    """A retriever that puts the documents that a query names exactly before all others.
+
+    Args:
+        inner: The retriever of the other documents.
+        find_exact: See :attr:`trectools_plus.formats.tables.Corpus.find_exact`.
+    """
+
+    def __init__(self, inner: Retriever, find_exact: Callable[[str], list[str]]) -> None:
+        self.components = (inner,)
+        self._find_exact = find_exact
+
+    @property
+    def name(self) -> str:
+        """The mode's name."""
+        return f"{self.components[0].name}{EXACT_FIRST}"
+
+    def component_depth(self, depth: int) -> int:
+        """Return the depth of the inner search for a result of ``depth`` documents."""
+        return depth
+
+    def combine(
+        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
+    ) -> list[Ranking]:
+        """Put exact matches first; the other documents keep their order and scores."""
+        (rankings,) = found
+        return [
+            put_first(self._find_exact(query), ranking).head(depth)
+            for query, ranking in zip(queries, rankings, strict=True)
+        ]
+
+    def leave_one_out(self) -> Mapping[str, Retriever]:
+        """Return nothing: the difference from the inner retriever is the effect of this mode."""
+        return {}
+
+
+def put_first(doc_ids: Sequence[str], ranking: Ranking) -> Ranking:
+    """Move or add documents to the start of a ranking.
+
+    Their scores are the smallest 32-bit numbers above 1 and above the other scores, without ties.
+
+    Args:
+        doc_ids: The documents in order, without repetition.
+        ranking: The ranking.
+    """
+    for doc_id in doc_ids:
+        ranking = ranking.without(doc_id)
+    score = ranking.scores.max(initial=np.float32(1))
+    first: list[np.float32] = []
+    for _ in doc_ids:
+        score = np.nextafter(score, np.float32(np.inf))
+        first.append(score)
+    scores = np.concatenate([np.array(first[::-1], dtype=np.float32), ranking.scores])
+    return Ranking([*doc_ids, *ranking.doc_ids], scores)
 
 
 def corpus_of(ontology: Ontology) -> Corpus:

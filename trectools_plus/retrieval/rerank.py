@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.index.analyzer import clean_text
+from trectools_plus.retrieval.index.lexical import clean_text
 from trectools_plus.retrieval.index.models import open_model
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.settings import RetrievalSettings

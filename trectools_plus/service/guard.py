@@ -9,6 +9,7 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
@@ -40,11 +41,14 @@ _HEADERS = (
 _CHUNK_BYTES = 1 << 16
 """Responses are sent in parts of this size, so that a client that disconnects is noticed."""
 
+_SLOW_SECONDS = 1.0
+"""The time after which a body can be refused because others arrive."""
+
 Observer = Callable[[str, str, int, float], None]
 """Receives method, route, status and seconds of each response."""
 
 
-class Key:
+class BearerKey:
     """The key that requests must contain.
 
     Args:
@@ -83,6 +87,8 @@ class Rules:
             before its body is read.
         body_bytes: Maximum size of a body, in bytes.
         body_seconds: Maximum time for a body to arrive, in seconds.
+        bodies: Maximum number of bodies that arrive at the same time; if one more begins, the
+            slowest of those that take more than a second is refused.
         size_remedy: The remedy in the problem document for a body that is too large.
         headers: Further headers of every response.
         reads_ahead: True to read the whole body before calling the application.
@@ -92,6 +98,7 @@ class Rules:
     check: Callable[[Scope, Headers], None]
     body_bytes: int
     body_seconds: float
+    bodies: int = 32
     size_remedy: str | None = None
     headers: tuple[tuple[bytes, bytes], ...] = ()
     reads_ahead: bool = False
@@ -109,6 +116,7 @@ class Guard:
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self._app = app
         self._rules = rules
+        self._arriving: set[_Body] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -140,7 +148,7 @@ class Guard:
                 disconnected = True
                 task.cancel()  # no client waits for the answer
 
-        body = _Body(receive, self._rules, disconnect)
+        body = _Body(receive, self._rules, self._arriving, disconnect)
         task = asyncio.create_task(self._answer(inner, scope, body, send_observed))
         try:
             await task
@@ -185,14 +193,24 @@ class _Body:
     Args:
         receive: The ASGI function that returns the next message.
         rules: The maximum size and time.
+        arriving: The bodies of all requests that have begun to arrive.
         disconnect: Called when the client disconnects.
     """
 
-    def __init__(self, receive: Receive, rules: Rules, disconnect: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        receive: Receive,
+        rules: Rules,
+        arriving: set[_Body],
+        disconnect: Callable[[], None],
+    ) -> None:
         self._receive = receive
         self._rules = rules
+        self._arriving = arriving
         self._disconnect = disconnect
-        self._deadline = monotonic() + rules.body_seconds
+        self._began = monotonic()
+        self._timeout = asyncio.timeout(None)
+        self._is_refused = False
         self._size = 0
         self._watching: asyncio.Task[None] | None = None
 
@@ -200,28 +218,63 @@ class _Body:
         """Return the next part of the body.
 
         Raises:
-            ProblemError: 408 if it is too slow, 413 if it is too large.
+            ProblemError: 408 if it is too slow, 413 if it is too large, 503 if too many others
+                arrive.
         """
         if self._watching is not None:  # the body is complete, so there is no time limit
             return await self._receive()
-        timeout = max(self._deadline - monotonic(), 0.001)
+        self._take_place()
+        left = self._began + self._rules.body_seconds - monotonic()
         try:
-            message = await asyncio.wait_for(self._receive(), timeout)
+            async with asyncio.timeout(max(left, 0.001)) as self._timeout:
+                message = await self._receive()
         except TimeoutError:
-            raise ProblemError(
-                408,
-                "slow-body",
-                f"the body did not arrive within {self._rules.body_seconds:g} s",
-                headers={"Connection": "close"},
-            ) from None
+            raise self._too_slow() from None
         self._size += len(message.get("body", b""))
         if self._size > self._rules.body_bytes:
             raise _too_large(self._rules)
         if message["type"] == "http.disconnect":
             self._disconnect()
         elif not message.get("more_body", False):
+            self._arriving.discard(self)
             self._watching = asyncio.create_task(self._watch())
         return message
+
+    def _take_place(self) -> None:
+        """Count as arriving; if there are too many, refuse the slowest, or this one."""
+        if self._is_refused:
+            raise self._too_slow()
+        if self in self._arriving:
+            return
+        if len(self._arriving) >= self._rules.bodies:
+            now = monotonic()
+            slow = [one for one in self._arriving if now - one._began > _SLOW_SECONDS]
+            if not slow:
+                raise ProblemError(
+                    503,
+                    "busy",
+                    f"{len(self._arriving)} bodies of requests are arriving",
+                    remedy="try again later",
+                    headers={"Retry-After": "1", "Connection": "close"},
+                )
+            min(slow, key=lambda one: one._size / (now - one._began))._refuse()
+        self._arriving.add(self)
+
+    def _refuse(self) -> None:
+        self._is_refused = True
+        self._arriving.discard(self)
+        with suppress(RuntimeError):  # between two parts
+            self._timeout.reschedule(asyncio.get_running_loop().time())
+
+    def _too_slow(self) -> ProblemError:
+        return ProblemError(
+            408,
+            "slow-body",
+            "the body arrived too slowly, and others need its place"
+            if self._is_refused
+            else f"the body did not arrive within {self._rules.body_seconds:g} s",
+            headers={"Connection": "close"},
+        )
 
     async def read_ahead(self) -> Receive:
         """Read the whole body, and return an ASGI ``receive`` that has it in one message."""
@@ -237,7 +290,8 @@ class _Body:
         return receive
 
     def close(self) -> None:
-        """Stop watching for a disconnect."""
+        """Leave the place of the body, and stop watching for a disconnect."""
+        self._arriving.discard(self)
         if self._watching is not None:
             self._watching.cancel()
 

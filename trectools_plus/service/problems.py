@@ -6,8 +6,10 @@ for programs, and ``remedy`` says what to do.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import sqlite3
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -21,6 +23,8 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.validation.findings import FindingsError
 
 MEDIA_TYPE = "application/problem+json"
+NO_SPACE = "no-space"
+"""The code of the problem for a full disk."""
 _LOG = logging.getLogger("trectools_plus.service")
 _MAX_ERRORS = 20
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -38,7 +42,7 @@ class ProblemItem(BaseModel):
     """The error."""
 
 
-class Problem(BaseModel):
+class ProblemDocument(BaseModel):
     """A problem document (RFC 9457)."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
@@ -83,7 +87,7 @@ class ProblemError(Exception):
     ) -> None:
         super().__init__(detail)
         self.headers = dict(headers or {})
-        self.problem = Problem(
+        self.problem = ProblemDocument(
             title=_TITLES.get(status) or HTTPStatus(status).phrase,
             status=status,
             code=code,
@@ -92,12 +96,22 @@ class ProblemError(Exception):
             errors=(errors or [])[:_MAX_ERRORS],
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProblemError.of, (self.problem, self.headers)
+
     @classmethod
-    def of(cls, problem: Problem, headers: Mapping[str, str] | None = None) -> ProblemError:
+    def of(cls, problem: ProblemDocument, headers: Mapping[str, str] | None = None) -> ProblemError:
         """Return the error for a problem document."""
         error = cls(problem.status, problem.code, problem.detail, headers=headers)
         error.problem = problem
         return error
+
+
+def is_disk_full(error: Exception) -> bool:
+    """Return true if an error of the system or of a database means that a disk is full."""
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def to_json(content: Any) -> bytes:
@@ -129,7 +143,7 @@ def problem_response(error: ProblemError) -> Response:
     return json_response(content, error.problem.status, MEDIA_TYPE, error.headers)
 
 
-def as_problem(error: Exception, *, log: bool = True) -> ProblemError:
+def as_problem(error: Exception) -> ProblemError:
     """Convert any error to a problem; the details of an unexpected error are only logged."""
     if isinstance(error, ProblemError):
         return error
@@ -137,8 +151,15 @@ def as_problem(error: Exception, *, log: bool = True) -> ProblemError:
         return _from_package_error(error)
     if isinstance(error, HTTPException):
         return _from_http_error(error)
-    if log:
-        _LOG.error("unexpected error", exc_info=error)
+    if is_disk_full(error):
+        return ProblemError(
+            507,
+            NO_SPACE,
+            "the disk of the service is full",
+            remedy="free space on the disks of --state-dir and of temporary files",
+            headers={"Retry-After": "60"},
+        )
+    _LOG.error("unexpected error", exc_info=error)
     return ProblemError(
         500,
         "internal-error",

@@ -22,15 +22,15 @@ from trectools_plus.testsets.loading import shipped_names as shipped_names
 from trectools_plus.testsets.model import TestQuery as TestQuery
 from trectools_plus.testsets.model import TestSet as TestSet
 from trectools_plus.testsets.model import json_schema_of_test_sets as json_schema_of_test_sets
+from trectools_plus.testsets.model import topics_of as topics_of
 from trectools_plus.testsets.refreshing import record_annotators as record_annotators
 from trectools_plus.testsets.refreshing import refresh_test_set as refresh_test_set
 from trectools_plus.testsets.splitting import PLURALS as PLURALS
 from trectools_plus.testsets.splitting import split_test_set as split_test_set
 from trectools_plus.testsets.splitting import strata_fields as strata_fields
 from trectools_plus.testsets.splitting import write_split as write_split
-from trectools_plus.testsets.tables import topics_of as topics_of
-from trectools_plus.testsets.terms import resolve_terms as resolve_terms
 from trectools_plus.testsets.validation import TestSetChecker as TestSetChecker
+from trectools_plus.testsets.validation import resolve_terms as resolve_terms
 from trectools_plus.testsets.validation import validate_test_sets as validate_test_sets
 
 __all__ = [

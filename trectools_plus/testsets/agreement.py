@@ -15,8 +15,7 @@ from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.statistics.agreement import WEIGHTS, Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.testsets.loading import find_test_set, load_test_set
-from trectools_plus.testsets.model import HIGHEST_GRADE, LOWEST_GRADE
-from trectools_plus.testsets.tables import qrels_of
+from trectools_plus.testsets.model import HIGHEST_GRADE, LOWEST_GRADE, qrels_of
 from trectools_plus.validation.loading import load_qrels
 
 DEFAULT_THRESHOLD = 0.6
@@ -24,7 +23,7 @@ DEFAULT_THRESHOLD = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
+class GradeDisagreement:
     """A pair of query and term that two annotators graded differently.
 
     Attributes:
@@ -63,7 +62,7 @@ class GradeAgreement(Displayed):
     only_first: int
     only_second: int
     agreed: int
-    disagreements: tuple[Disagreement, ...]
+    disagreements: tuple[GradeDisagreement, ...]
     queries: frozenset[str] = frozenset()
 
     @property
@@ -133,7 +132,7 @@ def grade_agreement(
         only_first=one.height - both.height,
         only_second=other.height - both.height,
         agreed=both.height - differ.height,
-        disagreements=tuple(Disagreement(*row) for row in differ.iter_rows()),
+        disagreements=tuple(GradeDisagreement(*row) for row in differ.iter_rows()),
         queries=frozenset(both["query_id"].to_list()),
     )
 

@@ -22,8 +22,14 @@ from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.formats.topics import read_topics, write_topics
 from trectools_plus.formats.writing import open_output, refuse_unwritable
-from trectools_plus.testsets.model import TestQuery, TestSet
-from trectools_plus.testsets.tables import QUERY_FIELDS, from_tables, qrels_of, topics_of
+from trectools_plus.testsets.model import (
+    QUERY_FIELDS,
+    TestQuery,
+    TestSet,
+    from_tables,
+    qrels_of,
+    topics_of,
+)
 
 Layout = Literal["trec", "trec-jsonl", "beir"]
 
@@ -48,7 +54,7 @@ _YAML_FILE = re.compile(r"\.ya?ml(\.\w+)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Converted(Displayed):
+class ConvertedTestSet(Displayed):
     """The result of a conversion.
 
     Attributes:
@@ -89,7 +95,7 @@ def path_of_language(output: str | Path, form: TestSetForm, language: str) -> Pa
     return path.with_name(f"{stem}-{language}{path.name[len(stem) :]}")
 
 
-def convert_test_set(test_set: TestSet, output: str | Path, form: TestSetForm) -> Converted:
+def convert_test_set(test_set: TestSet, output: str | Path, form: TestSetForm) -> ConvertedTestSet:
     """Write a test set as one file, or as topics and qrels in a folder.
 
     Args:
@@ -117,14 +123,14 @@ def convert_test_set(test_set: TestSet, output: str | Path, form: TestSetForm) -
                 remedy="rename the output, or choose another --to",
             )
         write_test_set(test_set, output)
-        return Converted((Path(output),))
+        return ConvertedTestSet((Path(output),))
     files = write_folder(test_set, output, form)
     dropped = [
         name
         for name in (*QUERY_FIELDS, SPANS)
         if form == "trec" and any(_field(query, name) for query in test_set.queries)
     ]
-    return Converted(tuple(files), tuple(dropped))
+    return ConvertedTestSet(tuple(files), tuple(dropped))
 
 
 def write_folder(test_set: TestSet, folder: str | Path, layout: Layout) -> list[Path]:

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from trectools_plus.choices import MAX_TAG_LENGTH
+from trectools_plus.distributed.copies import ProcessCopies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.odd_lines import OddLines
@@ -32,7 +33,6 @@ from trectools_plus.formats.files.opening import (
 from trectools_plus.formats.files.source import source_of
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks, regroup_queries
-from trectools_plus.processes import map_in_processes
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
@@ -380,7 +380,7 @@ def _map_chunks(read: Callable[[_T], _R], path: str, items: Iterable[_T]) -> lis
     if not is_plain_file(path):
         return list(map(read, items))
     n_processes = max(1, file_size(path) // _BYTES_PER_PROCESS)
-    return map_in_processes(read, list(items), max_processes=n_processes)
+    return ProcessCopies(n_processes).map(read, items)
 
 
 def _with_start(chunks: Iterable[Chunk]) -> Iterator[Chunk]:

@@ -23,8 +23,7 @@ from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.reporting.wording import component_lines
-from trectools_plus.retrieval.fusion import Fusion
-from trectools_plus.retrieval.run_fusion import fuse
+from trectools_plus.retrieval.fusion import Fusion, fuse
 from trectools_plus.statistics import adjust_p_values, compare_columns
 from trectools_plus.validation.loading import load_qrels, load_run
 

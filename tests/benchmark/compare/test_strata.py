@@ -17,8 +17,7 @@ from trectools_plus.benchmark.rebuild import STRATA_LOST
 from trectools_plus.benchmark.report import BenchmarkReport, load_report, report_json_schema
 from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.dataset import hash_query_fields
-from trectools_plus.benchmark.run.hpo import load_hpo_topics
+from trectools_plus.benchmark.run.dataset import hash_query_fields, load_hpo_topics
 from trectools_plus.benchmark.run.output_folder import TOPICS_FILE
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.reporting.files import write_reports

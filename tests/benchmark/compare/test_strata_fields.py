@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from trectools_plus.benchmark.compare.summary import find_strata
-from trectools_plus.benchmark.run.dataset import hash_query_fields
-from trectools_plus.benchmark.run.hpo import load_hpo_topics
+from trectools_plus.benchmark.run.dataset import hash_query_fields, load_hpo_topics
 from trectools_plus.formats.tables import Topics
 
 

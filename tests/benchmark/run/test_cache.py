@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.benchmark.report.listing import list_reports
-from trectools_plus.benchmark.run import cache
-from trectools_plus.benchmark.run.cache import make_cache_key
+from trectools_plus.benchmark.run import runner
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.dataset import hash_qrels, load_dataset
-from trectools_plus.benchmark.run.runner import run_benchmark
+from trectools_plus.benchmark.run.runner import make_cache_key, run_benchmark
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.reporting.files import write_reports
@@ -135,7 +134,7 @@ def test_a_folder_without_checksums_is_not_reused(run: Run, tmp_path: Path) -> N
 
 def test_changed_code_computes_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("a")
-    monkeypatch.setattr(cache, "_hash_code", lambda: "other")
+    monkeypatch.setattr(runner, "_hash_code", lambda: "other")
     assert run("b").manifest.cached_from is None
     monkeypatch.undo()
 

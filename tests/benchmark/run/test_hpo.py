@@ -8,7 +8,7 @@ import pytest
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo, load_hpo_collection
+from trectools_plus.benchmark.run.dataset import HpoOptions, load_hpo, load_hpo_collection
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.ontology.hpo import load_ontology

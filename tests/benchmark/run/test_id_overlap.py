@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trectools_plus.benchmark.run.id_overlap import check_id_overlap
+from trectools_plus.benchmark.run.dataset import check_id_overlap
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 

@@ -13,7 +13,7 @@ from harness.program import Done, Program
 from typer.main import get_command
 
 from trectools_plus.cli.app import app
-from trectools_plus.cli.commands.demo import demo as run_demo
+from trectools_plus.cli.commands.packaged import demo as run_demo
 from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
 

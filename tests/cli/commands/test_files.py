@@ -10,7 +10,7 @@ import pytest
 import yaml
 from harness.program import Program
 
-from trectools_plus.cli.commands.files import FILES
+from trectools_plus.cli.commands.packaged import FILES
 from trectools_plus.formats.collection import SAMPLE_FOLDER
 
 ROOT = Path(__file__).resolve().parents[3]

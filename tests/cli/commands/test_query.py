@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from trectools_plus import retrieval
 from trectools_plus.choices import ALL_MODES, DEFAULT_STRATEGY, MODE_ALIASES
 from trectools_plus.cli.app import app
-from trectools_plus.cli.commands import query
+from trectools_plus.cli.commands import search
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
@@ -475,7 +475,7 @@ def test_200_sampled_labels_and_synonyms_come_first(monkeypatch: pytest.MonkeyPa
     documents = corpus_of(terms)
     modes = [mode for mode in ALL_MODES if mode != "splade" and mode not in MODE_ALIASES]
     retrievers = build_retrievers(documents, modes)
-    monkeypatch.setattr(query, "open_documents", lambda *_: documents)
+    monkeypatch.setattr(search, "open_documents", lambda *_, **__: documents)
     monkeypatch.setattr(retrieval, "build_retrievers", lambda *_: retrievers)
     names = [
         (name, term.term_id)

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from trectools_plus.cli.commands.topics import topics_validate
+from trectools_plus.cli.commands.references import topics_validate
 from trectools_plus.errors import InputError, UsageError
 
 TSV = "1\tfirst query\n2\tsecond query\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from harness.program import Program
 
-from trectools_plus.cli.options.aliases import ALIASES, DEVICES, replace_aliases
+from trectools_plus.cli.lazy import ALIASES, DEVICES, replace_aliases
 from trectools_plus.cli.reference import iter_commands
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 import trectools_plus
-from trectools_plus import processes
+from trectools_plus.distributed import copies
 from trectools_plus.formats import query_chunks
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import (
@@ -160,8 +160,8 @@ def large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, s
     monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
     monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 60)
     monkeypatch.setattr(parts, "_BYTES_PER_PROCESS", 1)
-    monkeypatch.setattr(processes, "_count_processors", lambda: 2)
-    monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
+    monkeypatch.setattr(copies, "_count_processors", lambda: 2)
+    monkeypatch.setattr(copies, "can_copy_process", lambda: sys.platform == "linux")
     qrels, run = tmp_path / "qrels", tmp_path / "run"
     qrels.write_text(
         "".join(

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trectools_plus import processes
 from trectools_plus.choices import Averaging
+from trectools_plus.distributed import copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import name_runs, query_chunks
 from trectools_plus.measures import parse_measures, score_runs
@@ -39,8 +39,8 @@ def small_chunks(monkeypatch):
 @pytest.fixture
 def two_processes(monkeypatch):
     monkeypatch.setattr(parts, "_BYTES_PER_PROCESS", 1)
-    monkeypatch.setattr(processes, "_count_processors", lambda: 2)
-    monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
+    monkeypatch.setattr(copies, "_count_processors", lambda: 2)
+    monkeypatch.setattr(copies, "can_copy_process", lambda: sys.platform == "linux")
 
 
 def outcome(qrels: Path, runs: list[Path], measures: list[Measure], **options):
@@ -180,7 +180,7 @@ def test_processes_give_the_same(tmp_path, two_processes, monkeypatch, measures,
     qrels, run = write(tmp_path, large(), packed)
     found = outcome(qrels, [run], measures)
     assert found == whole_outcome(qrels, [run], measures)
-    monkeypatch.setattr(processes, "_count_processors", lambda: 1)
+    monkeypatch.setattr(copies, "_count_processors", lambda: 1)
     assert found == outcome(qrels, [run], measures)
     assert in_parts(qrels, run, measures) is not None
 

@@ -19,7 +19,7 @@ from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.scoring import distributed
+from trectools_plus.measures.scoring import files
 from trectools_plus.measures.scoring.files import RunOpener, open_files
 from trectools_plus.validation import FindingsError, Severity, load_qrels, load_run, parts
 from trectools_plus.validation.catalogue import CATALOGUE
@@ -198,14 +198,14 @@ def plain_outcome(qrels, run):
 def spread_outcome(qrels, run):
     """As workers score a large file, and what they leave is opened here."""
     table = load_qrels(qrels)
-    scorer = distributed.PartScorer(table, RunOpener(tuple(MEASURES), False, False))
+    scorer = files.WorkerPartScorer(table, RunOpener(tuple(MEASURES), False, False))
     try:
         parts = [
-            distributed.Part(run, place_of(run), chunk, is_first=number == 0)
+            files.WorkerPart(run, place_of(run), chunk, is_first=number == 0)
             for number, chunk in enumerate(iter_query_chunks(run, query_chunks.CHUNK_BYTES))
         ]
         results = [scorer(part) for part in parts]
-        scored = distributed._join_parts(run, results, scorer) if results else None
+        scored = files._join_parts(run, results, scorer) if results else None
     except TrectoolsPlusError:
         scored = None  # the file is packed, and damaged
     return plain_outcome(qrels, run) if scored is None else values(table, scored[0])

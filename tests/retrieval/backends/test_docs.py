@@ -11,7 +11,7 @@ import pytest
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.formats.collection import load_collection
-from trectools_plus.retrieval.backends.http.settings import DEFAULT_BODY, HttpSettings
+from trectools_plus.retrieval.backends.http.mapping import DEFAULT_BODY, HttpSettings
 from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.backends.retriever import ENTRY_POINT_GROUP
 from trectools_plus.retrieval.fetch.answering import FetchOptions

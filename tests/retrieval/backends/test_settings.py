@@ -10,7 +10,7 @@ import pytest
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.backends.registry import BACKENDS
-from trectools_plus.retrieval.backends.settings import BackendSettings
+from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.source import Backend
 

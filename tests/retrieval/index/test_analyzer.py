@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.retrieval.index.analyzer import Analyzer
+from trectools_plus.retrieval.index.lexical import Analyzer
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 

@@ -23,7 +23,7 @@ from trectools_plus.service.api.models import EvaluationAnswer
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.loading import find_test_set
-from trectools_plus.testsets.tables import qrels_of, topics_of
+from trectools_plus.testsets.model import qrels_of, topics_of
 
 ROOT = Path(__file__).resolve().parents[3]
 MEASURES = {"recall_at_10": "R@10", "ndcg_at_10": "nDCG@10", "mrr": "RR"}

@@ -29,8 +29,14 @@ from trectools_plus.service.api.metrics import (
     write_textfile,
 )
 from trectools_plus.service.api.settings import DEFAULT_PREFIX, ServiceSettings
-from trectools_plus.service.api.snapshots import Figure, Snapshot, SnapshotStore, read_snapshots
-from trectools_plus.service.names import answer_key, split_measure
+from trectools_plus.service.api.snapshots import (
+    MeasuredMean,
+    Snapshot,
+    SnapshotStore,
+    answer_key,
+    read_snapshots,
+    split_measure,
+)
 
 GARDEN = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -157,7 +163,7 @@ def test_every_measure_has_a_name(label: str) -> None:
     from trectools_plus.cli.reference import example_of
 
     name = example_of(label)
-    snapshot = Snapshot("d", "m", 0.0, (Figure(None, name, 0.5, 0.4, 0.6, 3),))
+    snapshot = Snapshot("d", "m", 0.0, (MeasuredMean(None, name, 0.5, 0.4, 0.6, 3),))
     found = samples(render_metrics([snapshot]).decode())
     parts = split_measure(name)
     if parts is None:
@@ -172,7 +178,9 @@ def test_every_measure_has_a_name(label: str) -> None:
 
 def test_a_stratum_of_any_name_does_not_replace_the_mean_over_all_queries() -> None:
     names = (None, "all", "", "x" * 100 + "1", "x" * 100 + "2")
-    figures = [Figure(name, "R@10", place / 10, None, None, 1) for place, name in enumerate(names)]
+    figures = [
+        MeasuredMean(name, "R@10", place / 10, None, None, 1) for place, name in enumerate(names)
+    ]
     found = samples(render_metrics([Snapshot("d", "m", 0.0, tuple(figures))]).decode())
     labels = {"dataset": "d", "mode": "m", "k": "10"}
     assert {one: value for one, value in found.items() if one[0].endswith("recall_at_k")} == {
@@ -185,7 +193,7 @@ def test_a_stratum_of_any_name_does_not_replace_the_mean_over_all_queries() -> N
 
 
 def test_what_is_undefined_is_left_out() -> None:
-    snapshot = Snapshot("d", "m", 0.0, (Figure(None, "R@10", None, None, None, 0),))
+    snapshot = Snapshot("d", "m", 0.0, (MeasuredMean(None, "R@10", None, None, None, 0),))
     assert not [
         name for name, _ in samples(render_metrics([snapshot]).decode()) if "recall" in name
     ]
@@ -210,7 +218,7 @@ def test_long_names_do_not_collide() -> None:
     """Names are cut; of two that are one then, the later evaluation is shown."""
     store = SnapshotStore()
     for ending, mean in (("a", 0.25), ("b", 0.75)):
-        figure = Figure(None, "RR", mean, mean, mean, 1)
+        figure = MeasuredMean(None, "RR", mean, mean, mean, 1)
         store.add(Snapshot("x" * 200 + ending, "m", 1.0, (figure,)))
     found = samples(render_metrics(store.current()).decode())
     (labels,) = [dict(labels) for name, labels in found if name == "trectools_plus_retrieval_mrr"]

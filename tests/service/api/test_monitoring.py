@@ -13,8 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.api.snapshots import MONITORED_MEASURE
-from trectools_plus.service.names import split_measure
+from trectools_plus.service.api.snapshots import MONITORED_MEASURE, split_measure
 
 ROOT = Path(__file__).resolve().parents[3]
 MONITORING = ROOT / "docs/monitoring"

@@ -13,10 +13,8 @@ from starlette.testclient import TestClient
 
 from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.api.work import perform
 from trectools_plus.service.jobs.processes import DocumentState
-from trectools_plus.service.jobs.task import Outcome, Task
-from trectools_plus.service.problems import to_json
+from trectools_plus.service.jobs.worker import Outcome, Task, perform
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
@@ -45,25 +43,24 @@ def events() -> Iterator[list[tuple[str, str]]]:
 class Here:
     """Does the work in this process, where the hook sees it, in place of the worker processes."""
 
-    def __init__(self, settings: ServiceSettings) -> None:
+    def __init__(self, settings: ServiceSettings, most: int) -> None:
         self._search, self._settings = Search(settings), settings
         self.documents = DocumentState(searches=True)
 
     def open(self) -> None:
         self._search.open()
-        self.documents.update(("opened", list(self._search.documents.retrievers)))
+        self.documents.set_open(list(self._search.documents.retrievers))
 
     def close(self) -> None:
         pass
 
     def do(self, task: Task, report: Any, _: Any) -> Outcome:
-        answer, snapshot = perform(task, self._search, self._settings, report)
-        return Outcome(to_json(answer), snapshot)
+        return perform(task, self._search, self._settings, report)
 
 
 @pytest.fixture
 def client(cache: Path, open_service: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    monkeypatch.setattr("trectools_plus.service.jobs.jobs.Workers", Here)
+    monkeypatch.setattr("trectools_plus.service.jobs.jobs.WorkerProcesses", Here)
     folder = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
     with open_service(ServiceSettings(dataset=str(folder), resamples=500)) as found:
         yield found

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from trectools_plus.service.api.settings import Limits
-from trectools_plus.service.api.uploads import Part, check_size
+from trectools_plus.service.api.uploads import Upload, check_size
 from trectools_plus.service.problems import ProblemError
 
 Check = Callable[..., dict[str, Any]]
@@ -44,7 +44,7 @@ def count(content: Any) -> int:
 def passes(text: str, name: str, most: int, aliases: int = 100) -> bool:
     limits = Limits(queries=1, values_per_query=most, aliases=aliases)
     try:
-        check_size(Part("file", text.encode()), name, limits)
+        check_size(Upload("file", text.encode()), name, limits)
     except ProblemError:
         return False
     return True

@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.service.api.models import ScoreAnswer, ScoreParameters, ValidationAnswer
 from trectools_plus.service.api.settings import Limits
-from trectools_plus.service.api.uploads import Part
-from trectools_plus.service.api.validate_and_score import score_parts
+from trectools_plus.service.api.uploads import Upload
+from trectools_plus.service.api.validate_and_score import score_uploads
 from trectools_plus.service.jobs.jobs import StoppedError
 
 pytestmark = pytest.mark.process
@@ -202,7 +202,7 @@ def test_scoring_stops_between_runs() -> None:
 
     run = (RUNS / "lexical.run").read_bytes()
     others = [run.replace(b" lexical", b" tag%d" % number) for number in range(3)]
-    parts = [Part("qrels", QRELS.read_bytes()), *(Part("run", data) for data in others)]
+    parts = [Upload("qrels", QRELS.read_bytes()), *(Upload("run", data) for data in others)]
     with pytest.raises(StoppedError):
-        score_parts(parts, parse_measures(["RR"]), ScoreParameters(), Limits(), progress)
+        score_uploads(parts, parse_measures(["RR"]), ScoreParameters(), Limits(), progress)
     assert told == [("reading", 0, 3), ("reading", 1, 3)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import sqlite3
 import threading
@@ -14,15 +15,15 @@ from typing import Any
 
 import pytest
 
+from trectools_plus.distributed.process import ProcessEndedError, StoppedError
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.progress import Progress
 from trectools_plus.service.api.settings import Limits, ServiceSettings
-from trectools_plus.service.api.uploads import Part
+from trectools_plus.service.api.uploads import Upload
 from trectools_plus.service.jobs.jobs import Job, Jobs
-from trectools_plus.service.jobs.processes import EndedError
 from trectools_plus.service.jobs.store import FILE_NAME, JobStore, open_default_store
-from trectools_plus.service.jobs.task import Outcome, StoppedError, Task
-from trectools_plus.service.problems import ProblemError, to_json
+from trectools_plus.service.jobs.worker import Outcome, Task
+from trectools_plus.service.problems import ProblemError, as_problem, to_json
 
 Work = Callable[[Progress], dict[str, Any]]
 
@@ -59,14 +60,14 @@ class Made(Jobs):
         self.workers: Any = Threads()
         self.open()
 
-    def task(self, work: Work | None = None, *parts: Part) -> Task:
+    def task(self, work: Work | None = None, *uploads: Upload) -> Task:
         name = "nothing" if work is None else str(id(work))
         if work is not None:
             self.workers.works[name] = work
-        return Task("score", {"work": name}, parts)
+        return Task("score", {"work": name}, uploads)
 
-    def start(self, work: Work | None = None, *parts: Part) -> Job:
-        return self.begin(self.task(work, *parts))
+    def start(self, work: Work | None = None, *uploads: Upload) -> Job:
+        return self.begin(self.task(work, *uploads))
 
 
 def wait_for(job: Job, *states: str) -> None:
@@ -251,22 +252,121 @@ def test_results_that_nobody_fetches_do_not_fill_the_disk() -> None:
     made.close()
 
 
-def test_what_arrives_has_a_place_among_what_waits(jobs: Made) -> None:
-    with jobs.arriving(), jobs.arriving():
-        with pytest.raises(ProblemError) as refused, jobs.arriving():
-            raise AssertionError("there is no place left")
-        assert refused.value.problem.status == 429
-        with pytest.raises(ProblemError):
-            jobs.start(Steps())
-    wait_for(jobs.start(), "succeeded")
+def test_jobs_do_not_delay_requests(jobs: Made) -> None:
+    works = [Steps(), Steps()]
+    begun = [jobs.start(work) for work in works]
+    wait_for(begun[0], "running")
+    with pytest.raises(ProblemError):
+        jobs.check_free(in_background=True)
+    jobs.check_free(in_background=False)
+    assert asyncio.run(jobs.answer(jobs.task())) == b"{}"
+    for work in works:
+        work.go.set()
+
+
+def test_a_request_for_which_no_worker_is_free(jobs: Made) -> None:
+    async def ask_twice() -> list[Any]:
+        asked = [jobs.answer(jobs.task(Steps())) for _ in range(2)]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    problems = [error.problem for error in asyncio.run(ask_twice())]
+    assert [(one.status, one.code) for one in problems] == [(503, "time-limit"), (503, "busy")]
+    assert "send less data" not in str(problems[1].remedy)
+
+
+def test_the_time_of_a_job_begins_with_its_work() -> None:
+    made = Made(workers=1, job_seconds=0.4)
+    first, second = Steps(), Steps()
+    begun = [made.start(first), made.start(second)]
+    wait_for(begun[0], "failed")
+    wait_for(begun[1], "running")
+    second.go.set()
+    wait_for(begun[1], "succeeded")
+    made.close()
+
+
+class FullDisk:
+    """A database that cannot grow, as on a full disk."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        assert jobs._store is not None
+        self._database = jobs._store._database
+
+    def fill(self) -> None:
+        ((pages,),) = self._database.execute("PRAGMA page_count").fetchall()
+        self._database.execute(f"PRAGMA max_page_count = {pages}")
+
+    def free(self) -> None:
+        self._database.execute("PRAGMA max_page_count = 1000000")
+
+
+def test_a_full_disk_refuses_new_jobs_and_accepted_ones_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trectools_plus.service.jobs.jobs._SPACE_SECONDS", 0.05)
+    made, work = Made(tmp_path, workers=1), Steps()
+    accepted = made.start(lambda progress: work(progress) | {"x": "x" * 100_000})
+    wait_for(accepted, "running")
+    disk = FullDisk(made)
+    disk.fill()
+    made.check_space()  # nothing has failed yet
+    with pytest.raises(sqlite3.OperationalError) as refused:
+        made.start(None, Upload("run", b"x" * 100_000))
+    problem = as_problem(refused.value).problem
+    assert (problem.status, problem.code) == (507, "no-space")
+    assert "full" in problem.detail
+    assert made.list() == [accepted]
+    with pytest.raises(sqlite3.OperationalError):
+        made.check_space()
+    work.go.set()
+    time.sleep(0.3)
+    assert accepted.state in ("queued", "running"), "its result cannot be stored"
+    assert accepted.status().problem is None
+    steps = work.done
+    disk.free()
+    wait_for(accepted, "succeeded")
+    assert (accepted.attempts, work.done) == (1, steps), "the work was done once"
+    assert len(json.loads(made.fetch(accepted))["result"]["x"]) == 100_000
+    made.check_space()
+    made.close()
+
+
+def test_a_job_without_space_for_its_files_waits(jobs: Made, monkeypatch: Any) -> None:
+    monkeypatch.setattr("trectools_plus.service.jobs.jobs._SPACE_SECONDS", 0.01)
+    attempts = []
+
+    def work(progress: Progress) -> dict[str, Any]:
+        attempts.append(1)
+        if len(attempts) < 5:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return {}
+
+    job = jobs.start(work)
+    wait_for(job, "succeeded")
+    assert (len(attempts), job.attempts) == (5, 1)
+    attempts.clear()
+    with pytest.raises(ProblemError) as refused:
+        asyncio.run(jobs.answer(jobs.task(work)))
+    assert (refused.value.problem.status, refused.value.problem.code) == (507, "no-space")
+
+
+def test_a_job_that_waits_for_space_is_cancelled(jobs: Made) -> None:
+    def work(progress: Progress) -> dict[str, Any]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    job = jobs.start(work)
+    while not job.was_begun or job.state != "queued":
+        time.sleep(0.01)
+    jobs.cancel(job)
+    wait_for(job, "cancelled")
 
 
 def test_jobs_survive_a_restart(tmp_path: Path) -> None:
     made = Made(tmp_path, workers=1)
-    done = made.start(lambda progress: {"is": "done"}, Part("run", b"1"))
+    done = made.start(lambda progress: {"is": "done"}, Upload("run", b"1"))
     wait_until_idle(made)
     steps = Steps()
-    parts = Part("run", b"\x00\xff", "text"), Part("qrels", b"2")
+    parts = Upload("run", b"\x00\xff", "text"), Upload("qrels", b"2")
     running, queued = made.start(steps, *parts), made.start(steps)
     wait_for(running, "running")
     gone = made.start(steps)
@@ -291,22 +391,21 @@ def test_jobs_survive_a_restart(tmp_path: Path) -> None:
     assert [job.state for job in again.list()] == [*["succeeded"] * 3, "cancelled"]
     assert json.loads(again.fetch(again.find(done.id)))["result"] == {"is": "done"}
     assert json.loads(again.fetch(again.find(running.id)))["result"] == {"second": True}
-    assert sorted(len(task.parts) for task in seen) == [0, 2]
-    assert parts in [task.parts for task in seen]
+    assert sorted(len(task.uploads) for task in seen) == [0, 2]
+    assert parts in [task.uploads for task in seen]
     again.close()
 
 
 def test_a_job_that_ends_the_service_is_not_run_forever(tmp_path: Path) -> None:
     store = JobStore(tmp_path)
     store.add("a", Task("score", {}), "none", "2025-01-01T00:00:00Z")
-    for _ in range(3):
-        store.start("a")
+    for attempt in (1, 2, 3):
+        store.start("a", attempt)
     store.close()
     made = Made(tmp_path)
     (job,) = made.list()
-    assert job.state == "failed"
-    assert job.error is not None
-    assert "3 attempts" in job.error.problem.detail
+    wait_for(job, "failed")
+    assert "3 attempts" in job.status().problem.detail  # type: ignore[union-attr]
     made.close()
 
 
@@ -315,13 +414,12 @@ def test_a_job_whose_process_ends_is_tried_again(jobs: Made) -> None:
 
     def work(progress: Progress) -> dict[str, Any]:
         attempts.append(1)
-        raise EndedError(-9)
+        raise ProcessEndedError(-9)
 
     job = jobs.start(work)
     wait_until_idle(jobs)
     assert len(attempts) == 3
-    assert job.error is not None
-    assert "SIGKILL" in job.error.problem.detail
+    assert "SIGKILL" in job.status().problem.detail  # type: ignore[union-attr]
     with pytest.raises(ProblemError) as refused:
         asyncio.run(jobs.answer(jobs.task(work)))
     assert (refused.value.problem.status, len(attempts)) == (500, 4), "no client waits for three"
@@ -333,7 +431,8 @@ def test_a_job_for_other_documents_is_not_run(tmp_path: Path) -> None:
     store.close()
     made = Made(tmp_path)
     (job,) = made.list()
-    assert (job.state, job.error and job.error.problem.code) == ("failed", "interrupted")
+    wait_for(job, "failed")
+    assert job.status().problem.code == "interrupted"  # type: ignore[union-attr]
     made.close()
 
 
@@ -357,7 +456,7 @@ def test_damaged_jobs_are_set_aside(
 ) -> None:
     made = Made(tmp_path)
     for _ in range(20):
-        made.start(None, Part("run", b"x" * 5000))
+        made.start(None, Upload("run", b"x" * 5000))
         wait_until_idle(made)
     made.close()
     file = tmp_path / FILE_NAME
@@ -380,9 +479,9 @@ def test_jobs_of_an_earlier_version_are_continued(tmp_path: Path) -> None:
         database.execute("PRAGMA user_version = 1")
         database.commit()
     store = JobStore(tmp_path)
-    parts = Part("run", b"1", None, "bm25.run"), Part("qrels", b"2")
+    parts = Upload("run", b"1", None, "bm25.run"), Upload("qrels", b"2")
     store.add("job", Task("score", {}, parts), "", "now")
-    assert store.parts("job") == parts
+    assert store.uploads("job") == parts
     store.close()
 
 

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -138,10 +139,19 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Service]]:
 
 def await_end(numbers: list[int]) -> None:
     for _ in range(200):
-        if not [one for one in numbers if Path(f"/proc/{one}").exists()]:
+        if not any(map(runs, numbers)):
             return
         time.sleep(0.05)
     raise AssertionError(numbers)
+
+
+def runs(number: int) -> bool:
+    """Whether a process runs; one that has ended stays in the list until its parent asks."""
+    try:
+        status = Path(f"/proc/{number}/stat").read_text()
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
 
 
 def test_work_that_hangs_ends_at_the_time_limit(start: Any, tmp_path: Path) -> None:
@@ -305,3 +315,51 @@ def test_a_request_with_two_lengths_is_refused(start: Any, lines: bytes) -> None
     assert re.match(rb"HTTP/1\.1 (400|501) ", answer), answer
     assert answer.count(b"HTTP/1.1 ") == 1
     assert b"connection: close" in answer.lower()
+
+
+def test_workers_end_with_a_service_that_is_killed(start: Any) -> None:
+    """A worker that hangs cannot notice that the service has ended."""
+    service = start()
+    service.hang()
+    stopped = service.workers()
+    assert stopped
+    service.end(signal.SIGKILL)
+    began = time.monotonic()
+    await_end(stopped)
+    assert time.monotonic() - began < 1
+
+
+def test_jobs_that_hang_do_not_delay_requests(start: Any) -> None:
+    service = start("--time-limit", "30")
+    service.hang()
+    first = service.begin()
+    service.await_state(first, "running")
+    service.await_state(service.begin(), "succeeded")  # in another process
+    for number in service.workers():
+        os.kill(number, signal.SIGSTOP)
+    second, third = service.begin(), service.begin()
+    service.await_state(second, "running")
+    began = time.monotonic()
+    assert service.ask("POST", VALIDATE, ROW)[0] == 200
+    assert time.monotonic() - began < AT_ONCE
+    states = [service.ask("GET", f"/v1/jobs/{one}")[1]["state"] for one in (first, second, third)]
+    assert states == ["running", "running", "queued"]
+
+
+def test_slow_uploads_do_not_delay_requests(start: Any) -> None:
+    service = start()
+    head = HEAD + b"Content-Length: 1000\r\n\r\nq1 "
+    with contextlib.ExitStack() as connections:
+        slow = []
+        for _ in range(40):  # more than may arrive at the same time
+            slow.append(socket.create_connection(("127.0.0.1", service.port), timeout=30))
+            connections.enter_context(slow[-1]).sendall(head)
+        time.sleep(1.5)
+        began = time.monotonic()
+        for _ in range(5):
+            assert service.ask("POST", VALIDATE, ROW)[0] == 200
+        assert time.monotonic() - began < AT_ONCE
+        answers = [one for one in slow if select.select([one], [], [], 0)[0]]
+        assert answers, "the slowest bodies make room"
+        statuses = {one.recv(12) for one in answers}
+        assert statuses <= {b"HTTP/1.1 408", b"HTTP/1.1 503"}

@@ -14,9 +14,12 @@ from starlette.testclient import TestClient
 
 from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.service.review.app import review_app
-from trectools_plus.service.review.guideline import read_guideline
-from trectools_plus.service.review.judgments import list_annotators
-from trectools_plus.service.review.labels import export_qrels, find_disagreements
+from trectools_plus.service.review.judgments import (
+    export_qrels,
+    find_disagreements,
+    list_annotators,
+)
+from trectools_plus.service.review.material import read_guideline
 from trectools_plus.service.review.store import read_store
 from trectools_plus.service.review.summary import summarise_review
 from trectools_plus.statistics.arrays import Resampling

@@ -17,12 +17,15 @@ from sklearn.metrics import cohen_kappa_score
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.service.review import judgments
-from trectools_plus.service.review.judgments import Grade
-from trectools_plus.service.review.labels import export_qrels, merge_grades
+from trectools_plus.service.review.judgments import Grade, export_qrels, merge_grades
 from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
-from trectools_plus.service.review.positions import ModePositions
 from trectools_plus.service.review.store import Store, open_store
-from trectools_plus.service.review.summary import share_choices, summarise_review, wilson_share
+from trectools_plus.service.review.summary import (
+    ModePositions,
+    share_choices,
+    summarise_review,
+    wilson_share,
+)
 from trectools_plus.statistics.arrays import Resampling
 
 QUERIES = tuple(f"q{n}" for n in range(6))

@@ -22,7 +22,7 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
-from trectools_plus.benchmark.run.mode_runs import ModeRun
+from trectools_plus.benchmark.run.modes import ModeRun
 from trectools_plus.formats.tables import Corpus, Run
 from trectools_plus.measures.evaluation import Averaging, Evaluation, NoRelevant, score_runs
 from trectools_plus.measures.judged import JudgedQueries

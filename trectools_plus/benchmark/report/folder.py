@@ -454,7 +454,7 @@ def _read_collection(source: ReportFolder) -> Topics | None:
     """Read the topics of ``hpo``, ``sample`` or a dataset of the catalogue."""
     config = source.config
     if config.dataset == "hpo" or config.test_file is not None:
-        from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo_topics
+        from trectools_plus.benchmark.run.dataset import HpoOptions, load_hpo_topics
 
         return load_hpo_topics(HpoOptions.of(config))
     if config.dataset is not None and is_named_collection(config.dataset):

@@ -46,8 +46,7 @@ from trectools_plus.benchmark.report.parts import hash_config
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
-from trectools_plus.benchmark.run.mode_runs import ModeRun
-from trectools_plus.benchmark.run.modes import Modes
+from trectools_plus.benchmark.run.modes import ModeRun, Modes
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run

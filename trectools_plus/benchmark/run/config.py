@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -25,15 +25,22 @@ from trectools_plus.benchmark.run.targets import (
     Target,
     find_presets,
 )
-from trectools_plus.benchmark.store_inputs import store_qrels, store_runs, store_topics
 from trectools_plus.choices import (
+    ANNOTATIONS_HELP,
+    DEFAULT_MEASURES,
+    INTERVAL_HELP,
+    MEASURE_HELP,
+    MISSING_HELP,
     MODES,
     MOST_HEADLINES,
+    NO_RELEVANT_HELP,
+    ONTOLOGY_HELP,
     Averaging,
     Correction,
     IntervalMethod,
     Missing,
     NoRelevant,
+    Panel,
     TestName,
     UnknownTerms,
 )
@@ -47,8 +54,15 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     name_default_modes,
 )
 from trectools_plus.retrieval.backends.registry import EMBEDDED
-from trectools_plus.retrieval.backends.settings import BackendSettings, default_modes
-from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
+from trectools_plus.retrieval.backends.selection import BackendSettings, default_modes
+from trectools_plus.retrieval.setting_types import (
+    Flag,
+    Names,
+    Number,
+    Option,
+    WholeNumber,
+    setting,
+)
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
@@ -92,8 +106,6 @@ def name_default_measures(*, terms: bool, cutoffs: Sequence[int] | None = None) 
             R, P, APcap and MaxOntSim at each cutoff. Otherwise those of ``eval``.
         cutoffs: Cutoffs of each measure, instead of the default ones.
     """
-    from trectools_plus.measures.evaluation import DEFAULT_MEASURES
-
     if terms:
         chosen = cutoffs or TERM_CUTOFFS
         return ("RR", *(f"{label}@{cutoff}" for label in _TERM_MEASURES for cutoff in chosen))
@@ -103,9 +115,31 @@ def name_default_measures(*, terms: bool, cutoffs: Sequence[int] | None = None) 
     return tuple(f"{label}@{cutoff}" for label in labels for cutoff in cutoffs)
 
 
+def _split_measures(value: Any) -> Any:
+    from trectools_plus.measures.parser import split_names
+
+    return split_names(value) if isinstance(value, str) else value
+
+
+MeasureNames = Annotated[tuple[str, ...], BeforeValidator(_split_measures)]
+"""Names of measures; as text, separated by commas outside parentheses."""
 FileName = Annotated[
     str, BeforeValidator(lambda name: os.fspath(name) if isinstance(name, os.PathLike) else name)
 ]
+
+
+def _stored(kind: str) -> Callable[[Any], Any]:
+    """Return a validator that stores data in memory as files; paths need nothing of that."""
+
+    def store(value: Any) -> Any:
+        if value is None or isinstance(value, str | os.PathLike):
+            return value
+        from trectools_plus.benchmark import store_inputs
+
+        return getattr(store_inputs, f"store_{kind}")(value)
+
+    return store
+
 
 RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 """Valid names of runs: the file is ``runs/<name>.run``."""
@@ -118,36 +152,58 @@ _DATA = ("dataset", "corpus", "runs")
 class DataSettings(BackendSettings):
     """Settings of the data and of the backend, which may have its own documents.
 
-    Attributes:
-        dataset: ``hpo``, ``sample``, ``irds:<ir_datasets id>``, or a folder in BEIR or TREC layout.
-        test_file: A file with test cases for ``hpo``, or the name of a shipped test set; without
-            other data, the dataset is ``hpo``. With ``corpus``, its topics and judgments are
-            used.
-        unknown_terms: The treatment of ids that the test cases expect and the ontology does not
-            contain: ``error``, or ``drop`` their judgments.
-        language: Use only the test cases in this language, as ISO 639-1 code; of topics with texts
-            in several languages, the one to choose.
-        corpus: Documents (JSONL).
-        topics: Queries, in any format of ``topics validate``, or ``irds:<id>``.
-        id_field: The field of the topics with the id; by default, the names of fields decide.
-        text_fields: The fields of the topics with the text, which are joined.
-        qrels: Judgments (TREC, or BEIR's TSV), or ``irds:<id>``.
-        runs: Existing runs by name, to compare instead of fetching.
-
     In Python, ``topics``, ``qrels`` and ``runs`` can also be tables, dictionaries or data frames;
     they are stored as files in the cache folder.
     """
 
-    dataset: FileName | None = None
-    test_file: FileName | None = None
-    unknown_terms: UnknownTerms = "error"
-    language: str | None = None
-    corpus: FileName | None = None
-    topics: Annotated[FileName | None, BeforeValidator(store_topics)] = None
-    id_field: str | None = None
-    text_fields: Names = ()
-    qrels: Annotated[FileName | None, BeforeValidator(store_qrels)] = None
-    runs: Annotated[dict[str, FileName] | None, BeforeValidator(store_runs)] = None
+    dataset: FileName | None = setting(
+        None,
+        "Documents, queries and judgments: hpo or sample (built in), irds:<ir_datasets id>, or a "
+        "folder in BEIR or TREC layout.",
+        Option("NAME"),
+    )
+    test_file: FileName | None = setting(
+        None,
+        "Test set, a file or a shipped name; without --dataset, the documents are those of hpo.",
+        Option("SET", Panel.DATA, default="hpo-en-standard"),
+    )
+    unknown_terms: UnknownTerms = setting(
+        "error",
+        "Ids expected by the test set that are not terms of the ontology: refuse the set (error), "
+        "or drop these judgments. Alternative ids, and obsolete ids with one replacement, are "
+        "always read as their terms.",
+        Option(panel=Panel.DATA),
+    )
+    language: str | None = setting(
+        None,
+        "Language to choose if topics have texts in several, for example de; of a test set, use "
+        "only the cases in this language.",
+        Option("CODE", Panel.DATA, default="en, else the first"),
+    )
+    corpus: FileName | None = setting(
+        None, "Documents: JSONL with doc_id (or _id), title and text.", Option("FILE", Panel.DATA)
+    )
+    topics: Annotated[FileName | None, BeforeValidator(_stored("topics"))] = setting(
+        None,
+        "Queries: TSV, CSV, JSONL, JSON, TREC SGML or XML, or irds:<ir_datasets id>.",
+        Option("FILE", Panel.DATA),
+    )
+    id_field: str | None = setting(
+        None,
+        "Field of the topics with the id.",
+        Option("NAME", Panel.DATA, default="by its name: query_id, number, …"),
+    )
+    text_fields: Names = setting(
+        (),
+        "Fields of the topics with the text, comma-separated; several are joined.",
+        Option("NAMES", Panel.DATA, default="by their names: text, query, title, …"),
+    )
+    qrels: Annotated[FileName | None, BeforeValidator(_stored("qrels"))] = setting(
+        None, "Judgments: TREC qrels or BEIR TSV.", Option("FILE")
+    )
+    runs: Annotated[dict[str, FileName] | None, BeforeValidator(_stored("runs"))] = setting(
+        None, "Run files by name, to compare instead of searching."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -238,6 +294,19 @@ class DataSettings(BackendSettings):
                 raise ValueError(f"`{kind}` needs `{name}` — give the file")
 
 
+DEPTH: Any = setting(
+    100, "Maximum number of results per query.", Option("N", Panel.SEARCH, minimum=1), ge=1
+)
+EXCLUDE_SELF: Any = setting(
+    False,
+    "Drop the document whose id equals the query's id, before the cut to --depth.",
+    Option(panel=Panel.SEARCH),
+)
+ONTOLOGY: Any = setting(
+    None, ONTOLOGY_HELP, Option("FILE", Panel.DATA, default="the installed HPO")
+)
+"""Settings of fetching too."""
+
 DEFAULT_MODE_NAMES = {
     "lexical": "Lexical-Only",
     "vector": "Vector-Only",
@@ -303,69 +372,116 @@ class BenchmarkConfig(DataSettings):
     ``qrels`` (and ``topics``, for the queries' texts). A backend with its own documents needs no
     ``corpus``. :class:`DataSettings` has the settings that name data, :class:`BackendSettings`
     those of the backend.
-
-    Attributes:
-        modes: Modes to fetch.
-        mode_names: Names of modes (or runs) in tables.
-        measures: Measures to report, in order; a query fails if it scores 0 on the first one.
-        cutoffs: Cutoffs of the default measures, instead of the default ones.
-        primary_measure: The measure of the verdict; by default RR for ``hpo``, otherwise nDCG@10.
-        headline_measures: At most six measures to show first.
-        ontology: The OBO file whose terms the documents are: the corpus of ``hpo`` (by default
-            the installed one), also used by MaxOntSim and near misses.
-        annotations: The source of information content for formulas of MaxOntSim, in the format of
-            ``phenotype.hpoa``; by default the ontology's graph.
-        depth: Results fetched per query; given runs are scored at their full depth.
-        missing: ``zero`` counts a query without results as 0; ``drop`` leaves it out.
-        no_relevant: ``zero`` counts a query without a relevant document as 0, as trec_eval;
-            ``drop`` leaves it out.
-        exclude_self: Drop a document whose id equals the query's, before the cutoff.
-        baseline: Compare every other mode with this one, or with each of several, instead of
-            every pair.
-        correction: The adjustment for the comparisons on one measure: ``max_t``, the studentised
-            bootstrap with simultaneous intervals; ``holm``, ``bonferroni``,
-            ``benjamini_hochberg``; or ``tukey_hsd`` for every pair.
-        test: The paired test whose p-values are adjusted, by Holm if no correction is named:
-            ``randomisation``, ``t_test``, ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
-        interval: The method of intervals: ``percentile`` or ``bca`` (bootstrap), ``t``,
-            ``wilson`` for measures of 0 and 1, or ``auto``: ``wilson`` for such measures with fewer
-            than ten hits or misses, otherwise ``bca``.
-        rope: Half the width of the region of practical equivalence, in the unit of the measures:
-            adds to each comparison the probability that a mode is better by more than this. By
-            default there is none.
-        confidence: Level of the intervals, between 0 and 1.
-        resamples: Bootstrap resamples.
-        seed: Seed of the resamples.
-        targets: Targets by measure, or names of presets: ``trec-2025``, ``bands``.
-        retrieval: Settings of the embedded modes.
-        output_dir: Folder for all files; ``results/<experiment id>`` when not given.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    modes: Names = MODES
-    mode_names: dict[str, str] = Field(default_factory=dict)
-    measures: Names = ()
-    cutoffs: Cutoffs | None = None
-    primary_measure: str | None = None
-    headline_measures: Names = ()
-    ontology: FileName | None = None
-    annotations: FileName | None = None
-    depth: WholeNumber = Field(default=100, ge=1)
-    missing: Missing = "zero"
-    no_relevant: NoRelevant = "zero"
-    exclude_self: Flag = False
-    baseline: Names | None = None
-    correction: Correction = "max_t"
-    test: TestName = "randomisation"
-    interval: IntervalMethod = "auto"
-    rope: Number | None = Field(default=None, ge=0, allow_inf_nan=False)
-    confidence: Number = DEFAULT_CONFIDENCE
-    resamples: WholeNumber = Field(default=DEFAULT_RESAMPLES, ge=100, le=10_000_000)
-    seed: WholeNumber = Field(default=DEFAULT_SEED, ge=0)
-    targets: dict[str, Target | None] = Field(default_factory=dict)
-    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings, validate_default=True)
-    output_dir: FileName | None = Field(default=None, exclude=True)
+    modes: Names = setting(
+        MODES,
+        "Modes to compare, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
+        "hybrid+exact (hybrid with exact matches first), splade, or an aggregation strategy of "
+        "multi-vector search.",
+        Option("NAMES"),
+    )
+    mode_names: dict[str, str] = setting(dict, "Names of modes (or runs) in tables.")
+    measures: MeasureNames = setting(
+        (),
+        f"{MEASURE_HELP} A query fails if it scores 0 on the first measure.",
+        Option(
+            "NAME",
+            names="--measure --measures -m",
+            help=MEASURE_HELP,
+            default=f"{', '.join(DEFAULT_MEASURES)}; for hpo RR, and "
+            f"{', '.join(_TERM_MEASURES[:-1])} and {_TERM_MEASURES[-1]} at "
+            f"{', '.join(map(str, TERM_CUTOFFS))}",
+            is_repeated=True,
+        ),
+    )
+    cutoffs: Cutoffs | None = setting(
+        None,
+        "Cutoffs of the default measures, comma-separated, for example 1,5,20; not with --measure.",
+        Option("NUMBERS", Panel.FIGURES),
+    )
+    primary_measure: str | None = setting(
+        None,
+        "Measure that the verdict is about.",
+        Option("MEASURE", Panel.FIGURES, default="nDCG@10; for hpo RR"),
+    )
+    headline_measures: MeasureNames = setting(
+        (),
+        "At most six measures to show first, comma-separated; the report has all.",
+        Option("MEASURES", Panel.FIGURES, default=None),
+    )
+    ontology: FileName | None = ONTOLOGY
+    annotations: FileName | None = setting(
+        None, ANNOTATIONS_HELP, Option("FILE", Panel.DATA, default="the ontology's graph")
+    )
+    depth: WholeNumber = DEPTH
+    missing: Missing = setting("zero", MISSING_HELP, Option("zero|drop", Panel.FIGURES))
+    no_relevant: NoRelevant = setting("zero", NO_RELEVANT_HELP, Option("zero|drop", Panel.FIGURES))
+    exclude_self: Flag = EXCLUDE_SELF
+    baseline: Names | None = setting(
+        None,
+        "Compare every other mode with this mode, or with several, comma-separated.",
+        Option("NAMES", default="compare every pair"),
+    )
+    correction: Correction = setting(
+        "max_t",
+        "Correction for the number of comparisons: max_t (studentised bootstrap, with intervals "
+        "that agree), holm, bonferroni, benjamini_hochberg or tukey_hsd.",
+        Option("NAME", Panel.FIGURES, default="max_t, or holm with --test"),
+    )
+    test: TestName = setting(
+        "randomisation",
+        "Paired test that decides on significance instead of max_t: randomisation, t_test, "
+        "paired_bootstrap, wilcoxon or sign_test.",
+        Option("NAME", Panel.FIGURES, default=None),
+    )
+    interval: IntervalMethod = setting("auto", INTERVAL_HELP, Option("NAME", Panel.FIGURES))
+    rope: Number | None = setting(
+        None,
+        "Add the probability that a mode is better than another by more than this difference, for "
+        "example 0.01 (region of practical equivalence).",
+        Option("WIDTH", Panel.FIGURES),
+        ge=0,
+        allow_inf_nan=False,
+    )
+    confidence: Number = setting(
+        DEFAULT_CONFIDENCE,
+        "Confidence level of the intervals, between 0 and 1.",
+        Option("LEVEL", Panel.FIGURES),
+    )
+    resamples: WholeNumber = setting(
+        DEFAULT_RESAMPLES,
+        "Number of bootstrap resamples of the queries.",
+        Option("N", Panel.FIGURES),
+        ge=100,
+        le=10_000_000,
+    )
+    seed: WholeNumber = setting(
+        DEFAULT_SEED, "Seed of the random numbers.", Option("N", Panel.FIGURES), ge=0
+    )
+    targets: dict[str, Target | None] = setting(
+        dict,
+        "Targets for the means: trec-2025 (with the meaningful uplift of MAP@100 over the "
+        "baseline), bands (nDCG above 0.5 good, above 0.8 very good), or both. In a file also "
+        "targets by measure.",
+        Option(
+            "NAMES",
+            Panel.FIGURES,
+            help="Targets for the means: trec-2025 (with the meaningful uplift of MAP@100 over the "
+            "baseline), bands (nDCG above 0.5 good, above 0.8 very good), or both.",
+        ),
+    )
+    retrieval: RetrievalSettings = setting(
+        RetrievalSettings, "Settings of the embedded modes.", validate_default=True
+    )
+    output_dir: FileName | None = setting(
+        None,
+        "Folder for the report and the runs.",
+        Option("DIR", names="--output-dir -o", default="results/<experiment id>"),
+        exclude=True,
+    )
 
     @field_validator("measures")
     @classmethod
@@ -490,15 +606,15 @@ class BenchmarkConfig(DataSettings):
         if not any(named.values()):
             return
         known = {one.name for one in _parsed(self.measure_names)}
-        for setting, names in named.items():
+        for field, names in named.items():
             for name in names:
                 try:
                     found = _parsed([name])[0].name
                 except ValueError as error:
-                    raise ValueError(f"`{setting}`: {error}") from error
+                    raise ValueError(f"`{field}`: {error}") from error
                 if found not in known:
                     raise ValueError(
-                        f"`{setting}`: {name} is not one of the measures — add it to `measures`, "
+                        f"`{field}`: {name} is not one of the measures — add it to `measures`, "
                         f"or name one of {', '.join(self.measure_names)}"
                     )
         shown = {one.name for one in _parsed([*primary, *self.headline_measures])}

@@ -5,14 +5,17 @@ from __future__ import annotations
 import codecs
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from trectools_plus.benchmark.run.config import (
+    DEPTH,
+    EXCLUDE_SELF,
+    ONTOLOGY,
     BenchmarkConfig,
     DataSettings,
     FileName,
@@ -32,12 +35,17 @@ from trectools_plus.formats.nodes.documents import (
 from trectools_plus.formats.nodes.model import Node, TreeError
 from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.registry import BACKENDS
-from trectools_plus.retrieval.backends.settings import BackendSettings
+from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.named_models import PACKAGED_MODELS
-from trectools_plus.retrieval.setting_types import Flag, Names, WholeNumber
+from trectools_plus.retrieval.setting_types import (
+    PACKAGED_MODELS,
+    Flag,
+    Names,
+    Option,
+    WholeNumber,
+    setting,
+)
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.testsets.loading import find_shipped
 
 _OF_TEST_CASES = ("unknown_terms", "language")
 _SUPERSEDES = {
@@ -80,52 +88,12 @@ _SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
 _PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
 
 
-class ConfigOptions(TypedDict, total=False):
-    """Settings from the command line, by field of :class:`BenchmarkConfig`.
+_Settings = TypeVar("_Settings", bound=DataSettings)
+ConfigOptions = Mapping[str, Any]
+"""Settings by field of :class:`BenchmarkConfig`; ``None`` counts as not given.
 
-    ``None`` values count as not given. Numbers and names are checked when the configuration is
-    built, with those of the file.
-    """
-
-    dataset: str | None
-    test_file: str | None
-    unknown_terms: str | None
-    language: str | None
-    corpus: str | None
-    topics: str | None
-    qrels: str | None
-    id_field: str | None
-    text_fields: Sequence[str] | None
-    runs: Mapping[str, str] | None
-    modes: Sequence[str] | None
-    mode_names: Mapping[str, str]
-    measures: Sequence[str] | None
-    cutoffs: str | None
-    primary_measure: str | None
-    headline_measures: Sequence[str] | None
-    ontology: str | None
-    annotations: str | None
-    depth: int | None
-    missing: str | None
-    no_relevant: str | None
-    exclude_self: bool | None
-    baseline: Sequence[str] | None
-    correction: str | None
-    test: str | None
-    interval: str | None
-    rope: float | None
-    confidence: float | None
-    resamples: int | None
-    seed: int | None
-    targets: str | None
-    retrieval: Mapping[str, Any] | None
-    backend: str | None
-    retriever: Sequence[str] | None
-    http: Mapping[str, str] | None
-    milvus: Mapping[str, str] | None
-    collapse: Mapping[str, str] | None
-    timeout: float | None
-    output_dir: str | None
+They are checked when the configuration is built, with those of the file.
+"""
 
 
 def load_config(
@@ -144,35 +112,30 @@ def load_config(
         UsageError: If it is not a YAML mapping, or a field is unknown or invalid; names the file
             and every such field.
     """
-    content, root = ({}, None) if path is None else _read_yaml(Path(path))
-    values = {} if path is None else _anchor_paths(move_fusion(content), Path(path).parent)
-    given = {name: value for name, value in (options or {}).items() if value is not None}
+    file = _SettingsFile(path, options)
     for name, superseded in _SUPERSEDES.items():
-        if name in given:
-            for other in superseded:
-                values.pop(other, None)
-    try:
-        return BenchmarkConfig.model_validate(_merge(values, given))
-    except ValidationError as error:
-        raise _Translator(path, root, given).translate(error) from error
+        if name in file.given:
+            file.remove(superseded)
+    return file.validate(BenchmarkConfig, file.merge())
 
 
 class FetchSettings(DataSettings):
-    """The documents and queries, the backend, and the settings of fetching.
+    """The documents and queries, the backend, and the settings of fetching."""
 
-    Attributes:
-        ontology: For the dataset ``hpo``: the OBO file; by default the installed one.
-        retrieval: Settings of modes that index documents.
-        modes: Modes to fetch; empty for all modes of the backend.
-        depth: Maximum number of results for each query.
-        exclude_self: Drop a document whose id equals the query's, before the cutoff.
-    """
-
-    ontology: FileName | None = None
-    retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
-    modes: Names = ()
-    depth: WholeNumber = Field(default=100, ge=1)
-    exclude_self: Flag = False
+    ontology: FileName | None = ONTOLOGY
+    retrieval: RetrievalSettings = setting(
+        RetrievalSettings, "Settings of modes that index documents."
+    )
+    modes: Names = setting(
+        (),
+        "Modes to fetch, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
+        "hybrid+exact (hybrid with exact matches first), splade, or an aggregation strategy of "
+        "multi-vector search; with --backend, the modes of the backend; each --retriever is a "
+        "mode.",
+        Option("NAMES", default="lexical,vector,hybrid, or every --retriever"),
+    )
+    depth: WholeNumber = DEPTH
+    exclude_self: Flag = EXCLUDE_SELF
 
 
 def load_fetch_settings(
@@ -186,26 +149,20 @@ def load_fetch_settings(
     Raises:
         InputError, UsageError: As :func:`load_config`.
     """
-    content, root = ({}, None) if path is None else _read_yaml(Path(path))
-    given = {name: value for name, value in (options or {}).items() if value is not None}
-    others = BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys()
-    others |= {"qrels", "runs", "unknown_terms"}  # judgments and given runs are not fetched
-    anchored = move_fusion(content) if path is None else _anchor_paths(content, Path(path).parent)
-    values = {name: value for name, value in move_fusion(anchored).items() if name not in others}
-    named = given.get("backend")
-    if given.get("retriever") or (named and values.get("backend", named) != named):
-        values.pop("modes", None)
+    file = _SettingsFile(path, options)
+    file.remove(BenchmarkConfig.model_fields.keys() - FetchSettings.model_fields.keys())
+    file.remove(("qrels", "runs", "unknown_terms"))  # judgments and given runs are not fetched
+    named = file.given.get("backend")
+    if file.given.get("retriever") or (named and file.values.get("backend", named) != named):
+        file.remove(("modes",))
     for name, superseded in {**_SUPERSEDES, "topics": ("dataset", "test_file")}.items():
-        for other in superseded if name in given else ():
-            values.pop(other, None)
-    merged = _merge(values, given)
+        if name in file.given:
+            file.remove(superseded)
+    merged = file.merge()
     is_hpo = merged.get("dataset") == "hpo" or merged.get("test_file") is not None
-    if "ontology" not in given and not is_hpo:
+    if "ontology" not in file.given and not is_hpo:
         merged.pop("ontology", None)  # with other documents, only scoring uses it
-    try:
-        return FetchSettings.model_validate(merged)
-    except ValidationError as error:
-        raise _Translator(path, root, given).translate(error) from error
+    return file.validate(FetchSettings, merged)
 
 
 def load_search_settings(path: str | Path) -> dict[str, Any]:
@@ -219,34 +176,114 @@ def load_search_settings(path: str | Path) -> dict[str, Any]:
         InputError: If the file cannot be read.
         UsageError: If it is not a YAML mapping, or a setting is unknown or invalid.
     """
-    content, root = _read_yaml(Path(path))
-    values = _anchor_paths(move_fusion(content), Path(path).parent)
-    for name in values:
+    file = _SettingsFile(path)
+    for name in file.values:
         if name not in BenchmarkConfig.model_fields:
             remedy = _suggest(name, BenchmarkConfig.model_fields)
             raise UsageError(f"unknown setting '{name}'", where=str(path), remedy=remedy)
-    found = {name: values[name] for name in _SEARCH if name in values}
-    checked = {name: found[name] for name in ("modes", "depth") if name in found}
-    try:
-        settings = FetchSettings.model_validate(checked)
-    except ValidationError as error:
-        raise _Translator(path, root, {}).translate(error) from error
+    found = {name: file.values[name] for name in _SEARCH if name in file.values}
+    checked: dict[str, Any] = {name: found[name] for name in ("modes", "depth") if name in found}
+    settings = file.validate(FetchSettings, checked)
     return {**found, **{name: getattr(settings, name) for name in checked}}
 
 
-def _merge(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge options and file; of some mappings, options override only the given keys."""
-    merged = {**values, **given}
-    named = given.get("backend")
-    for name, backends in _GO_WITH.items():
-        is_plugin = name == "collapse" and named not in BACKENDS  # it may find chunks
-        if name not in given and named not in (None, *backends) and not is_plugin:
-            merged.pop(name, None)
-    for name in _MERGED:
-        old, new = values.get(name), given.get(name)
-        if isinstance(old, dict) and isinstance(new, dict):
-            merged[name] = {**old, **new}
-    return merged
+class _SettingsFile:
+    """The settings of a file, and those that the user gave as options.
+
+    Args:
+        path: The file, if any.
+        options: The options.
+
+    Attributes:
+        values: The settings of the file, with paths relative to the current folder.
+        given: The options that are not ``None``.
+
+    Raises:
+        InputError: If the file cannot be read.
+        UsageError: If it is not a YAML mapping.
+    """
+
+    def __init__(self, path: str | Path | None, options: ConfigOptions | None = None) -> None:
+        self._path = path
+        self._root: Node | None = None
+        self.values: dict[str, Any] = {}
+        if path is not None:
+            content, self._root = _read_yaml(Path(path))
+            self.values = _anchor_paths(move_fusion(content), Path(path).parent)
+        self.given = {name: one for name, one in (options or {}).items() if one is not None}
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove settings of the file."""
+        for name in names:
+            self.values.pop(name, None)
+
+    def merge(self) -> dict[str, Any]:
+        """Merge options and file; of some mappings, options override only the given keys."""
+        merged = {**self.values, **self.given}
+        named = self.given.get("backend")
+        for name, backends in _GO_WITH.items():
+            is_plugin = name == "collapse" and named not in BACKENDS  # it may find chunks
+            if name not in self.given and named not in (None, *backends) and not is_plugin:
+                merged.pop(name, None)
+        for name in _MERGED:
+            old, new = self.values.get(name), self.given.get(name)
+            if isinstance(old, dict) and isinstance(new, dict):
+                merged[name] = {**old, **new}
+        return merged
+
+    def validate(self, model: type[_Settings], values: Mapping[str, Any]) -> _Settings:
+        """Return the model of the settings.
+
+        Raises:
+            UsageError: If a field is unknown or invalid; names the file and every such field.
+        """
+        try:
+            return model.model_validate(values)
+        except ValidationError as error:
+            raise self._translate(error) from error
+
+    def _translate(self, error: ValidationError) -> UsageError:
+        """Return one error for all invalid settings, each with its name and the problem."""
+        found = [self._explain(item) for item in error.errors(include_url=False)]
+        if len(found) == 1:
+            what, where, remedy = found[0]
+            return UsageError(what, where=where, remedy=remedy)
+        parts = [f"{where}: {what}" if where else what for what, where, _ in found]
+        remedies = dict.fromkeys(remedy for *_, remedy in found if remedy)
+        return UsageError("; ".join(parts), remedy="; ".join(remedies) or None)
+
+    def _explain(self, item: ErrorDetails) -> tuple[str, str | None, str | None]:
+        place = item["loc"]
+        if item["type"] == "extra_forbidden":
+            remedy = _suggest(str(place[-1]), _known_fields(item))
+            return f"unknown setting '{_dotted(place)}'", self._where(place[:-1] or place), remedy
+        what, remedy = explain_problem(item)
+        spelled = re.search(r"^`(\w+)`: ", what)
+        if not place and spelled:
+            # A check of several settings that reports one of them.
+            place, what = (spelled[1],), what[spelled.end() :]
+        return self._spell(what) or "", self._where(place), self._spell(remedy)
+
+    def _where(self, place: tuple[int | str, ...]) -> str | None:
+        """Return ``--option``, or the file with the line and name of the field."""
+        if place and (self._path is None or place[0] in self.given):
+            inside = len(place) > 1 and not isinstance(place[1], int)  # a mapping, not a list
+            return _dotted(place) if inside else self._name(str(place[0]))
+        if self._path is None:
+            return None
+        line = find_line(self._root, place)
+        parts = [str(self._path), *([] if line is None else [str(line)])]
+        return ":".join(parts) + (f": {_dotted(place)}" if place else "")
+
+    def _spell(self, text: str | None) -> str | None:
+        """Write names of settings as the user does: options, or keys of the file."""
+        return text and re.sub(r"`(\w+)`", lambda match: self._name(match[1]), text)
+
+    def _name(self, field: str) -> str:
+        is_option = self._path is None or field in self.given
+        if not is_option or field in _FILE_ONLY:
+            return field
+        return f"--{field.replace('_', '-')}"
 
 
 def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
@@ -285,6 +322,8 @@ def _decode(data: bytes) -> str:
 
 def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Make the file's paths relative to the current folder."""
+    from trectools_plus.testsets.loading import find_shipped  # the help of commands needs no files
+
     anchored = dict(values)
     for name in _PATHS:
         if isinstance(anchored.get(name), str) and find_shipped(anchored[name]) is None:
@@ -343,66 +382,6 @@ def _anchor(path: str, folder: Path) -> str:
     if path == "-" or is_address(path) or is_catalogue_name(path):
         return path
     return str(folder / Path(path).expanduser())
-
-
-class _Translator:
-    """Translates errors of pydantic into ``what — where — how to fix``.
-
-    Args:
-        path: The configuration file, if any.
-        root: Its tree.
-        given: The options.
-    """
-
-    def __init__(
-        self, path: str | Path | None, root: Node | None, given: Mapping[str, Any]
-    ) -> None:
-        self._path = path
-        self._root = root
-        self._given = given
-
-    def translate(self, error: ValidationError) -> UsageError:
-        """Return one error for all invalid settings, each with its name and the problem."""
-        found = [self._explain(item) for item in error.errors(include_url=False)]
-        if len(found) == 1:
-            what, where, remedy = found[0]
-            return UsageError(what, where=where, remedy=remedy)
-        parts = [f"{where}: {what}" if where else what for what, where, _ in found]
-        remedies = dict.fromkeys(remedy for *_, remedy in found if remedy)
-        return UsageError("; ".join(parts), remedy="; ".join(remedies) or None)
-
-    def _explain(self, item: ErrorDetails) -> tuple[str, str | None, str | None]:
-        place = item["loc"]
-        if item["type"] == "extra_forbidden":
-            remedy = _suggest(str(place[-1]), _known_fields(item))
-            return f"unknown setting '{_dotted(place)}'", self._where(place[:-1] or place), remedy
-        what, remedy = explain_problem(item)
-        spelled = re.search(r"^`(\w+)`: ", what)
-        if not place and spelled:
-            # A check of several settings that reports one of them.
-            place, what = (spelled[1],), what[spelled.end() :]
-        return self._spell(what) or "", self._where(place), self._spell(remedy)
-
-    def _where(self, place: tuple[int | str, ...]) -> str | None:
-        """Return ``--option``, or the file with the line and name of the field."""
-        if place and (self._path is None or place[0] in self._given):
-            inside = len(place) > 1 and not isinstance(place[1], int)  # a mapping, not a list
-            return _dotted(place) if inside else self._name(str(place[0]))
-        if self._path is None:
-            return None
-        line = find_line(self._root, place)
-        parts = [str(self._path), *([] if line is None else [str(line)])]
-        return ":".join(parts) + (f": {_dotted(place)}" if place else "")
-
-    def _spell(self, text: str | None) -> str | None:
-        """Write names of settings as the user does: options, or keys of the file."""
-        return text and re.sub(r"`(\w+)`", lambda match: self._name(match[1]), text)
-
-    def _name(self, field: str) -> str:
-        is_option = self._path is None or field in self._given
-        if not is_option or field in _FILE_ONLY:
-            return field
-        return f"--{field.replace('_', '-')}"
 
 
 def _dotted(place: tuple[int | str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Corpus, topics and qrels of a configuration, checked and hashed."""
+"""Corpus, topics and qrels of a configuration, checked and hashed; the collection ``hpo``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import polars as pl
 
 from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
 from trectools_plus.benchmark.report.parts import record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.id_overlap import check_id_overlap
 from trectools_plus.choices import UnknownTerms
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import (
     Collection,
     find_collection_files,
@@ -29,14 +29,237 @@ from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.measures.judged import JudgedQueries
+from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
-from trectools_plus.testsets.languages import language_notes
-from trectools_plus.testsets.loading import find_shipped, find_test_set, load_with_notes
-from trectools_plus.testsets.tables import qrels_of, topics_of
+from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.testsets.languages import language_notes, select_language
+from trectools_plus.testsets.loading import (
+    DEFAULT_TEST_SET,
+    find_shipped,
+    find_test_set,
+    load_with_notes,
+)
+from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
+from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resolve_terms
+from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.id_matching import common_affix, fold, near_matches
 from trectools_plus.validation.loading import load_qrels_with_findings
+
+
+@dataclass(frozen=True, slots=True)
+class HpoOptions:
+    """Settings of the collection ``hpo``.
+
+    Attributes:
+        test_file: A file with test cases (JSON or YAML; see
+            :mod:`trectools_plus.testsets.model`), or the name of a shipped test set; ``None``
+            is the standard English one.
+        ontology: An OBO file; ``None`` is the installed one.
+        unknown_terms: The treatment of expected ids that are not terms: ``error`` or ``drop``; see
+            :func:`trectools_plus.testsets.validation.resolve_terms`.
+        language: Use only the queries in this language, as ISO 639-1 code.
+    """
+
+    test_file: str | Path | None = None
+    ontology: str | Path | None = None
+    unknown_terms: UnknownTerms = "error"
+    language: str | None = None
+
+    @classmethod
+    def of(cls, config: BenchmarkConfig) -> Self:
+        """Return the settings of a benchmark."""
+        return cls(config.test_file, config.ontology, config.unknown_terms, config.language)
+
+    def load_test_set(self) -> tuple[TestSet, list[str]]:
+        """Load the test set, with notes on its languages.
+
+        Raises:
+            InputError: If the file cannot be read.
+            FormatError: If it is malformed, or no query is in the language.
+        """
+        test_set, notes = load_with_notes(self.name)
+        if self.language is not None:
+            test_set = select_language(test_set, self.language, self.name)
+        return test_set, [*notes, *language_notes(test_set)]
+
+    @property
+    def name(self) -> str:
+        """The test set as the user named it."""
+        return str(DEFAULT_TEST_SET if self.test_file is None else self.test_file)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HpoCollection:
+    """Terms, test cases and what was changed in them.
+
+    Attributes:
+        collection: Terms as documents, queries, and judgments of live terms.
+        notes: Sentences on languages, and on ids that were replaced or dropped.
+        findings: The same about ids, as findings with counts.
+    """
+
+    collection: Collection
+    notes: list[str]
+    findings: list[Finding]
+
+
+def load_hpo(options: HpoOptions) -> HpoCollection:
+    """Load all live terms of the Human Phenotype Ontology, and test cases to search them with.
+
+    A document is a term: its id, its label as title, its synonyms and definition as text.
+
+    Raises:
+        MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
+        InputError: If a file cannot be read.
+        FormatError: If a file is malformed, or the test file expects an id that is not a term and
+            ``unknown_terms`` is ``error``.
+    """
+    test_set, notes = options.load_test_set()
+    found = resolve_terms(
+        test_set, load_ontology(options.ontology), options.unknown_terms, options.name
+    )
+    collection = _collection_of_terms(found, load_ontology(options.ontology), options.name)
+    return HpoCollection(collection, [*notes, *found.notes], found.findings(options.name))
+
+
+def load_hpo_collection(
+    test_file: str | Path | None = None,
+    ontology: str | Path | None = None,
+    unknown_terms: UnknownTerms = "error",
+) -> Collection:
+    """Load the collection ``hpo``; see :func:`load_hpo`.
+
+    Args:
+        test_file: As in :class:`HpoOptions`.
+        ontology: As in :class:`HpoOptions`.
+        unknown_terms: As in :class:`HpoOptions`.
+    """
+    return load_hpo(HpoOptions(test_file, ontology, unknown_terms)).collection
+
+
+def collection_of(test_set: TestSet, where: str) -> Collection:
+    """Return a test set as a collection, with terms as documents if an id is one of the HPO.
+
+    Args:
+        test_set: The set.
+        where: Its name in errors.
+
+    Raises:
+        MissingExtraError: If it has ids of the HPO, and the extra ``hpo`` is not installed.
+        FormatError: As :func:`load_hpo`.
+    """
+    terms = ontology_of(term.doc_id for query in test_set.queries for term in query.relevant)
+    if terms is not None:
+        return _collection_of_terms(resolve_terms(test_set, terms, where=where), terms, where)
+    metadata = test_set.metadata
+    topics, qrels = topics_of(test_set, where), qrels_of(test_set, where)
+    return Collection(metadata.dataset_id, None, topics, qrels, metadata.version or None)
+
+
+def _collection_of_terms(found: ResolvedTerms, terms: Ontology, where: str) -> Collection:
+    metadata = found.test_set.metadata
+    return Collection(
+        name="hpo",
+        corpus=corpus_of(terms),
+        topics=topics_of(found.test_set, where),
+        qrels=qrels_of(found.test_set, where),
+        version=f"{terms.version} with {metadata.dataset_id} {metadata.version}".strip(),
+    )
+
+
+def load_hpo_topics(options: HpoOptions | None = None) -> Topics:
+    """Read the queries of :func:`load_hpo` alone, without the ontology.
+
+    Raises:
+        InputError: If the test file cannot be read.
+        FormatError: If it is malformed, or no query is in the language.
+    """
+    options = options or HpoOptions()
+    return topics_of(options.load_test_set()[0], options.name)
+
+
+_SHOWN = 3
+
+
+def check_id_overlap(
+    corpus: Documents | None, topics: Topics | None, qrels: Qrels, dataset: str
+) -> None:
+    """Check that queries are judged and that judged documents exist.
+
+    Args:
+        corpus: The documents, if there are any.
+        topics: The queries, if they are given.
+        qrels: The judgments.
+        dataset: The name of data that are not files.
+
+    Raises:
+        CheckFailedError: If topics and qrels have no query in common, or spell one in two ways;
+            or if no judged document is in the corpus. It shows ids of both sides.
+    """
+    if topics is not None:
+        _check_queries(topics, qrels, dataset)
+    if corpus is not None:
+        _check_documents(corpus, qrels, dataset)
+
+
+def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
+    topic_ids, judged = topics.query_ids, qrels.query_ids
+    shared = set(topic_ids) & set(judged)
+    near = near_matches(
+        [query_id for query_id in topic_ids if query_id not in shared],
+        [query_id for query_id in judged if query_id not in shared],
+    )
+    where = _places(topics.path, qrels.path, dataset)
+    if near:
+        ours, (theirs, cause) = next(iter(near.items()))
+        raise CheckFailedError(
+            f"query {visible(ours, marks=True)} of the topics is {visible(theirs, marks=True)} in "
+            f"the qrels ({cause}); {plural(len(near), 'such query', 'such queries')}",
+            where=where,
+            remedy="use the same query ids in both",
+        )
+    if not shared:
+        raise CheckFailedError(
+            f"no query id is in both topics and qrels (topics: {listed(topic_ids, _SHOWN)}; "
+            f"qrels: {listed(judged, _SHOWN)})",
+            where=where,
+            remedy="give topics and qrels of the same collection",
+        )
+
+
+def _check_documents(corpus: Documents, qrels: Qrels, dataset: str) -> None:
+    judged_ids = qrels.frame["doc_id"].unique(maintain_order=True)
+    if corpus.has_any(judged_ids):
+        return
+    known, judged = list(corpus.doc_ids), judged_ids.to_list()
+    raise CheckFailedError(
+        f"none of {plural(len(judged), 'judged document')} is in the corpus "
+        f"(corpus: {listed(known[:_SHOWN])}; "
+        f"qrels: {listed(judged[:_SHOWN])})",
+        where=_places(corpus.path, qrels.path, dataset),
+        remedy=_explain(known, judged) or "give corpus and qrels of the same collection",
+    )
+
+
+def _explain(known: list[str], judged: list[str]) -> str | None:
+    """Describe the difference in spelling of document ids that are otherwise equal."""
+    if not set(map(fold, judged)).isdisjoint(map(fold, known)):
+        return "they differ in case, Unicode normal form or invisible characters: use the same ids"
+    for side, ours, theirs in (("corpus", known, judged), ("qrels", judged, known)):
+        affix = common_affix(ours, theirs)
+        if affix is not None:
+            return f"ids of the {side} have the {affix[0]} '{affix[1]}': use the same ids"
+    return None
+
+
+def _places(first: str | None, second: str | None, dataset: str) -> str:
+    names = dict.fromkeys(path for path in (first, second) if path is not None)
+    return " and ".join(names) or dataset
+
 
 TERM_FILES = ("ontology", "annotations")
 """Settings that name a file about terms."""
@@ -241,8 +464,6 @@ def open_collection(
         UsageError: If there is no such collection.
     """
     if name == "hpo":
-        from trectools_plus.benchmark.run.hpo import load_hpo_collection
-
         return load_hpo_collection(test_file, ontology, unknown_terms)
     return load_collection(name)
 
@@ -260,9 +481,6 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
         MissingExtraError: If the extra ``hpo`` is needed and not installed.
     """
     if name == "hpo":
-        from trectools_plus.ontology.hpo import load_ontology
-        from trectools_plus.retrieval.ontology_terms import corpus_of
-
         return corpus_of(load_ontology(ontology))
     if ontology is not None:
         raise UsageError("--ontology needs --dataset hpo")
@@ -281,8 +499,6 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
     elif config.streams_documents and (streamed := stream_documents(spec, None)) is not None:
         corpus, collection = streamed, load_collection(spec, with_corpus=False)
     elif spec == "hpo":
-        from trectools_plus.benchmark.run.hpo import HpoOptions, load_hpo
-
         loaded = load_hpo(HpoOptions.of(config))
         collection, notes, changed = loaded.collection, loaded.notes, loaded.findings
         corpus = collection.corpus

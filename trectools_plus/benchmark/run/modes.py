@@ -1,25 +1,360 @@
-"""The runs of all modes of a benchmark, fetched or given."""
+"""The runs of all modes of a benchmark, fetched or given.
+
+Scoring uses the rows of run files as they are written, so that any other tool computes the same
+figures from the files. They are in the canonical order and without ties, on which tools disagree. A
+mode that finds nothing has no file, because readers refuse a run without rows.
+"""
 
 from __future__ import annotations
 
+import re
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from trectools_plus.benchmark.report import UnscoredMode
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from trectools_plus.benchmark.report import (
+    FindingRecord,
+    ResultStatus,
+    RunFile,
+    SourceFile,
+    TieInfo,
+    UnscoredMode,
+)
+from trectools_plus.benchmark.report.parts import record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
-from trectools_plus.benchmark.run.distributed import read_on_workers
-from trectools_plus.benchmark.run.mode_runs import ModeRun, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (
     COMPONENTS_FOLDER,
     QRELS_FILE,
+    RUNS_FOLDER,
     OutputFolder,
 )
-from trectools_plus.distributed import current_workers
-from trectools_plus.errors import InputError
+from trectools_plus.distributed import Executor, current_workers
+from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
+from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
+from trectools_plus.formats.columns.decimals import WholeNumbers
+from trectools_plus.formats.columns.rows import QueryBlocks
+from trectools_plus.formats.columns.words import Ids
+from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.qrels import write_qrels
-from trectools_plus.formats.tables import Run
+from trectools_plus.formats.run import write_run_frames
+from trectools_plus.formats.tables import RUN_SCHEMA, CompactRun, Run
+from trectools_plus.measures.judged import IntArray, view_of
+from trectools_plus.measures.scoring.bounds import tie_counts
 from trectools_plus.progress import Progress
+from trectools_plus.ranking import separate_scores
+from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
+from trectools_plus.validation.engine import check_pair_view, open_run
+from trectools_plus.validation.findings import FindingsError
+from trectools_plus.validation.limits import DEFAULT_MAX_DEPTH
+from trectools_plus.validation.loading import (
+    RunLoader,
+    load_run_with_findings,
+    refuse_several_systems,
+)
+from trectools_plus.validation.views.order import places_in_query
+from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
+from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.shape import Shape
+
+_EXPECTED_OF_FETCHED_RUNS = frozenset({"P101", "P105", "P106"})
+"""Rules that detect a run of another collection. A fetched run is always of this collection, so
+a run without judged documents is a result, not an error."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModeRun:
+    """The run of one mode.
+
+    Attributes:
+        run: The rows of its file; no rows, and no file, when nothing was found.
+        info: The file, for the report.
+        findings: The findings of the validator.
+        latency_ms: Milliseconds per query, NaN if not measured; ``None`` for a given run.
+        index_key: Key of the indexes searched; ``None`` for a given run.
+        without: For a mode that merges rankings, by component: the run without it.
+        cut_short: Queries of a fetched run with fewer documents than requested although the backend
+            found more results.
+        given: True if it is a file of the user, not fetched.
+    """
+
+    run: Run
+    info: RunFile
+    findings: list[FindingRecord]
+    latency_ms: npt.NDArray[np.float64] | None = None
+    index_key: str | None = None
+    without: dict[str, ModeRun] = field(default_factory=dict)
+    cut_short: list[str] = field(default_factory=list)
+    given: bool = False
+
+    @property
+    def status(self) -> ResultStatus:
+        """``empty`` when no query found anything, else ``ok``."""
+        return "empty" if self.info.path is None else "ok"
+
+
+def read_mode_run(
+    name: str,
+    path: str,
+    dataset: Dataset,
+    folder: OutputFolder,
+    judged: QrelsView | None = None,
+    check: Callable[[list[str]], None] | None = None,
+) -> ModeRun:
+    """Read a given run once, and write it to ``runs/<name>.run``.
+
+    Args:
+        name: The mode.
+        path: The run; ``-`` is standard input.
+        dataset: The judgments and topics.
+        folder: The benchmark's output folder.
+        judged: A view of the judgments, for which several runs share what is computed from it.
+        check: Called with the queries of the run before they are checked against the judgments;
+            may refuse them.
+
+    Raises:
+        FindingsError: If a figure would be wrong or ambiguous.
+        InputError: If a file cannot be read or written.
+    """
+    if judged is None:
+        judged = QrelsView.of_table(dataset.qrels)
+    view = open_run(path, DEFAULT_MAX_DEPTH, for_scoring=True)
+    if isinstance(view, FileReport):
+        raise FindingsError(view.findings)  # it is not text, or damaged
+    refuse_several_systems(view)
+    if check is not None:
+        view.other_query_ids = frozenset(judged.query_ids)
+        RunLoader().check(view)
+        check(view.query_ids)
+    found = RunLoader(judged).check(view)
+    nothing = Ids.constant("", view.n_rows)
+    ranks = WholeNumbers.of(view.usable_ranks)
+    rows = replace(view.rows, ranks=ranks, second=nothing, tags=nothing)
+    table = RunView(view.path, None, Shape(), rows, None)
+    if dataset.topics is not None:
+        known = {finding.code for finding in found}
+        pair = check_pair_view(PairView(table, judged, dataset.topics.query_ids))
+        pair = [finding for finding in pair if finding.code not in known]
+        refuse_errors(pair)
+        found = (*found, *pair)
+    del view
+    source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
+    written = _write(folder, table, name, RUNS_FOLDER)
+    # The report lists the findings on the given file: the written file no longer has some of them.
+    return replace(
+        written,
+        info=written.info.model_copy(update={"source": source}),
+        findings=record_findings(found),
+        given=True,
+    )
+
+
+def write_mode_run(
+    dataset: Dataset, folder: OutputFolder, run: Run, subfolder: str = RUNS_FOLDER
+) -> ModeRun:
+    """Write a run, and validate the file.
+
+    Args:
+        dataset: The judgments and topics.
+        folder: The benchmark's output folder.
+        run: The run; its name is the name of the file.
+        subfolder: The folder of the file in the output folder.
+
+    Raises:
+        FindingsError: If a rule that scoring depends on is broken.
+        InputError: If the file cannot be written.
+    """
+    if run.frame.is_empty():
+        nothing = RunFile(
+            path=None, sha256=None, queries=0, results=0, depth=0, ties=_count_ties(run)
+        )
+        return ModeRun(run, nothing, [])
+    mode = _write(folder, view_of(run), run.name, subfolder)
+    assert mode.info.path is not None
+    with folder.final_names():
+        findings = _check_written(folder.partial / mode.info.path, dataset)
+    return replace(mode, findings=findings)
+
+
+def _write(folder: OutputFolder, view: RunView, mode: str, subfolder: str) -> ModeRun:
+    """Write a run in the canonical order without ties, and return it as it is written.
+
+    Args:
+        folder: The benchmark's output folder.
+        view: The run.
+        mode: The name of the run and its file.
+        subfolder: The folder of the file in the output folder.
+    """
+    order = view.order(32)
+    place = places_in_query(view.grouped.query)
+    sizes = view.blocks.sizes
+    starts = np.cumsum(sizes) - sizes
+    blocks = QueryBlocks(starts, view.query_ids, np.arange(len(sizes)), len(order))
+    name = f"{subfolder}/{mode}.run"
+    run = CompactRun.of_arrays(
+        blocks,
+        view.doc_ids.take(order),
+        separate_scores(view.score[order], place + 1),
+        mode,
+        str(folder.path / name),
+    )
+    path = folder.partial / name
+    with folder.final_names():
+        write_run_frames(run.frames(), path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
+    info = RunFile(
+        path=name,
+        sha256=sha256_file(path),
+        queries=len(sizes),
+        results=int(sizes.sum()),
+        depth=int(sizes.max()),
+        ties=_count_ties(_tied_queries(view, order)),
+    )
+    return ModeRun(run, info, [])
+
+
+def _check_written(path: Path, dataset: Dataset) -> list[FindingRecord]:
+    """Validate a file of this benchmark; its expected findings are warnings, not errors."""
+    run, found = load_run_with_findings(path, max_depth=None)
+    pair = [
+        replace(finding, severity=Severity.WARNING, blocks_scoring=False)
+        if finding.code in _EXPECTED_OF_FETCHED_RUNS and finding.severity is Severity.ERROR
+        else finding
+        for finding in check_pair(run, dataset.qrels, dataset.topics)
+    ]
+    refuse_errors(pair)
+    return record_findings([*found, *pair])
+
+
+def _count_ties(run: Run) -> TieInfo:
+    """Count the ties of a run as it was fetched or given."""
+    ties = tie_counts(run)
+    return TieInfo(
+        pairs=ties.in_32_bits.pairs,
+        pairs_64=ties.in_64_bits.pairs,
+        queries=ties.in_32_bits.queries,
+        straddling={str(k): count for k, count in ties.in_32_bits.straddling.items()},
+    )
+
+
+def _tied_queries(view: RunView, order: IntArray) -> Run:
+    """Return the queries of a run that have ties, whose rows in the canonical order are given."""
+    query, score = view.grouped.query, view.score[order]
+    with np.errstate(over="ignore", under="ignore"):
+        score32 = score.astype(np.float32)
+    tied = (query[1:] == query[:-1]) & (score32[1:] == score32[:-1])
+    chosen = np.isin(query, query[1:][tied])
+    columns = {
+        "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(query[chosen]),
+        "doc_id": view.doc_ids.take(order[chosen]).series(),
+        "rank": np.zeros(chosen.sum(), np.int64),
+        "score": score[chosen],
+    }
+    return Run(pl.DataFrame(columns, schema=RUN_SCHEMA))
+
+
+@dataclass(frozen=True)
+class GivenRun:
+    """A run file named in the configuration.
+
+    Attributes:
+        name: Its name in the benchmark.
+        path: The file as the user named it.
+        place: Its location for a worker.
+    """
+
+    name: str
+    path: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class RunReader:
+    """A function for workers that reads a given run.
+
+    Attributes:
+        dataset: Judgments and topics of the runs.
+    """
+
+    dataset: Dataset
+
+    def __call__(self, given: GivenRun) -> tuple[ModeRun, bytes] | None:
+        """Return the mode and the content of the written file; ``None`` if the run is refused.
+
+        Raises:
+            UsageError: If the worker does not see the file, sees another one, or cannot read it.
+        """
+        check_seen(given.path, given.place)
+        with tempfile.TemporaryDirectory(prefix="trectools-plus-") as name:
+            folder = OutputFolder(name)
+            try:
+                mode = read_mode_run(given.name, given.place.path, self.dataset, folder)
+            except (CheckFailedError, InputError, MissingExtraError) as error:
+                check_read(given.path, given.place, error)
+                return None
+            assert mode.info.path is not None
+            return mode, (folder.partial / mode.info.path).read_bytes()
+
+
+def read_on_workers(
+    workers: Executor,
+    runs: Mapping[str, str],
+    dataset: Dataset,
+    folder: OutputFolder,
+    progress: Progress,
+) -> dict[str, ModeRun]:
+    """Read the runs that workers can read and that are not refused.
+
+    Args:
+        workers: The workers.
+        runs: By name, the files as the user named them.
+        dataset: Judgments and topics of the runs.
+        folder: The benchmark's output folder; the runs are written into it.
+        progress: Called with ``reading runs`` and the number of runs that are done.
+
+    Returns:
+        The runs by name, as if this process had read them. Runs that are missing here are pipes
+        or were refused; the caller reads them itself.
+
+    Raises:
+        UsageError: If workers do not see or reach a file.
+        InputError: If a file cannot be written, or the workers or the scheduler are lost.
+    """
+    given = [
+        GivenRun(name, path, place)
+        for name, path in runs.items()
+        if (place := place_of(path)) is not None
+    ]
+    found = workers.map(
+        RunReader(replace(dataset, corpus=None)),
+        given,
+        lambda done: progress("reading runs", done, len(runs)),
+    )
+    return {
+        one.name: _receive(one, *answer, folder)
+        for one, answer in zip(given, found, strict=True)
+        if answer is not None
+    }
+
+
+def _receive(given: GivenRun, mode: ModeRun, content: bytes, folder: OutputFolder) -> ModeRun:
+    """Write a worker's file into the output folder, and correct the paths of the mode."""
+    assert mode.info.path is not None
+    assert mode.info.source is not None
+    with folder.final_names(), atomic_write(folder.partial / mode.info.path, "wb") as file:
+        file.write(content)
+    source = mode.info.source.model_copy(update={"path": given.path})
+    return replace(
+        mode,
+        run=replace(mode.run, name=given.name, path=str(folder.path / mode.info.path)),
+        info=mode.info.model_copy(update={"source": source}),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

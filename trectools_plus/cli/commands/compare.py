@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from trectools_plus import benchmark, formats, measures, reporting
-from trectools_plus.choices import DEFAULT_MEASURES, Averaging, Missing, NoRelevant
-from trectools_plus.cli.options.benchmark import (
-    Confidence,
-    Correction,
-    Everything,
-    Interval,
-    PrimaryMeasure,
-    Resamples,
-    Rope,
-    Seed,
-    Test,
-)
-from trectools_plus.cli.options.common import (
-    FIGURES,
+from trectools_plus.choices import (
+    DEFAULT_MEASURES,
     MISSING_HELP,
     NO_RELEVANT_HELP,
+    Averaging,
+    Missing,
+    NoRelevant,
+    Panel,
+)
+from trectools_plus.cli.options.common import (
     USUAL_MEASURES,
-    AnnotationsFile,
     Columns,
+    Everything,
     LowMemory,
-    OntologyFile,
     Scheduler,
     StrictInput,
+    TableOptions,
     measure_option,
 )
+from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.runs import GivenRun, parse_runs, split_measures
-from trectools_plus.cli.options.table import TableOptions
+from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
 from trectools_plus.cli.printing import print_notes, write_json
 from trectools_plus.cli.verbosity import is_quiet, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
+
+_SETTINGS = SettingOptions(
+    benchmark.BenchmarkConfig,
+    *("primary_measure", "test", "correction", "interval", "rope"),
+    *("confidence", "resamples", "seed", "ontology", "annotations"),
+)
 
 
 @with_groups
@@ -89,27 +89,18 @@ def compare_runs(
     ] = "text",
     missing: Annotated[
         Missing,
-        typer.Option(help=MISSING_HELP, rich_help_panel=FIGURES),
+        typer.Option(help=MISSING_HELP, rich_help_panel=Panel.FIGURES),
     ] = "zero",
     no_relevant: Annotated[
         NoRelevant,
-        typer.Option(help=NO_RELEVANT_HELP, rich_help_panel=FIGURES),
+        typer.Option(help=NO_RELEVANT_HELP, rich_help_panel=Panel.FIGURES),
     ] = "zero",
-    primary_measure: PrimaryMeasure = None,
-    test: Test = None,
-    correction: Correction = None,
-    interval: Interval = None,
-    rope: Rope = None,
-    confidence: Confidence = None,
-    resamples: Resamples = None,
-    seed: Seed = None,
+    settings: Annotated[Given, _SETTINGS],
     paper: TableOptions,
     everything: Everything = False,
     columns: Columns = None,
     strict_input: StrictInput = False,
     low_memory: LowMemory = False,
-    ontology: OntologyFile = None,
-    annotations: AnnotationsFile = None,
     scheduler: Scheduler = None,
 ) -> None:
     """Print which run is best and whether that is significant, then the means with their intervals.
@@ -129,21 +120,14 @@ def compare_runs(
     files, names = split_measures(runs, measure)
     judgments, given_runs = _split(qrels, files)
     chosen = measures.parse_measures(names if names or measure else DEFAULT_MEASURES)
+    given = {**settings, "baseline": tuple(split_list(baseline or "")) or None}
+    ontology, annotations = given.pop("ontology", None), given.pop("annotations", None)
     if ontology is not None or annotations is not None:
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
-    correction, test = benchmark.choose_method(correction, test)
-    given: dict[str, Any] = {
-        "baseline": None if baseline is None else tuple(split_list(baseline)),
-        "primary_measure": primary_measure,
-        "test": test,
-        "correction": correction,
-        "interval": interval,
-        "rope": rope,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": seed,
-    }
+    given["correction"], given["test"] = benchmark.choose_method(
+        given.get("correction"), given.get("test")
+    )
     # The names of runs may be other than those of files, so the settings of data are not checked.
     config = benchmark.BenchmarkConfig.model_construct(
         **{name: value for name, value in given.items() if value is not None}
@@ -173,7 +157,7 @@ def compare_runs(
     print_notes(evaluation)
 
 
-def _split(qrels: str | None, runs: list[str]) -> tuple[str, list[GivenRun]]:
+def _split(qrels: str | None, runs: list[str]) -> tuple[str, list[RunArgument]]:
     """Return the judgments and the runs; without ``--qrels``, the first file is the former.
 
     Raises:

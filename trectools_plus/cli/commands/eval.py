@@ -14,10 +14,15 @@ import typer
 
 from trectools_plus import formats, measures, reporting
 from trectools_plus.blas import load_numpy_without_threads
-from trectools_plus.choices import DEFAULT_MEASURES, Averaging, Missing, NoRelevant
-from trectools_plus.cli.options.common import (
+from trectools_plus.choices import (
+    DEFAULT_MEASURES,
     MISSING_HELP,
     NO_RELEVANT_HELP,
+    Averaging,
+    Missing,
+    NoRelevant,
+)
+from trectools_plus.cli.options.common import (
     USUAL_MEASURES,
     AnnotationsFile,
     Columns,

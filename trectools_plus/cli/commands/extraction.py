@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from trectools_plus import choices, extraction, reporting, statistics
-from trectools_plus.choices import MODES, STRATEGIES, ChunkLevel, ExtractionMethod, Matching
+from trectools_plus.choices import Matching, Panel
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
-    FIGURES,
     Confidence,
     Interval,
     Seed,
@@ -20,14 +19,13 @@ from trectools_plus.cli.options.common import (
     TextOrJson,
     output_dir_option,
 )
+from trectools_plus.cli.options.from_models import Given, SettingOptions
+from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
-
-_SEARCH = "Retrieval"
-_NAMES = "Dictionary"
 
 Folder = Annotated[
     Path,
@@ -47,124 +45,6 @@ OntologyFile = Annotated[
         help="OBO file with the terms to extract.  [default: the installed HPO]",
     ),
 ]
-Method = Annotated[
-    ExtractionMethod | None,
-    typer.Option(
-        help="Find terms with a dictionary of their names, with retrieval, or with both.  "
-        "[default: both]"
-    ),
-]
-RetrieverName = Annotated[
-    str | None,
-    typer.Option(
-        "--retriever",
-        metavar="NAME",
-        help="Search that finds terms for a chunk: lexical, vector or hybrid over the names of "
-        "terms, or an aggregation strategy of multi-vector search over whole terms, for example "
-        "label_synonyms_max.  [default: vector]",
-        rich_help_panel=_SEARCH,
-        autocompletion=completion.complete_words((*MODES, *STRATEGIES)),
-    ),
-]
-Level = Annotated[
-    ChunkLevel | None,
-    typer.Option("--chunks", help="Size of a chunk.  [default: phrase]", rich_help_panel=_SEARCH),
-]
-NumResults = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Number of names to retrieve per chunk.  [default: 10]",
-        rich_help_panel=_SEARCH,
-    ),
-]
-ChunkThreshold = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SCORE",
-        help="Drop names with a lower retrieval score.  [default: 0.5 (cosine); 0 for lexical "
-        "and hybrid]",
-        rich_help_panel=_SEARCH,
-    ),
-]
-MinConfidence = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Drop mentions with a lower confidence, between 0 and 1.  [default: 0.5]",
-    ),
-]
-TopTermOnly = Annotated[
-    bool,
-    typer.Option(
-        "--top-term-only",
-        help="Keep only the first retrieved term of each chunk.",
-        rich_help_panel=_SEARCH,
-    ),
-]
-Unverified = Annotated[
-    bool,
-    typer.Option(
-        "--unverified",
-        help="Accept every retrieved name without checking it word by word.",
-        rich_help_panel=_SEARCH,
-    ),
-]
-NoAssertions = Annotated[
-    bool,
-    typer.Option(
-        "--no-assertions", help="Do not detect assertions: every term counts as affirmed."
-    ),
-]
-MaxGap = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Number of words of a part of a coordination that another part may replace: 1 finds "
-        "'parathyroid hyperplasia' in 'parathyroid adenoma or hyperplasia'.  [default: 2]",
-        rich_help_panel=_NAMES,
-    ),
-]
-NoVariations = Annotated[
-    bool,
-    typer.Option(
-        "--no-variations",
-        help="Search for the words of the names only, without replacing words and endings as "
-        "learnt from the names.",
-        rich_help_panel=_NAMES,
-    ),
-]
-NoInexactSynonyms = Annotated[
-    bool,
-    typer.Option(
-        "--no-inexact-synonyms",
-        help="Ignore broad, narrow and related synonyms.",
-        rich_help_panel=_NAMES,
-    ),
-]
-ShortestAbbreviation = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Ignore abbreviations with fewer letters.  [default: 3]",
-        rich_help_panel=_NAMES,
-    ),
-]
-Root = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ID",
-        help="Extract and score only terms below this term, in predictions and gold.  [default: "
-        "HP:0000118, Phenotypic abnormality, if the ontology has it]",
-    ),
-]
-MinDepth = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        help="Extract only terms with at least N edges to the root of the ontology.  [default: 0]",
-    ),
-]
 View = Annotated[
     choices.View,
     typer.Option(
@@ -178,29 +58,14 @@ Resamples = Annotated[
     typer.Option(
         metavar="N",
         help="Number of bootstrap resamples of the documents.",
-        rich_help_panel=FIGURES,
+        rich_help_panel=Panel.FIGURES,
     ),
 ]
 
 _OTHER_REPORT_FILE = "extraction_results.json"
 """The report of Phentrieve."""
-_OPTIONS = {
-    "method": "--method",
-    "retriever": "--retriever",
-    "level": "--chunks",
-    "num_results": "--num-results",
-    "chunk_threshold": "--chunk-threshold",
-    "min_confidence": "--min-confidence",
-    "top_term_only": "--top-term-only",
-    "verify": "--unverified",
-    "assertions": "--no-assertions",
-    "max_gap": "--max-gap",
-    "variations": "--no-variations",
-    "inexact_synonyms": "--no-inexact-synonyms",
-    "shortest_abbreviation": "--shortest-abbreviation",
-    "root": "--root",
-    "min_depth": "--min-depth",
-}
+_SETTINGS = SettingOptions(extraction.ExtractionSettings)
+_OPTIONS = _SETTINGS.name_options()
 """The option of each setting."""
 _OF_RETRIEVAL = ("retriever", "level", "num_results", "chunk_threshold", "top_term_only", "verify")
 """Settings that the method dictionary does not use."""
@@ -208,7 +73,9 @@ _OF_DICTIONARY = ("max_gap", "variations", "shortest_abbreviation")
 """Settings that the method retrieval does not use."""
 
 
+@with_groups
 def extraction_run(
+    *,
     folder: Folder,
     dataset: Dataset = None,
     ontology: OntologyFile = None,
@@ -223,21 +90,7 @@ def extraction_run(
     output_dir: Annotated[
         Path | None, output_dir_option("Folder for the report and the predictions.")
     ] = None,
-    method: Method = None,
-    retriever: RetrieverName = None,
-    chunks: Level = None,
-    num_results: NumResults = None,
-    chunk_threshold: ChunkThreshold = None,
-    min_confidence: MinConfidence = None,
-    top_term_only: TopTermOnly = False,
-    unverified: Unverified = False,
-    no_assertions: NoAssertions = False,
-    root: Root = None,
-    min_depth: MinDepth = None,
-    max_gap: MaxGap = None,
-    no_variations: NoVariations = False,
-    no_inexact_synonyms: NoInexactSynonyms = False,
-    shortest_abbreviation: ShortestAbbreviation = None,
+    settings: Annotated[Given, _SETTINGS],
     similarity: Annotated[
         str,
         typer.Option(
@@ -246,7 +99,9 @@ def extraction_run(
     ] = "hybrid",
     no_bootstrap_ci: Annotated[
         bool,
-        typer.Option("--no-bootstrap-ci", help="Compute no intervals.", rich_help_panel=FIGURES),
+        typer.Option(
+            "--no-bootstrap-ci", help="Compute no intervals.", rich_help_panel=Panel.FIGURES
+        ),
     ] = False,
     interval: Interval = None,
     confidence: Confidence = 0.95,
@@ -266,30 +121,13 @@ def extraction_run(
       trectools-plus extraction run data --method dictionary --output-dir results/names
       trectools-plus extraction run data --predictions mine.jsonl --format json
     """
-    values: dict[str, object] = dict(  # noqa: C408 - options by name
-        method=method,
-        retriever=retriever,
-        level=chunks,
-        num_results=num_results,
-        chunk_threshold=chunk_threshold,
-        min_confidence=min_confidence,
-        top_term_only=top_term_only or None,
-        verify=False if unverified else None,
-        assertions=False if no_assertions else None,
-        max_gap=max_gap,
-        variations=False if no_variations else None,
-        inexact_synonyms=False if no_inexact_synonyms else None,
-        shortest_abbreviation=shortest_abbreviation,
-        root=root,
-        min_depth=min_depth,
-    )
-    _check_effect(values, predictions is not None)
+    _check_effect(settings, predictions is not None)
     with show_progress() as progress:
         result = extraction.run_extraction(
             folder,
             dataset=dataset,
             ontology=ontology,
-            settings=extraction.make_extraction_settings(values, _OPTIONS),
+            settings=extraction.make_extraction_settings(settings, _OPTIONS),
             options=extraction.ExtractionOptions(
                 predictions=predictions,
                 similarity=similarity,
@@ -352,14 +190,16 @@ def extraction_compare(
         reporting.print_comparison(comparison, sys.stdout)
 
 
+@with_groups
 def extraction_sweep(
+    *,
     folder: Folder,
     dataset: Dataset = None,
     ontology: OntologyFile = None,
     output_dir: Annotated[
         Path | None, output_dir_option("Folder for sweep.json and the plot.")
     ] = None,
-    root: Root = None,
+    settings: Annotated[Given, SettingOptions(extraction.ExtractionSettings, "root")],
     systems: Annotated[
         str,
         typer.Option(
@@ -403,7 +243,7 @@ def extraction_sweep(
             folder,
             dataset=dataset,
             ontology=ontology,
-            settings=extraction.make_extraction_settings({"root": root}, _OPTIONS),
+            settings=extraction.make_extraction_settings(settings, _OPTIONS),
             options=extraction.SweepOptions(
                 systems=split_list(systems),
                 parameter=parameter.replace("-", "_"),
@@ -422,9 +262,8 @@ def extraction_sweep(
             typer.echo(f"written  {file}")
 
 
-def _check_effect(values: dict[str, object], has_predictions: bool) -> None:
+def _check_effect(given: Given, has_predictions: bool) -> None:
     """Refuse settings without effect on the chosen method or on given predictions."""
-    given = [name for name, value in values.items() if value is not None]
     of_extraction = [name for name in given if name != "root"]
     if has_predictions and of_extraction:
         raise UsageError(
@@ -437,7 +276,7 @@ def _check_effect(values: dict[str, object], has_predictions: bool) -> None:
         ("retrieval", "the dictionary", _OF_DICTIONARY),
     ):
         without_effect = [name for name in given if name in unused]
-        if values.get("method") == method and without_effect:
+        if given.get("method") == method and without_effect:
             raise UsageError(
                 f"{_OPTIONS[without_effect[0]]} is a setting of {other}",
                 where=f"--method {method}",

@@ -8,32 +8,24 @@ from typing import Annotated
 import typer
 
 from trectools_plus import benchmark, retrieval, service
+from trectools_plus.choices import Panel
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.common import DATA, CorpusFile, DatasetOrHpo, Depth, Host, Port
-from trectools_plus.cli.options.retrieval import (
-    DeviceName,
-    EmbeddingModel,
-    MultiVector,
-    RetrievalOptions,
-    Setting,
-    SpladeModel,
-)
+from trectools_plus.cli.options.common import DatasetOrHpo, Host, Port
+from trectools_plus.cli.options.from_models import Given, SettingOptions
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.retrieval import IndexSettings, SearchOptions, Setting
 from trectools_plus.text import split_list
 
+_SETTINGS = SettingOptions(benchmark.BenchmarkConfig, "corpus", "depth")
 _METRICS = "Metrics"
 _DOCUMENTS = ("dataset", "corpus", "test_file")
 """Settings of a file that --dataset or --corpus replaces."""
 _LIMITS = "Limits"
 
-Prefix = Annotated[
-    str,
-    typer.Option(
-        metavar="PREFIX", help="Prefix of the names of metrics.", rich_help_panel=_METRICS
-    ),
-]
 
-
+@with_groups
 def serve(
+    *,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     key_from_env: Annotated[
@@ -60,14 +52,14 @@ def serve(
         ),
     ] = None,
     dataset: DatasetOrHpo = None,
-    corpus: CorpusFile = None,
+    given: Annotated[Given, _SETTINGS],
     test_file: Annotated[
         str | None,
         typer.Option(
             metavar="SET",
             help="The service's own test set, which a request to /v1/evaluate without a body "
             "evaluates: a file or a shipped name.  [default: queries and judgments of --dataset]",
-            rich_help_panel=DATA,
+            rich_help_panel=Panel.DATA,
             autocompletion=completion.complete_test_set,
         ),
     ] = None,
@@ -87,11 +79,7 @@ def serve(
             autocompletion=completion.complete_modes,
         ),
     ] = None,
-    depth: Depth = None,
-    multi_vector: MultiVector = None,
-    embedding_model: EmbeddingModel = None,
-    splade_model: SpladeModel = None,
-    device: DeviceName = None,
+    searching: IndexSettings,
     setting: Setting = None,
     report: Annotated[
         list[Path] | None,
@@ -101,7 +89,12 @@ def serve(
             rich_help_panel=_METRICS,
         ),
     ] = None,
-    prefix: Prefix = "trectools_plus",
+    prefix: Annotated[
+        str,
+        typer.Option(
+            metavar="PREFIX", help="Prefix of the names of metrics.", rich_help_panel=_METRICS
+        ),
+    ] = "trectools_plus",
     max_body_mib: Annotated[
         int,
         typer.Option(
@@ -180,28 +173,21 @@ def serve(
       trectools-plus serve --dataset none --report results/today --prefix medicalkg
       trectools-plus serve --host 0.0.0.0 --port 8080 --key-from-env SERVICE_KEY
     """
-    options = RetrievalOptions(
-        multi_vector=multi_vector,
-        embedding_model=embedding_model,
-        splade_model=splade_model,
-        device=device,
-        setting=setting,
-    )
+    options = SearchOptions(searching, setting)
     values = {} if config is None else benchmark.load_search_settings(config)
     search = {
+        **given,
         "dataset": dataset,
-        "corpus": corpus,
         "test_file": test_file,
         "modes": None if modes is None else split_list(modes),
-        "depth": depth,
     }
-    if dataset or corpus:
+    if dataset or "corpus" in given:
         values = {name: value for name, value in values.items() if name not in _DOCUMENTS}
     values |= {name: value for name, value in search.items() if value is not None}
-    given = {**values.pop("retrieval", {}), **options.values()}
+    retrieved = {**values.pop("retrieval", {}), **options.values}
     settings = service.ServiceSettings(
         **values,
-        retrieval=retrieval.make_settings(given),
+        retrieval=retrieval.make_settings(retrieved),
         prefix=prefix,
         state_dir=None if state_dir is None else str(state_dir),
         reports=tuple(map(str, report or ())),

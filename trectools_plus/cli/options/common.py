@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus.choices import DEFAULT_MEASURES, IntervalMethod, UnknownTerms
+from trectools_plus import formats, reporting
+from trectools_plus.choices import (
+    ANNOTATIONS_HELP,
+    DEFAULT_MEASURES,
+    INTERVAL_HELP,
+    MEASURE_HELP,
+    ONTOLOGY_HELP,
+    IntervalMethod,
+    Panel,
+)
 from trectools_plus.cli import completion
+from trectools_plus.text import split_list
 
-SEARCH = "Search"
-MODELS = "Models and rerankers"
-BACKENDS = "Backends"
-DATA = "Data"
-FIGURES = "Measures and statistics"
-WORK = "Execution and files"
-"""Panels of the help."""
-_FIRST = ("Arguments", "Options", DATA, FIGURES, SEARCH, MODELS, BACKENDS)
+_FIRST = ("Arguments", "Options", *Panel)
 
 
 def sort_panels(names: Iterable[str]) -> list[str]:
     """Sort panels: shared ones first, those of a single command, and how the work is done."""
-    order = {**dict.fromkeys(_FIRST), **dict.fromkeys(names), WORK: None}
-    order[WORK] = order.pop(WORK)
+    order = {**dict.fromkeys(_FIRST), **dict.fromkeys(names)}
+    order[Panel.WORK] = order.pop(Panel.WORK)
     return [name for name in order if name in names]
 
 
@@ -51,15 +55,6 @@ Host = Annotated[
 Port = Annotated[
     int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one.")
 ]
-Dataset = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Documents, queries and judgments: hpo or sample (built in), irds:<ir_datasets id>, "
-        "or a folder in BEIR or TREC layout.",
-        autocompletion=completion.complete_dataset,
-    ),
-]
 DatasetOrHpo = Annotated[
     str | None,
     typer.Option(
@@ -70,51 +65,13 @@ DatasetOrHpo = Annotated[
         autocompletion=completion.complete_dataset,
     ),
 ]
-CorpusFile = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Documents: JSONL with doc_id (or _id), title and text.",
-        rich_help_panel=DATA,
-    ),
-]
-TopicsFile = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="Queries: TSV, CSV, JSONL, JSON, TREC SGML or XML, or irds:<ir_datasets id>.",
-        rich_help_panel=DATA,
-    ),
-]
-HpoTestSet = Annotated[
-    str | None,
-    typer.Option(
-        "--test-file",
-        metavar="SET",
-        help="Test set, a file or a shipped name; without --dataset, the documents are those of "
-        "hpo.  [default: hpo-en-standard]",
-        rich_help_panel=DATA,
-        autocompletion=completion.complete_test_set,
-    ),
-]
-UnknownTermsChoice = Annotated[
-    UnknownTerms | None,
-    typer.Option(
-        "--unknown-terms",
-        help="Ids expected by the test set that are not terms of the ontology: refuse the set "
-        "(error), or drop these judgments. Alternative ids, and obsolete ids with one replacement, "
-        "are always read as their terms.  [default: error]",
-        rich_help_panel=DATA,
-    ),
-]
 OntologyFile = Annotated[
     str | None,
     typer.Option(
         "--ontology",
         metavar="FILE",
-        help="OBO file with the terms that are the documents of hpo and that MaxOntSim compares.  "
-        "[default: the installed HPO]",
-        rich_help_panel=DATA,
+        help=f"{ONTOLOGY_HELP}  [default: the installed HPO]",
+        rich_help_panel=Panel.DATA,
     ),
 ]
 AnnotationsFile = Annotated[
@@ -122,19 +79,8 @@ AnnotationsFile = Annotated[
     typer.Option(
         "--annotations",
         metavar="FILE",
-        help="Annotations in the format of phenotype.hpoa, from which the formulas resnik, lin "
-        "and jiang_conrath of MaxOntSim take information content.  [default: the ontology's graph]",
-        rich_help_panel=DATA,
-    ),
-]
-Depth = Annotated[
-    int | None,
-    typer.Option(
-        "--depth",
-        min=1,
-        metavar="N",
-        help="Maximum number of results per query.  [default: 100]",
-        rich_help_panel=SEARCH,
+        help=f"{ANNOTATIONS_HELP}  [default: the ontology's graph]",
+        rich_help_panel=Panel.DATA,
     ),
 ]
 Confidence = Annotated[
@@ -142,30 +88,18 @@ Confidence = Annotated[
     typer.Option(
         metavar="LEVEL",
         help="Confidence level of the intervals, between 0 and 1.",
-        rich_help_panel=FIGURES,
+        rich_help_panel=Panel.FIGURES,
     ),
 ]
-INTERVAL_HELP = (
-    "Method of the intervals: percentile or bca (bootstrap), t, wilson (measures of 0 and 1), or "
-    "auto: wilson with fewer than ten hits or misses, otherwise bca."
-)
 Interval = Annotated[
     IntervalMethod | None,
     typer.Option(
         "--interval",
         metavar="NAME",
         help=f"{INTERVAL_HELP}  [default: auto]",
-        rich_help_panel=FIGURES,
+        rich_help_panel=Panel.FIGURES,
     ),
 ]
-MISSING_HELP = (
-    "Judged queries without results: zero counts them as 0 (trec_eval -c), drop leaves them out of "
-    "the means."
-)
-NO_RELEVANT_HELP = (
-    "Judged queries without a relevant document: zero counts them as 0 (as trec_eval), drop leaves "
-    "them out of the means."
-)
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -174,7 +108,7 @@ Columns = Annotated[
         help="Columns of a table with unusual names, or their numbers: "
         "query=q,doc_id=_id,score=_score. Fields: query, doc_id, score, rank, system; in qrels "
         "relevance.",
-        rich_help_panel=DATA,
+        rich_help_panel=Panel.DATA,
     ),
 ]
 StrictInput = Annotated[
@@ -182,7 +116,7 @@ StrictInput = Annotated[
     typer.Option(
         "--strict-input",
         help="Refuse every error of the files (exit code 1), also those that change no figure.",
-        rich_help_panel=WORK,
+        rich_help_panel=Panel.WORK,
     ),
 ]
 LowMemory = Annotated[
@@ -190,12 +124,14 @@ LowMemory = Annotated[
     typer.Option(
         "--low-memory",
         help="Read runs in chunks, for runs larger than memory; the results are the same.",
-        rich_help_panel=WORK,
+        rich_help_panel=Panel.WORK,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(min=0, metavar="N", help="Seed of the random numbers.", rich_help_panel=FIGURES),
+    typer.Option(
+        min=0, metavar="N", help="Seed of the random numbers.", rich_help_panel=Panel.FIGURES
+    ),
 ]
 Scheduler = Annotated[
     str | None,
@@ -204,7 +140,7 @@ Scheduler = Annotated[
         metavar="tcp://HOST:PORT",
         help="Distribute the work over the workers of this Dask scheduler; the results are the "
         "same.  [default: this machine]",
-        rich_help_panel=WORK,
+        rich_help_panel=Panel.WORK,
     ),
 ]
 
@@ -221,8 +157,7 @@ def measure_option(default: str, noun: str = "Measure") -> Any:
         "--measures",
         "-m",
         metavar="NAME",
-        help=f"{noun}, for example nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; several "
-        f"comma-separated, or repeat the option.  [default: {default}]",
+        help=f"{noun}{MEASURE_HELP.removeprefix('Measure')}  [default: {default}]",
         autocompletion=completion.complete_measures,
     )
 
@@ -233,3 +168,150 @@ USUAL_MEASURES = ", ".join(DEFAULT_MEASURES)
 def output_dir_option(help_text: str) -> Any:
     """Return the option ``--output-dir``."""
     return typer.Option("--output-dir", "-o", metavar="DIR", help=help_text)
+
+
+IdField = Annotated[
+    str | None,
+    typer.Option(
+        "--id-field",
+        metavar="NAME",
+        help="Field of the topics with the id.  [default: by its name: query_id, number, …]",
+        rich_help_panel=Panel.DATA,
+    ),
+]
+TextFields = Annotated[
+    str | None,
+    typer.Option(
+        "--text-fields",
+        metavar="NAMES",
+        help="Fields of the topics with the text, comma-separated; several are joined.  "
+        "[default: by their names: text, query, title, …]",
+        rich_help_panel=Panel.DATA,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class TopicFieldOptions:
+    """Fields of topics, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+
+    id_field: IdField = None
+    text_fields: TextFields = None
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="Language to choose if topics have texts in several, for example de.  [default: "
+            "en, else the first]",
+            rich_help_panel=Panel.DATA,
+        ),
+    ] = None
+
+    def options(self) -> formats.TopicOptions:
+        """Return the options of the reader of topics."""
+        return topic_options(self.id_field, self.text_fields, self.language)
+
+
+def topic_options(
+    id_field: str | None, text_fields: str | None, language: str | None
+) -> formats.TopicOptions:
+    """Return the options of the reader of topics; ``text_fields`` are comma-separated."""
+    return formats.TopicOptions(id_field, tuple(split_list(text_fields or "")), language)
+
+
+FIGURE_SETTINGS = (
+    "measures",
+    "cutoffs",
+    "correction",
+    "test",
+    "interval",
+    "primary_measure",
+    "headline_measures",
+    "rope",
+    "confidence",
+    "resamples",
+    "seed",
+    "targets",
+)
+"""Settings of the measures and their intervals, without those that choose queries."""
+
+Everything = Annotated[
+    bool,
+    typer.Option("--all", help="Print all measures and all notes, instead of at most 40 lines."),
+]
+NoCache = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        help="Compute everything again, even if the output folder or a sibling folder contains "
+        "the results of the same configuration, data and code.",
+        rich_help_panel=Panel.WORK,
+    ),
+]
+
+LogTo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log-to",
+        metavar="TRACKER",
+        help="Also log the report's figures, settings and files to mlflow:EXPERIMENT or "
+        "wandb:PROJECT. Repeatable. Needs the extra mlflow or wandb.",
+        rich_help_panel=Panel.WORK,
+    ),
+]
+Plots = Annotated[
+    bool,
+    typer.Option(
+        "--plots",
+        help="Also write the plots as PNG and SVG files (extra plots).",
+        rich_help_panel=Panel.WORK,
+    ),
+]
+
+
+PAPER = "Table for a paper (.tex, .md, .html)"
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The layout of a table, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+
+    systems: Annotated[
+        Literal["rows", "columns"] | None,
+        typer.Option(
+            help="Systems as rows or as columns of the table.  [default: columns; rows if there "
+            "are more than five]",
+            rich_help_panel=PAPER,
+        ),
+    ] = None
+    decimals: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=12,
+            metavar="N",
+            help="Decimals of means and intervals.  [default: 4 for means, 3 for intervals]",
+            rich_help_panel=PAPER,
+        ),
+    ] = None
+    caption: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Caption of the table; with a backslash, it is LaTeX.  [default: the data]",
+            rich_help_panel=PAPER,
+        ),
+    ] = None
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name of the table for LaTeX's \\ref, for example tab:main.",
+            rich_help_panel=PAPER,
+        ),
+    ] = None
+
+    def layout(self) -> reporting.Layout:
+        """Return the options as a layout."""
+        return reporting.Layout(self.systems, self.decimals, self.caption, self.label)

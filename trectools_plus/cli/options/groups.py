@@ -3,40 +3,70 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Any, Protocol, get_type_hints
+
+
+class OptionGroup(Protocol):
+    """Options of which a command gets one object."""
+
+    def parameters(self) -> Iterator[tuple[str, Any, Any]]:
+        """Yield the name, annotation and default of each parameter."""
+
+    def collect(self, values: dict[str, Any]) -> Any:
+        """Take the values of the options out of those of a command, and return the object."""
+
+
+class _DataclassGroup:
+    """The fields of a dataclass."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def parameters(self) -> Iterator[tuple[str, Any, Any]]:
+        types = get_type_hints(self._kind, include_extras=True)
+        return ((one.name, types[one.name], one.default) for one in fields(self._kind))
+
+    def collect(self, values: dict[str, Any]) -> Any:
+        return self._kind(**{one.name: values.pop(one.name) for one in fields(self._kind)})
+
+
+def _find_group(annotation: Any) -> OptionGroup | None:
+    if is_dataclass(annotation):
+        return _DataclassGroup(annotation)
+    first = next(iter(getattr(annotation, "__metadata__", ())), None)
+    return first if hasattr(first, "collect") else None
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with each parameter of a dataclass type replaced by the dataclass's fields.
+    """Return a command with each group of options replaced by one parameter for each option.
 
-    Typer makes options from a signature, and so makes one option for each field.
+    Typer makes options from a signature. A parameter is a group if its type is a dataclass, whose
+    fields are the options, or ``Annotated`` with an :class:`OptionGroup`.
 
     Args:
         command: A command. If its parameters are keyword-only, the groups need no defaults.
     """
     parameters: dict[str, inspect.Parameter] = {}
-    groups: dict[str, Any] = {}
+    groups: dict[str, OptionGroup] = {}
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in inspect.signature(command).parameters.items():
-        group = hints[name]
-        if not is_dataclass(group):
-            parameters[name] = parameter.replace(annotation=group)
+        group = _find_group(hints[name])
+        if group is None:
+            parameters[name] = parameter.replace(annotation=hints[name])
             continue
         groups[name] = group
-        types = get_type_hints(group, include_extras=True)
-        for field in fields(group):
-            parameters[field.name] = inspect.Parameter(
-                field.name, parameter.kind, default=field.default, annotation=types[field.name]
+        for one, annotation, default in group.parameters():
+            parameters[one] = inspect.Parameter(
+                one, parameter.kind, default=default, annotation=annotation
             )
 
     @wraps(command)
     def called(**values: Any) -> None:
-        for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
-        command(**values)
+        found = {name: group.collect(values) for name, group in groups.items()}
+        command(**values, **found)
 
     called.__annotations__ = {name: one.annotation for name, one in parameters.items()}
     called.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]

@@ -12,14 +12,14 @@ from trectools_plus import formats, measures
 from trectools_plus.errors import UsageError
 
 
-class GivenRun(NamedTuple):
+class RunArgument(NamedTuple):
     """A run file, and the name that the user gave to it, if any."""
 
     path: str
     name: str | None
 
 
-def parse_runs(values: Sequence[str], where: str) -> list[GivenRun]:
+def parse_runs(values: Sequence[str], where: str) -> list[RunArgument]:
     """Parse run files and ``NAME=FILE`` values; a file that exists has no ``NAME=``.
 
     Args:
@@ -30,7 +30,7 @@ def parse_runs(values: Sequence[str], where: str) -> list[GivenRun]:
         UsageError: If a name or file is empty, or a name is given twice.
     """
     option = f"{where} " if where.startswith("-") else ""
-    runs: list[GivenRun] = []
+    runs: list[RunArgument] = []
     for value in values:
         name, equals, path = value.partition("=")
         if not equals or _is_input(value):
@@ -45,11 +45,11 @@ def parse_runs(values: Sequence[str], where: str) -> list[GivenRun]:
             raise UsageError(
                 f"two runs are named '{name}'", where=where, remedy=f"write {option}NAME=FILE"
             )
-        runs.append(GivenRun(path, name or None))
+        runs.append(RunArgument(path, name or None))
     return runs
 
 
-def name_files(runs: Sequence[GivenRun]) -> dict[str, str]:
+def name_files(runs: Sequence[RunArgument]) -> dict[str, str]:
     """Return the files by name; see :func:`~trectools_plus.formats.run_names.name_runs`.
 
     Raises:

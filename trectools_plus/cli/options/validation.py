@@ -18,75 +18,6 @@ from trectools_plus.errors import InputError, UsageError, raise_all
 FIXES = "Fixes"
 """A panel of the help."""
 
-Profile = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        metavar="NAME",
-        help="Profile of severities and limits: default, trec or submission.",
-        autocompletion=completion.complete_words(get_args(ProfileName)),
-    ),
-]
-Select = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--select",
-        metavar="CODES",
-        help="Check only these rules: codes, prefixes of codes or names, comma-separated, for "
-        "example R131,Q1,crlf.",
-        autocompletion=completion.complete_rules,
-    ),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ignore",
-        metavar="CODES",
-        help="Do not check these rules, written as for --select.",
-        autocompletion=completion.complete_rules,
-    ),
-]
-Strict = Annotated[
-    bool | None, typer.Option("--strict/--no-strict", help="Fail the check on warnings too.")
-]
-Every = Annotated[
-    bool, typer.Option("--all", help="List every line of a finding, not only the first few.")
-]
-Statistics = Annotated[
-    bool, typer.Option("--statistics", help="Count findings by rule instead of listing them.")
-]
-Format = Annotated[FindingsFormat, typer.Option("--format", help="Output format of the findings.")]
-FixValues = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fix",
-        metavar="OUT|CODES",
-        help="Write a copy with all safe fixes to OUT. Repeat the option with the codes of rules "
-        "to apply their fixes too: --fix OUT --fix R108.",
-        rich_help_panel=FIXES,
-        autocompletion=completion.complete_rules,
-    ),
-]
-Diff = Annotated[
-    bool, typer.Option("--diff", help="Print each line that --fix changes.", rich_help_panel=FIXES)
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="For --fix F103: encoding of the file, for example latin-1.",
-        rich_help_panel=FIXES,
-    ),
-]
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
-        help="Settings file.  [default: the nearest pyproject.toml or trectools.toml]",
-    ),
-]
-
 
 @dataclass(frozen=True)
 class RuleOptions:
@@ -94,11 +25,45 @@ class RuleOptions:
     :func:`~trectools_plus.cli.options.groups.with_groups`.
     """
 
-    profile: Profile = None
-    select: Select = None
-    ignore: Ignore = None
-    strict: Strict = None
-    config: Config = None
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            help="Profile of severities and limits: default, trec or submission.",
+            autocompletion=completion.complete_words(get_args(ProfileName)),
+        ),
+    ] = None
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select",
+            metavar="CODES",
+            help="Check only these rules: codes, prefixes of codes or names, comma-separated, for "
+            "example R131,Q1,crlf.",
+            autocompletion=completion.complete_rules,
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore",
+            metavar="CODES",
+            help="Do not check these rules, written as for --select.",
+            autocompletion=completion.complete_rules,
+        ),
+    ] = None
+    strict: Annotated[
+        bool | None, typer.Option("--strict/--no-strict", help="Fail the check on warnings too.")
+    ] = None
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="Settings file.  [default: the nearest pyproject.toml or trectools.toml]",
+        ),
+    ] = None
 
     def choices(
         self, *, max_depth: int | None = None, max_tag_length: int | None = None
@@ -134,9 +99,15 @@ def _split_codes(options: Sequence[str] | None) -> list[str]:
 class OutputOptions:
     """Options of the printed output."""
 
-    every: Every = False
-    statistics: Statistics = False
-    output_format: Format = "text"
+    every: Annotated[
+        bool, typer.Option("--all", help="List every line of a finding, not only the first few.")
+    ] = False
+    statistics: Annotated[
+        bool, typer.Option("--statistics", help="Count findings by rule instead of listing them.")
+    ] = False
+    output_format: Annotated[
+        FindingsFormat, typer.Option("--format", help="Output format of the findings.")
+    ] = "text"
 
     def __post_init__(self) -> None:
         """Refuse options that exclude each other.
@@ -153,12 +124,32 @@ class OutputOptions:
 
 
 @dataclass(frozen=True)
-class FixOptions(OutputOptions):
+class FixOutputOptions(OutputOptions):
     """Options of the printed output and of the fixed copy."""
 
-    fix: FixValues = None
-    diff: Diff = False
-    encoding: Encoding = None
+    fix: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fix",
+            metavar="OUT|CODES",
+            help="Write a copy with all safe fixes to OUT. Repeat the option with the codes of "
+            "rules to apply their fixes too: --fix OUT --fix R108.",
+            rich_help_panel=FIXES,
+            autocompletion=completion.complete_rules,
+        ),
+    ] = None
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="Print each line that --fix changes.", rich_help_panel=FIXES),
+    ] = False
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="For --fix F103: encoding of the file, for example latin-1.",
+            rich_help_panel=FIXES,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse options that exclude each other.

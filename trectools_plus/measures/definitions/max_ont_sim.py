@@ -24,15 +24,13 @@ from trectools_plus.measures.definitions.base import (
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.providers.user import BaseMeasure
 from trectools_plus.ontology.hpo import load_information, load_ontology
-from trectools_plus.ontology.information import (
-    FROM_ANNOTATIONS,
-    FROM_GRAPH,
-    InformationContent,
-)
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import (
+    FROM_ANNOTATIONS,
+    FROM_GRAPH,
     INFORMATION_FORMULAS,
     Formula,
+    InformationContent,
     best_matches,
     formula_named,
 )

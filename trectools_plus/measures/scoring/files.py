@@ -1,24 +1,43 @@
-"""Reading of qrels and run files for scoring: runs in chunks where possible, others as a whole."""
+"""Reading of qrels and run files for scoring: runs in chunks where possible, others as a whole.
+
+Workers of a scheduler score file by file, large files in chunks. Judgments and measures are sent to
+each worker once. Workers read the run files, so they must have access to them under the same path
+or URL. This process scores the remaining files and reports their errors, as without workers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trectools_plus.distributed import current_workers
-from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
-from trectools_plus.formats.files.opening import can_be_read_twice
+from trectools_plus.distributed import Executor, current_workers
+from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
+from trectools_plus.errors import (
+    CheckFailedError,
+    InputError,
+    MissingExtraError,
+    UsageError,
+    raise_all,
+)
+from trectools_plus.formats.files.opening import can_be_read_twice, file_size, is_plain_file
 from trectools_plus.formats.interchange.names import (
     ColumnNames,
     columns_for_qrels,
     columns_for_run,
 )
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.measures.scoring.judgments import Judgments
 from trectools_plus.measures.scoring.parts import (
+    SETTINGS,
     IdMismatchError,
+    PartJudge,
     ScoredFile,
+    ScoredPart,
+    judge_for,
     score_file,
     score_regrouped_file,
     score_view,
@@ -27,7 +46,13 @@ from trectools_plus.measures.scoring.ranking import depend_on_grades_only
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
 from trectools_plus.validation.loading import RunLoader, open_runs, open_valid_qrels
-from trectools_plus.validation.parts import NotInPartsError, SplitQueryError
+from trectools_plus.validation.parts import (
+    NotInPartsError,
+    ReadPart,
+    SplitQueryError,
+    join_parts,
+    read_part,
+)
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
@@ -38,6 +63,8 @@ if TYPE_CHECKING:
 
     Opened = tuple[Run | ScoredFile, tuple[Finding, ...]]
     """A run that was read or scored, and its findings that do not block scoring."""
+    WorkerResult = list[Opened] | ReadPart[ScoredPart | None] | None
+    """The runs of a file, or what is known of a chunk; ``None`` if the caller has to score it."""
 
 
 class OpenedFiles(NamedTuple):
@@ -102,8 +129,6 @@ def open_files(
     opener = RunOpener(tuple(measures), low_memory, strict_input, columns_for_run(columns))
     scored: dict[str, list[Opened]] = {}
     if (workers := current_workers()) is not None:
-        from trectools_plus.measures.scoring.distributed import score_on_workers
-
         scored = score_on_workers(workers, runs, judged.table(qrels), opener, progress)
         progress = no_progress
     judgments = Judgments.of_view(judged)
@@ -249,3 +274,162 @@ def require_grades_only(measures: Sequence[Measure]) -> None:
                 where="--low-memory",
                 remedy="leave out the option or the measure",
             )
+
+
+SPLIT_BYTES = 64 << 20
+"""Run files larger than this are scored in chunks."""
+
+CHUNK_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class WorkerPart:
+    """A run file, or a chunk of one, for one worker.
+
+    Attributes:
+        path: The file as the user named it.
+        place: The file as workers find it.
+        chunk: The chunk to read; ``None`` for the whole file.
+        is_first: Whether the file begins with it.
+    """
+
+    path: str
+    place: Place
+    chunk: Chunk | None = None
+    is_first: bool = True
+
+
+@dataclass(frozen=True)
+class WorkerPartScorer:
+    """Scores parts on a worker.
+
+    Attributes:
+        qrels: The judgments.
+        opener: Opens a whole file.
+    """
+
+    qrels: Qrels
+    opener: RunOpener
+
+    @cached_property
+    def view(self) -> QrelsView:
+        """The judgments."""
+        return QrelsView.of_table(self.qrels)
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        """The judgments with their hash table."""
+        return Judgments.of_view(self.view)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields for another process, without what was computed from them."""
+        return {"qrels": self.qrels, "opener": self.opener}
+
+    @cached_property
+    def judge(self) -> PartJudge[ScoredPart]:
+        """Scores the views of chunks."""
+        return judge_for(self.judgments, self.opener.measures)
+
+    def __call__(self, part: WorkerPart) -> WorkerResult:
+        """Score a part; return ``None`` if the caller has to score the file.
+
+        Raises:
+            UsageError: If the file is missing here, is a different file, or cannot be read here.
+        """
+        check_seen(part.path, part.place)
+        try:
+            if part.chunk is not None:
+                return read_part(
+                    part.place.path, part.chunk, SETTINGS, self.judge, is_first=part.is_first
+                )
+            opened = self.opener.open(part.place.path, self.view, self.judgments)
+            return [
+                (
+                    replace(run, path=part.path),
+                    tuple(replace(finding, path=part.path) for finding in findings),
+                )
+                for run, findings in opened
+            ]
+        except NotInPartsError:
+            return None
+        except (CheckFailedError, InputError, MissingExtraError) as error:
+            check_read(part.path, part.place, error)
+            return None
+
+
+def score_on_workers(
+    workers: Executor,
+    paths: Sequence[str],
+    qrels: Qrels,
+    opener: RunOpener,
+    progress: Progress = no_progress,
+) -> dict[str, list[Opened]]:
+    """Score the run files that workers can read and that have no errors.
+
+    Args:
+        workers: The workers.
+        paths: The run files, as the user named them.
+        qrels: The judgments.
+        opener: Scores or reads a whole file.
+        progress: Receives the number of finished files, for the step ``scoring``.
+
+    Returns:
+        The results of ``opener`` by path. The caller has to open the files that are missing
+        here: pipes, files with errors, and large files that are not clean.
+
+    Raises:
+        UsageError: If workers cannot find or read a file, or a measure cannot score this input.
+        InputError: If the workers or the scheduler are lost.
+    """
+    scorer = WorkerPartScorer(qrels, opener)
+    parts = [part for path in dict.fromkeys(paths) for part in _parts(path, opener.measures)]
+    last_part = {part.path: number for number, part in enumerate(parts, 1)}
+    ends = sorted(last_part.values())
+
+    def report(n_parts: int) -> None:
+        """Report the number of files completed with the first ``n_parts`` parts."""
+        progress("scoring", bisect_right(ends, n_parts), len(ends))
+
+    found: dict[str, list[WorkerResult]] = {}
+    for part, result in zip(parts, workers.map(scorer, parts, report), strict=True):
+        found.setdefault(part.path, []).append(result)
+    opened: dict[str, list[Opened]] = {}
+    for path, results in found.items():
+        if isinstance(results[0], list):
+            opened[path] = results[0]
+        elif (joined := _join_parts(path, results, scorer)) is not None:
+            opened[path] = [joined]
+    return opened
+
+
+def _parts(path: str, measures: Sequence[Measure]) -> Iterator[WorkerPart]:
+    """Yield the parts of a file; none if only this process can read it."""
+    place = place_of(path)
+    if place is None:
+        return
+    if file_size(path) > SPLIT_BYTES and depend_on_grades_only(measures) and is_plain_file(path):
+        for number, chunk in enumerate(iter_query_chunks(place.path, CHUNK_BYTES)):
+            yield WorkerPart(path, place, chunk, is_first=number == 0)
+    else:
+        yield WorkerPart(path, place)
+
+
+def _join_parts(
+    path: str,
+    results: Sequence[WorkerResult],
+    scorer: WorkerPartScorer,
+) -> Opened | None:
+    """Join the chunks of a file; ``None`` if one could not be scored."""
+    read = [result for result in results if isinstance(result, ReadPart)]
+    if len(read) < len(results):
+        return None
+    try:
+        run = join_parts(read, SETTINGS)
+        run.path = path
+        findings, scored = scorer.judge.join(run, [one.result for one in read])
+    except NotInPartsError:
+        return None
+    if not scored:
+        return None
+    joined = ScoredFile.of_parts(run, run.tag, scored, scorer.judgments, scorer.opener.measures)
+    return joined, tuple(findings)

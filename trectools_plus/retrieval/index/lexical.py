@@ -8,12 +8,15 @@ Robertson and Zaragoza 2009; the exact variant is "Lucene (accurate)" of Kamphui
 from __future__ import annotations
 
 import logging
+import re
+import unicodedata
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.index_cache import (
@@ -22,10 +25,83 @@ from trectools_plus.index_cache import (
     open_index,
 )
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.index.analyzer import Analyzer
-from trectools_plus.retrieval.index.postings import check_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
+
+
+def check_postings(
+    data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], documents: int
+) -> None:
+    """Check that a sparse matrix with the weights of words in documents is consistent.
+
+    Args:
+        data: The weights, grouped by word.
+        indices: The document of each weight.
+        indptr: The position of each word's first weight, and the number of weights at the end.
+        documents: Number of documents.
+
+    Raises:
+        ValueError: If it is not consistent.
+    """
+    if len(indptr) < 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        raise ValueError("the positions of the words are not ascending from 0")
+    if not indptr[-1] == len(data) == len(indices):
+        raise ValueError(
+            f"expected {indptr[-1]} weights but got {len(data)}, of {len(indices)} documents"
+        )
+    if len(indices) and not 0 <= indices.min() <= indices.max() < documents:
+        raise ValueError(f"a weight belongs to a document beyond the {documents} of the index")
+    if not np.isfinite(data).all():
+        raise ValueError("a weight is not finite")
+
+
+# Words of two or more letters, digits or underscores: the pattern of bm25s and scikit-learn.
+_WORD = re.compile(r"\b\w\w+\b")
+
+
+def clean_text(text: str) -> str:
+    """Normalise a text to NFC and strip white space, so that texts that look equal are equal."""
+    return unicodedata.normalize("NFC", text).strip()
+
+
+class Analyzer:
+    """Converts texts to lower case, splits them into words, drops stop words and stems.
+
+    Documents and queries use the same analyzer.
+
+    Args:
+        settings: ``stemmer`` and ``stopwords`` are used.
+    """
+
+    def __init__(self, settings: RetrievalSettings) -> None:
+        import Stemmer
+
+        self._stem = Stemmer.Stemmer(settings.stemmer).stemWord if settings.stemmer else None
+        self._terms: dict[str, str | None] = dict.fromkeys(_stopwords(settings))
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of a text in their order, including repetitions."""
+        words = _WORD.findall(clean_text(text).lower())
+        return [term for word in words if (term := self._term(word)) is not None]
+
+    def _term(self, word: str) -> str | None:
+        """Return the term of a word; ``None`` for a stop word. Each word is stemmed once."""
+        if word not in self._terms:
+            self._terms[word] = self._stem(word) if self._stem else word
+        return self._terms[word]
+
+
+def _stopwords(settings: RetrievalSettings) -> list[str]:
+    words = settings.stopwords
+    if words is None:
+        return []
+    if isinstance(words, str):
+        from bm25s import stopwords as lists
+
+        name = "EN" if words == "english" else words.upper()
+        return list(getattr(lists, f"STOPWORDS_{name}"))
+    return [clean_text(word).lower() for word in words]
+
 
 _DOCUMENTS_PER_STEP = 2_000
 _EMPTY_FILE = "no_terms.txt"

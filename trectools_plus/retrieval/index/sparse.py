@@ -20,9 +20,8 @@ from trectools_plus.index_cache import (
     open_index,
 )
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.index.analyzer import clean_text
+from trectools_plus.retrieval.index.lexical import check_postings, clean_text
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
-from trectools_plus.retrieval.index.postings import check_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
 

@@ -1,17 +1,19 @@
-"""The ASGI application of the service: routes, guard, errors, startup and shutdown."""
+"""The ASGI application of the service: its endpoints, guard, startup and shutdown."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Annotated
 
 from trectools_plus.errors import MissingExtraError
 from trectools_plus.service.api.settings import Limits, ServiceSettings
 
 try:
     import python_multipart  # noqa: F401  which Starlette imports only at the first upload
-    from fastapi import FastAPI
+    from fastapi import APIRouter, FastAPI, Query
 except ImportError as error:
     raise MissingExtraError("the service", "service") from error
 
@@ -19,20 +21,58 @@ from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import Scope
 
-from trectools_plus.service.api.openapi import make_document
-from trectools_plus.service.api.routes import make_context, router
+from trectools_plus.measures.evaluation import DEFAULT_MEASURES as SCORE_MEASURES
+from trectools_plus.service.api import models
+from trectools_plus.service.api.evaluation import (
+    DEFAULT_MEASURES,
+    choose_measures,
+    choose_mode,
+)
+from trectools_plus.service.api.metrics import ServiceMetrics
+from trectools_plus.service.api.models import (
+    EvaluateParameters,
+    EvaluationAnswer,
+    Health,
+    JobList,
+    JobStatus,
+    Readiness,
+    ScoreAnswer,
+    ScoreParameters,
+    ValidateParameters,
+    ValidationAnswer,
+)
+from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore
+from trectools_plus.service.api.uploads import (
+    JSON_TYPES,
+    TEXT_TYPES,
+    YAML_TYPES,
+    Upload,
+    has_body,
+    read_uploads,
+    uploads_named,
+)
 from trectools_plus.service.guard import (
     KEY_REMEDY,
     MAY_PUBLISH,
+    BearerKey,
     Guard,
-    Key,
     Observer,
     Rules,
     is_loopback,
 )
-from trectools_plus.service.problems import ProblemError, answer_invalid, answer_problem
+from trectools_plus.service.jobs.jobs import Jobs
+from trectools_plus.service.jobs.worker import Task, TaskKind
+from trectools_plus.service.problems import (
+    ProblemError,
+    answer_invalid,
+    answer_problem,
+    as_problem,
+    json_response,
+)
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Paths that need no key, so that process monitors can use them."""
@@ -42,6 +82,211 @@ Evaluate test sets, validate and score TREC runs.
 
 Errors are problem documents (RFC 9457). The service never opens a path or URL from a request.
 """
+
+
+router = APIRouter()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """The objects that all requests to a service share.
+
+    Attributes:
+        settings: The settings.
+        jobs: The workers and the background jobs.
+        store: The figures for ``/metrics``.
+        metrics: All metrics of ``/metrics``.
+    """
+
+    settings: ServiceSettings
+    jobs: Jobs
+    store: SnapshotStore
+    metrics: ServiceMetrics
+
+
+def make_context(settings: ServiceSettings) -> Context:
+    """Create the shared objects of a service, without opening documents.
+
+    Raises:
+        MissingExtraError: If the extra ``service`` is not installed.
+    """
+    store = SnapshotStore(settings.reports)
+
+    def publish(task: Task, snapshot: Snapshot) -> None:
+        if task.is_own:
+            store.set_own(snapshot)
+        elif task.parameters.get("publish"):
+            store.add(snapshot)
+
+    jobs = Jobs(settings, publish)
+    documents = jobs.workers.documents
+    metrics = ServiceMetrics(settings.prefix, store, jobs.count, lambda: documents.are_ready)
+    return Context(settings, jobs, store, metrics)
+
+
+def context_of(request: Request) -> Context:
+    """Return the context of the service of a request."""
+    found: Context = request.app.state.context
+    return found
+
+
+@router.get("/healthz", tags=["operation"], response_model=Health, openapi_extra=models.OPEN)
+async def healthz() -> Response:
+    """Report that the process is running."""
+    return json_response({"status": "ok", "version": version("trectools-plus")})
+
+
+@router.get(
+    "/readyz",
+    tags=["operation"],
+    response_model=Readiness,
+    responses=models.problems(503),
+    openapi_extra=models.OPEN,
+)
+async def readyz(request: Request) -> Response:
+    """Report that the documents can be searched, and jobs can be stored."""
+    jobs = context_of(request).jobs
+    documents = jobs.workers.documents
+    if not documents.are_ready:
+        raise ProblemError(503, "not-ready", documents.text, headers={"Retry-After": "5"})
+    try:
+        await run_in_threadpool(jobs.check_space)
+    except Exception as error:
+        found = as_problem(error)
+        what = found.problem
+        raise ProblemError(
+            503, what.code, what.detail, remedy=what.remedy, headers=found.headers
+        ) from error
+    return json_response({"status": documents.text, "modes": documents.modes})
+
+
+@router.get(
+    "/metrics", tags=["operation"], response_class=Response, responses=models.METRICS_ANSWER
+)
+async def metrics(request: Request) -> Response:
+    """Return the metrics in the text format of Prometheus."""
+    from prometheus_client import CONTENT_TYPE_LATEST
+
+    content = await run_in_threadpool(context_of(request).metrics.render)
+    return Response(content, headers={"content-type": CONTENT_TYPE_LATEST})
+
+
+@router.post(
+    "/v1/evaluate",
+    tags=["work"],
+    response_model=EvaluationAnswer,
+    responses=models.answers(models.EVALUATION_EXAMPLE, 404),
+    openapi_extra=models.EVALUATE_BODY,
+)
+async def evaluate(
+    request: Request, parameters: Annotated[EvaluateParameters, Query()]
+) -> Response:
+    """Search for every query of a test set, and return its figures.
+
+    A request without a body evaluates the service's own test set and sets its gauges in `/metrics`.
+    """
+    context = context_of(request)
+    context.jobs.workers.documents.check()
+    choose_mode(parameters.components, context.settings)
+    choose_measures(parameters.measures, DEFAULT_MEASURES)
+    types = (*JSON_TYPES, *YAML_TYPES)
+    uploads = []
+    context.jobs.check_free(in_background=parameters.background)
+    if await has_body(request):
+        if parameters.publish and not request.scope.get(MAY_PUBLISH, True):
+            raise ProblemError(
+                403,
+                "may-not-publish",
+                "this key may not publish the figures of uploaded test sets",
+                remedy="leave out publish=true, or use the key that the server's option "
+                "--publish-key-from-env names",
+            )
+        uploads = await read_uploads(request, {"test_set": 1}, raw="test_set", types=types)
+        uploads_named(uploads, "test_set")
+    return await _answer(context, "evaluate", parameters, uploads)
+
+
+@router.post(
+    "/v1/validate",
+    tags=["work"],
+    response_model=ValidationAnswer,
+    responses=models.answers(models.VALIDATION_EXAMPLE),
+    openapi_extra=models.VALIDATE_BODY,
+)
+async def validate(
+    request: Request, parameters: Annotated[ValidateParameters, Query()]
+) -> Response:
+    """Validate a run, qrels, topics or a test set; findings are an answer with status 200."""
+    context = context_of(request)
+    allowed = {"file": 1, **({"qrels": 1} if parameters.kind == "run" else {})}
+    types = (*TEXT_TYPES, *JSON_TYPES, *YAML_TYPES)
+    context.jobs.check_free(in_background=parameters.background)
+    uploads = await read_uploads(request, allowed, raw="file", types=types)
+    uploads_named(uploads, "file")
+    return await _answer(context, "validate", parameters, uploads)
+
+
+@router.post(
+    "/v1/score",
+    tags=["work"],
+    response_model=ScoreAnswer,
+    responses=models.answers(models.SCORE_EXAMPLE),
+    openapi_extra=models.SCORE_BODY,
+)
+async def score(request: Request, parameters: Annotated[ScoreParameters, Query()]) -> Response:
+    """Score runs against qrels."""
+    context = context_of(request)
+    limits = context.settings.limits
+    choose_measures(parameters.measures, SCORE_MEASURES)
+    allowed = {"run": limits.runs, "qrels": 1}
+    context.jobs.check_free(in_background=parameters.background)
+    uploads = await read_uploads(request, allowed, raw=None, types=())
+    for name in allowed:
+        uploads_named(uploads, name)
+    return await _answer(context, "score", parameters, uploads)
+
+
+@router.get("/v1/jobs", tags=["jobs"], response_model=JobList)
+async def jobs(request: Request) -> Response:
+    """List the jobs, oldest first, without their results."""
+    found = [job.status() for job in context_of(request).jobs.list()]
+    return json_response({"jobs": [one.model_dump(mode="json") for one in found]})
+
+
+@router.get(
+    "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=models.problems(404)
+)
+async def job_status(request: Request, job_id: str) -> Response:
+    """Return the progress and the result of a job."""
+    jobs = context_of(request).jobs
+    job = jobs.find(job_id)
+    return json_response(await run_in_threadpool(jobs.fetch, job))
+
+
+@router.delete(
+    "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=models.problems(404)
+)
+async def job_cancel(request: Request, job_id: str) -> Response:
+    """Stop a job; a finished job does not change."""
+    jobs = context_of(request).jobs
+    job = jobs.find(job_id)
+    await run_in_threadpool(jobs.cancel, job)
+    return json_response(await run_in_threadpool(jobs.fetch, job))
+
+
+async def _answer(
+    context: Context,
+    kind: TaskKind,
+    parameters: EvaluateParameters | ValidateParameters | ScoreParameters,
+    uploads: list[Upload],
+) -> Response:
+    """Return the result of the work, or the job that does it."""
+    task = Task(kind, parameters.model_dump(mode="json"), tuple(uploads))
+    if not parameters.background:
+        return json_response(await context.jobs.answer(task))
+    job = await run_in_threadpool(context.jobs.begin, task)
+    headers = {"Location": f"/v1/jobs/{job.id}"}
+    return json_response(job.status().model_dump(mode="json"), 202, headers=headers)
 
 
 def create_app(
@@ -80,7 +325,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, answer_invalid)
     keys = Keys(key, publish_key)
     app.add_middleware(Guard, rules=make_rules(keys, settings.limits, context.metrics.observe))
-    app.openapi = lambda: make_document(app, with_key=keys.are_needed)  # type: ignore[method-assign]
+    app.openapi = lambda: models.make_document(app, with_key=keys.are_needed)  # type: ignore[method-assign]
     return app
 
 
@@ -96,7 +341,7 @@ class Keys:
 
     def __init__(self, key: str | None = None, publish_key: str | None = None) -> None:
         given = {False: key, True: publish_key}
-        self._keys = {may: Key(one) for may, one in given.items() if one is not None}
+        self._keys = {may: BearerKey(one) for may, one in given.items() if one is not None}
 
     @property
     def are_needed(self) -> bool:

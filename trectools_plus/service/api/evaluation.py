@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from trectools_plus.benchmark.report import (
     StratumResult,
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.id_overlap import check_id_overlap
+from trectools_plus.benchmark.run.dataset import check_id_overlap
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.measures.definitions.base import Measure
@@ -24,11 +24,10 @@ from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.backends.embedded.modes import merged_modes
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
-from trectools_plus.service.api.search import JudgedQueries, Search, canonical_modes
+from trectools_plus.service.api.search import EvaluationQueries, Search, canonical_modes
 from trectools_plus.service.api.settings import Limits, ServiceSettings
-from trectools_plus.service.api.snapshots import Figure, Snapshot, group_field
-from trectools_plus.service.api.uploads import Folder, Part, check_size, file_name, private_folder
-from trectools_plus.service.names import answer_key
+from trectools_plus.service.api.snapshots import MeasuredMean, Snapshot, answer_key, group_field
+from trectools_plus.service.api.uploads import Folder, Upload, check_size, file_name, private_folder
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.testsets.loading import read_test_set
@@ -37,19 +36,6 @@ from trectools_plus.text import split_list
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
 
 _NEEDS_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationResult:
-    """The result of an evaluation.
-
-    Attributes:
-        answer: The body of the response.
-        snapshot: The figures for ``/metrics``.
-    """
-
-    answer: dict[str, Any]
-    snapshot: Snapshot
 
 
 def choose_mode(components: str | None, settings: ServiceSettings) -> str:
@@ -124,13 +110,13 @@ def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]
 
 
 def evaluate_test_set(
-    part: Part | None,
+    part: Upload | None,
     mode: str,
     measures: list[Measure],
     search: Search,
     settings: ServiceSettings,
     progress: Progress,
-) -> EvaluationResult:
+) -> tuple[dict[str, Any], Snapshot]:
     """Search for every query of a test set, and score and summarise the results.
 
     Args:
@@ -140,6 +126,9 @@ def evaluate_test_set(
         search: The documents.
         settings: Depth, resamples and limits.
         progress: Called with the progress; can raise an exception to stop.
+
+    Returns:
+        The body of the response, and the figures for ``/metrics``.
 
     Raises:
         ProblemError: If the test set is invalid, or has too many queries.
@@ -177,10 +166,10 @@ def evaluate_test_set(
         facts |= {"dataset": documents.name, "test_set": queries.name}
         facts["grouped_by"] = group_field(topics.frame.columns)
         facts |= {"depth": settings.depth, "seed": settings.seed}
-        return EvaluationResult(folder.hide_paths(answer | facts), snapshot)
+        return folder.hide_paths(answer | facts), snapshot
 
 
-def _read_upload(part: Part, folder: Folder, search: Search, limits: Limits) -> JudgedQueries:
+def _read_upload(part: Upload, folder: Folder, search: Search, limits: Limits) -> EvaluationQueries:
     """Read a test set, and check that its expected ids can be found."""
     check_size(part, file_name(part), limits)
     path = folder.put(part, file_name(part))
@@ -236,7 +225,7 @@ def _summarise(
 
 def _snapshot(groups: Groups, dataset: str, mode: str, latency_ms: Any) -> Snapshot:
     figures = tuple(
-        Figure(query_type, name, one.mean, *ends_of(one.ci), one.n)
+        MeasuredMean(query_type, name, one.mean, *ends_of(one.ci), one.n)
         for query_type, results in groups.items()
         for name, one in results.items()
     )

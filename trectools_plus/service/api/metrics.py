@@ -14,8 +14,7 @@ from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.redaction import secret_in_url
 from trectools_plus.service.api.settings import DEFAULT_PREFIX, check_prefix
-from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, as_label
-from trectools_plus.service.names import split_measure
+from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, as_label, split_measure
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -25,12 +25,11 @@ from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.names import dataset_name
+from trectools_plus.service.api.snapshots import dataset_name
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, read_test_set
-from trectools_plus.testsets.model import TestSet
-from trectools_plus.testsets.tables import qrels_of, topics_of
-from trectools_plus.testsets.terms import resolve_terms
+from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
+from trectools_plus.testsets.validation import resolve_terms
 from trectools_plus.validation import check_qrels, refuse_errors
 
 _BATCH_SIZE = 32
@@ -38,7 +37,7 @@ _BATCH_SIZE = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class JudgedQueries:
+class EvaluationQueries:
     """Queries with judgments, to evaluate the search.
 
     Attributes:
@@ -53,7 +52,7 @@ class JudgedQueries:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Documents:
+class SearchedDocuments:
     """Documents and retrievers.
 
     Attributes:
@@ -68,7 +67,7 @@ class Documents:
     ontology: Ontology | None
     retrievers: dict[str, Retriever]
 
-    def judge(self, test_set: TestSet, path: str, name: str) -> JudgedQueries:
+    def judge(self, test_set: TestSet, path: str, name: str) -> EvaluationQueries:
         """Return the queries and grades of a test set, with the main ids of terms.
 
         Args:
@@ -84,7 +83,7 @@ class Documents:
             test_set = resolve_terms(test_set, self.ontology, where=path).test_set
         qrels = qrels_of(test_set, path)
         refuse_errors(check_qrels(qrels))
-        return JudgedQueries(name, topics_of(test_set, path), qrels)
+        return EvaluationQueries(name, topics_of(test_set, path), qrels)
 
 
 class Search:
@@ -96,8 +95,8 @@ class Search:
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings
-        self._documents: Documents | None = None
-        self._own: JudgedQueries | None = None
+        self._documents: SearchedDocuments | None = None
+        self._own: EvaluationQueries | None = None
 
     def open(self, progress: Progress = no_progress) -> None:
         """Open the documents, and build missing indexes."""
@@ -105,12 +104,12 @@ class Search:
             self._documents = _open(self._settings, progress)
 
     @property
-    def documents(self) -> Documents:
+    def documents(self) -> SearchedDocuments:
         """The open documents."""
         assert self._documents is not None
         return self._documents
 
-    def own_test_set(self) -> JudgedQueries:
+    def own_test_set(self) -> EvaluationQueries:
         """Return the service's own test set, which is read once.
 
         Raises:
@@ -130,7 +129,7 @@ class Search:
                 ) from error
         return self._own
 
-    def _read_own(self) -> JudgedQueries:
+    def _read_own(self) -> EvaluationQueries:
         settings, documents = self._settings, self.documents
         name = settings.test_file
         if name is None and documents.ontology is not None:
@@ -148,7 +147,7 @@ class Search:
             )
         found = load_collection(settings.dataset, with_corpus=False)
         refuse_errors(check_qrels(found.qrels))
-        return JudgedQueries(documents.name, found.topics, found.qrels)
+        return EvaluationQueries(documents.name, found.topics, found.qrels)
 
     def run(
         self, mode: str, topics: Topics, progress: Progress = no_progress
@@ -183,7 +182,7 @@ def canonical_modes(modes: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(map(canonical_mode, modes)))
 
 
-def _open(settings: ServiceSettings, progress: Progress) -> Documents:
+def _open(settings: ServiceSettings, progress: Progress) -> SearchedDocuments:
     ontology = None
     progress("reading the documents", 0, 1)
     if settings.corpus is not None:
@@ -201,4 +200,4 @@ def _open(settings: ServiceSettings, progress: Progress) -> Documents:
     for retriever in retrievers.values():
         retriever.search(["warm up"], 1)
     # Error messages contain the path of the corpus; clients must not see the real one.
-    return Documents(name, Corpus(corpus.frame, name), ontology, retrievers)
+    return SearchedDocuments(name, Corpus(corpus.frame, name), ontology, retrievers)

@@ -1,17 +1,20 @@
-"""The latest figures of each dataset and mode, for the metrics."""
+"""The latest figures of each dataset and mode, for the metrics, and the names in them."""
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.service.names import dataset_name, report_names
+from trectools_plus.formats.ir_datasets import is_catalogue_name
+from trectools_plus.measures.registry import plain_name
 from trectools_plus.statistics.comparison import ends_of
 
 MONITORED_MEASURE = "R@10"
@@ -47,7 +50,7 @@ def as_label(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MeasuredMean:
     """One mean.
 
     Attributes:
@@ -82,7 +85,7 @@ class Snapshot:
     dataset: str
     mode: str
     created: float
-    figures: tuple[Figure, ...]
+    figures: tuple[MeasuredMean, ...]
     latency_ms: tuple[float, ...] = ()
 
 
@@ -103,12 +106,12 @@ def _read_mode(folder: ReportFolder, mode: str) -> Snapshot:
     report = folder.report
     canonical = report.canonical_names
     figures = [
-        Figure(None, canonical[name], one.mean, *ends_of(one.ci), one.n)
+        MeasuredMean(None, canonical[name], one.mean, *ends_of(one.ci), one.n)
         for name, one in report.modes[mode].measures.items()
     ]
     strata = report.strata.get(group_field(report.strata) or "", {})
     figures += [
-        Figure(value, canonical[name], one.mean, *ends_of(one.ci), one.n)
+        MeasuredMean(value, canonical[name], one.mean, *ends_of(one.ci), one.n)
         for value, modes in strata.items()
         for name, one in modes.get(mode, {}).items()
     ]
@@ -194,3 +197,66 @@ class _ReportFile:
         given = Path(self._path)
         status = (given / REPORT_FILE if given.is_dir() else given).stat()
         return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+_PLAIN = re.compile(r"(?P<label>[A-Za-z]+)(?:@(?P<cutoff>\d+))?")
+
+
+def split_measure(name: str) -> tuple[str, str | None] | None:
+    """Split a measure into plain name and cutoff, for example ``R@10`` into ``("recall", "10")``.
+
+    Args:
+        name: A canonical name.
+
+    Returns:
+        Plain name and cutoff; the cutoff is ``None`` for a measure without one. ``None`` if the
+        measure has other parameters or no plain name.
+    """
+    match = _PLAIN.fullmatch(name)
+    base = plain_name(match["label"]) if match else None
+    return None if match is None or base is None else (base, match["cutoff"])
+
+
+def answer_key(name: str) -> str:
+    """Return the key of a measure in responses, for example ``recall_at_10``.
+
+    The key of a measure without a plain name is its canonical name.
+    """
+    parts = split_measure(name)
+    if parts is None:
+        return name
+    base, cutoff = parts
+    return base if cutoff is None else f"{base}_at_{cutoff}"
+
+
+def dataset_name(given: str) -> str:
+    """Return the public name of a dataset, which contains no folders.
+
+    Args:
+        given: ``hpo``, ``irds:…``, or a file or folder as given by the user.
+
+    Returns:
+        ``irds:…`` unchanged; otherwise the last part of the path, or ``dataset`` if that is empty
+        or ``..``.
+    """
+    if is_catalogue_name(given):
+        return given
+    name = Path(given).name
+    return "dataset" if name in ("", "..") else name
+
+
+def report_names(paths: Sequence[str]) -> list[str]:
+    """Return a unique name for each report: the name of its folder.
+
+    If several folders have the same name, ``#2`` is appended to the second, and so on.
+
+    Args:
+        paths: Report files (``BenchmarkReport.json``) or their folders.
+    """
+    names: list[str] = []
+    for path in paths:
+        resolved = Path(path).resolve()
+        name = (resolved.parent if resolved.suffix == ".json" else resolved).name or "report"
+        candidates = (name if n == 1 else f"{name}#{n}" for n in count(1))
+        names.append(next(candidate for candidate in candidates if candidate not in names))
+    return names

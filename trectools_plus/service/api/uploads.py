@@ -36,7 +36,7 @@ _LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Upload:
     """One upload.
 
     Attributes:
@@ -58,9 +58,9 @@ async def has_body(request: Request) -> bool:
     return "content-type" in request.headers or bool(await request.body())
 
 
-async def read_parts(
+async def read_uploads(
     request: Request, allowed: Mapping[str, int], *, raw: str | None, types: tuple[str, ...]
-) -> list[Part]:
+) -> list[Upload]:
     """Read a body: ``multipart/form-data``, or a single part.
 
     Args:
@@ -77,7 +77,7 @@ async def read_parts(
     if given == MULTIPART:
         parts = await _read_form(request, allowed)
     elif raw is not None and given in types:
-        parts = [Part(raw, await request.body(), _form_of(given))]
+        parts = [Upload(raw, await request.body(), _form_of(given))]
     else:
         accepted = ", ".join([MULTIPART, *(types if raw else ())])
         raise ProblemError(
@@ -100,9 +100,9 @@ async def read_parts(
     return parts
 
 
-async def _read_form(request: Request, allowed: Mapping[str, int]) -> list[Part]:
+async def _read_form(request: Request, allowed: Mapping[str, int]) -> list[Upload]:
     limit = sum(allowed.values()) + 1  # one more than allowed, so that it is reported below
-    parts: list[Part] = []
+    parts: list[Upload] = []
     async with request.form(max_files=limit, max_fields=limit, max_part_size=1 << 30) as form:
         for name, value in form.multi_items():
             if name not in allowed:
@@ -113,12 +113,12 @@ async def _read_form(request: Request, allowed: Mapping[str, int]) -> list[Part]
                     remedy=f"expected parts: {', '.join(allowed)}",
                 )
             if isinstance(value, str):
-                parts.append(Part(name, value.encode("utf-8", "replace")))
+                parts.append(Upload(name, value.encode("utf-8", "replace")))
             else:
                 media = (value.content_type or "").partition(";")[0].strip().lower()
                 data = await value.read()
                 file = "".join(filter(str.isprintable, value.filename or ""))[:_LONGEST_NAME]
-                parts.append(Part(name, data, _form_of(media), file or None))
+                parts.append(Upload(name, data, _form_of(media), file or None))
     for name, count in allowed.items():
         if sum(part.name == name for part in parts) > count:
             raise ProblemError(
@@ -127,7 +127,7 @@ async def _read_form(request: Request, allowed: Mapping[str, int]) -> list[Part]
     return parts
 
 
-def parts_named(parts: list[Part], name: str) -> list[Part]:
+def uploads_named(parts: list[Upload], name: str) -> list[Upload]:
     """Return the parts with a name.
 
     Raises:
@@ -152,7 +152,7 @@ class Folder:
         self._path = path
         self._hidden = (f"{path}/", f"{sysconfig.get_path('purelib')}/")
 
-    def put(self, part: Part, name: str | None = None) -> str:
+    def put(self, part: Upload, name: str | None = None) -> str:
         """Write a part, and return the path of its file.
 
         Args:
@@ -199,7 +199,7 @@ def private_folder() -> Iterator[Folder]:
             ) from error
 
 
-def file_name(part: Part) -> str:
+def file_name(part: Upload) -> str:
     """Return a file name that ends in .json or .yaml, from which readers derive the format."""
     start = part.data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     is_json = part.form == "json" or (part.form != "yaml" and start in (b"{", b"["))
@@ -217,7 +217,7 @@ def _form_of(media: str) -> Form | None:
 _JSON_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 
-def check_size(part: Part, name: str, limits: Limits) -> None:
+def check_size(part: Upload, name: str, limits: Limits) -> None:
     """Check the number of values and aliases in JSON and YAML, and of records in other formats.
 
     Malformed JSON and YAML, and too deep nesting, are accepted, because the reader reports them
@@ -260,7 +260,7 @@ def _count_json(data: bytes) -> int:
     return 1 + sum(map(without_strings.count, (b"[", b"{", b",", b":")))
 
 
-def _count_yaml(text: str, part: Part, limits: Limits) -> None:
+def _count_yaml(text: str, part: Upload, limits: Limits) -> None:
     if text.count("\n%TAG") > MAX_DEPTH:
         return  # the reader refuses them
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # as in the reader
@@ -298,7 +298,7 @@ def _count_yaml(text: str, part: Part, limits: Limits) -> None:
         return
 
 
-def _too_many_values(part: Part, limits: Limits) -> ProblemError:
+def _too_many_values(part: Upload, limits: Limits) -> ProblemError:
     return ProblemError(
         422,
         "too-many-values",

@@ -12,15 +12,15 @@ from trectools_plus.measures.scoring.files import open_files
 from trectools_plus.progress import Progress
 from trectools_plus.reporting.results.evaluation import evaluation_document
 from trectools_plus.service.api.evaluation import check_query_count
-from trectools_plus.service.api.models import Kind, ScoreParameters, ValidateParameters
+from trectools_plus.service.api.models import FileKind, ScoreParameters, ValidateParameters
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import (
     Folder,
-    Part,
+    Upload,
     check_size,
     file_name,
-    parts_named,
     private_folder,
+    uploads_named,
 )
 from trectools_plus.testsets.validation import TestSetChecker
 from trectools_plus.validation.engine import validate_qrels, validate_run
@@ -30,14 +30,14 @@ from trectools_plus.validation.rendering.json import iter_json
 from trectools_plus.validation.topics.engine import validate_topics
 
 
-def validate_parts(
-    parts: list[Part], parameters: ValidateParameters, limits: Limits, progress: Progress
+def validate_uploads(
+    parts: list[Upload], parameters: ValidateParameters, limits: Limits, progress: Progress
 ) -> dict[str, Any]:
     """Validate an uploaded file; findings are part of the answer.
 
     Args:
         parts: ``file``, and for a run optionally ``qrels`` to check it against.
-        parameters: Kind, strictness and profile.
+        parameters: FileKind, strictness and profile.
         limits: The maximum number of queries, and the maximum size of a document.
         progress: Called with the progress; can raise an exception to stop.
 
@@ -57,9 +57,9 @@ def validate_parts(
 
 
 def _validate(
-    folder: Folder, parts: list[Part], kind: Kind, profile: Profile, limits: Limits
+    folder: Folder, parts: list[Upload], kind: FileKind, profile: Profile, limits: Limits
 ) -> FileReport:
-    part = parts_named(parts, "file")[0]
+    part = uploads_named(parts, "file")[0]
     if kind in ("topics", "testset"):
         is_named = kind == "testset" or part.form in ("json", "yaml")
         name = file_name(part) if is_named else part.name
@@ -78,8 +78,8 @@ def _validate(
     )
 
 
-def score_parts(
-    parts: list[Part],
+def score_uploads(
+    parts: list[Upload],
     measures: list[Measure],
     parameters: ScoreParameters,
     limits: Limits,
@@ -97,9 +97,9 @@ def score_parts(
     Raises:
         ProblemError: If a part is missing or cannot be scored.
     """
-    runs = parts_named(parts, "run")
+    runs = uploads_named(parts, "run")
     with private_folder() as folder:
-        qrels_path = folder.put(parts_named(parts, "qrels")[0])
+        qrels_path = folder.put(uploads_named(parts, "qrels")[0])
         names = ["run"] if len(runs) == 1 else [f"run-{n}" for n in range(1, len(runs) + 1)]
         paths = [folder.put(part, name) for part, name in zip(runs, names, strict=True)]
         opened = open_files(

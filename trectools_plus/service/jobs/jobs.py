@@ -1,154 +1,118 @@
 """Run work in processes: for requests that wait for the result, and for background jobs.
 
-Both share a few worker processes. Background jobs are stored, and are run again after a restart.
+Background jobs have workers of their own, so they never delay requests that wait. They are stored,
+and are run again after a restart.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import secrets
-import signal
+import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import Any, Literal
+from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict
-
-from trectools_plus.service.api.settings import Limits, ServiceSettings
+from trectools_plus.distributed.process import ProcessEndedError, StoppedError
+from trectools_plus.service.api.models import FINISHED, JobProgress, JobState, JobStatus
+from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.api.snapshots import Snapshot
-from trectools_plus.service.jobs.processes import EndedError, Workers
+from trectools_plus.service.jobs.processes import WorkerProcesses
 from trectools_plus.service.jobs.store import JobStore, StoredJob
-from trectools_plus.service.jobs.task import Kind, Outcome, StoppedError, Task
-from trectools_plus.service.problems import Problem, ProblemError, as_problem, to_json
-
-State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-FINISHED: frozenset[State] = frozenset({"succeeded", "failed", "cancelled"})
-
-
-class JobProgress(BaseModel):
-    """The progress of a job."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    description: str
-    """Description of the current step."""
-    done: int
-    """Number of finished steps."""
-    total: int
-    """Total number of steps."""
-
-
-class JobStatus(BaseModel):
-    """The status of a job."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    job_id: str
-    """The id of the job."""
-    kind: str
-    """``evaluate``, ``validate`` or ``score``."""
-    state: State
-    """``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``."""
-    created_at: str
-    """The time of the request: UTC, ISO 8601."""
-    finished_at: str | None
-    """The time of the end: UTC, ISO 8601; null while the job is not finished."""
-    progress: JobProgress | None
-    """The current step; null before the first step."""
-    result: dict[str, Any] | None
-    """The response to the request; null unless the job succeeded."""
-    problem: Problem | None
-    """The reason for the failure; null unless the job failed."""
-
+from trectools_plus.service.jobs.worker import Task, TaskKind
+from trectools_plus.service.problems import (
+    NO_SPACE,
+    ProblemDocument,
+    ProblemError,
+    as_problem,
+    to_json,
+)
 
 _LOG = logging.getLogger("trectools_plus.service")
 _MAX_ATTEMPTS = 3
 """The number of attempts of a stored job, so that one that ends its process does not loop."""
+_SPACE_SECONDS = 1.0
+"""The time after which a job that waits for space on the disk is tried again."""
+_RETRY_SECONDS = "5"
+
+
+class JobEnd(NamedTuple):
+    """The end of a job: the final state, the result as JSON, and the reason for a failure."""
+
+    state: JobState
+    result: bytes | None = None
+    error: ProblemError | None = None
 
 
 class Job:
-    """One unit of work.
+    """One unit of work, of a request that waits or in the background.
 
     Args:
         task: The work; ``None`` if it is finished.
         kind: The kind of work.
-        seconds: The time limit in seconds, including the time in the queue.
+        seconds: The time limit in seconds: of a background job from its beginning, of a request
+            including the time in the queue.
+        in_background: True for a background job.
     """
 
-    def __init__(self, task: Task | None, kind: Kind, seconds: float) -> None:
+    def __init__(
+        self, task: Task | None, kind: TaskKind, seconds: float, *, in_background: bool
+    ) -> None:
         self.id = secrets.token_urlsafe(16)
         self.kind = kind
         self.task = task
-        self.future: Future[None] | None = None
-        self.is_stored = False
+        self.in_background = in_background
         self.attempts = 0
         self.created_at = _now()
-        self.result: bytes | None = None
-        self.error: ProblemError | None = None
-        self._deadline = monotonic() + seconds
+        self.end: JobEnd | None = None
+        self.was_begun = False
         self._seconds = seconds
-        self.finishing = threading.Lock()
-        self.is_ended = False
+        self._deadline = monotonic() + seconds
         self._lock = threading.Lock()
         self._cancelled = False
-        self._state: State = "queued"
+        self._state: JobState = "queued"
         self._progress: JobProgress | None = None
         self._finished_at: str | None = None
 
     @classmethod
     def restored(cls, stored: StoredJob, task: Task | None, seconds: float) -> Job:
         """Return a job that was stored; without a task, it is finished."""
-        job = cls(task, stored.kind, seconds)
-        job.id, job.created_at = stored.id, stored.created_at
-        job.is_stored, job.attempts = True, stored.attempts
+        job = cls(task, stored.kind, seconds, in_background=True)
+        job.id, job.created_at, job.attempts = stored.id, stored.created_at, stored.attempts
         if task is None:
             job._state, job._finished_at = stored.state, stored.finished_at
             progress, problem = stored.progress, stored.problem
             job._progress = None if progress is None else JobProgress(**progress)
-            job.error = None if problem is None else ProblemError.of(Problem(**problem))
+            error = None if problem is None else ProblemError.of(ProblemDocument(**problem))
+            job.end = JobEnd(stored.state, error=error)
         return job
 
     @property
-    def state(self) -> State:
+    def state(self) -> JobState:
         """The current state."""
         return self._state
 
     def status(self) -> JobStatus:
         """Return the status for clients; ``result`` is always ``None``."""
         with self._lock:
+            is_finished = self._state in FINISHED
+            error = self.end.error if is_finished and self.end is not None else None
             return JobStatus(
                 job_id=self.id,
                 kind=self.kind,
                 state=self._state,
                 created_at=self.created_at,
-                finished_at=self._finished_at,
+                finished_at=self._finished_at if is_finished else None,
                 progress=self._progress,
                 result=None,
-                problem=None if self.error is None else self.error.problem,
+                problem=None if error is None else error.problem,
             )
-
-    def as_stored(self) -> StoredJob:
-        """Return the status for the store."""
-        status = self.status().model_dump(mode="json")
-        return StoredJob(
-            self.id,
-            self.kind,
-            {},
-            "",
-            self.created_at,
-            status["finished_at"],
-            status["state"],
-            self.attempts,
-            status["progress"],
-            status["problem"],
-        )
 
     def begin(self) -> bool:
         """Change from queued to running; return false if the job was cancelled before."""
@@ -156,7 +120,15 @@ class Job:
             if self._state != "queued":
                 return False
             self._state = "running"
+            if self.in_background:
+                self._deadline = monotonic() + self._seconds
+            self.was_begun = True
             return True
+
+    def wait(self) -> None:
+        """Change from running to queued, for lack of space on the disk."""
+        with self._lock:
+            self._state = "queued"
 
     def must_stop(self) -> bool:
         """Return true if the job was cancelled, or its time is over."""
@@ -166,36 +138,65 @@ class Job:
         """Set the current step."""
         self._progress = JobProgress(description=description, done=done, total=total)
 
-    def stop(self) -> None:
-        """Cancel the job, if it is not finished."""
+    def stop(self) -> bool:
+        """Cancel the job, if it is not finished; return true if the caller has to store its end."""
         with self._lock:
             self._cancelled = True
-            if self._state == "queued":
-                self._state, self._finished_at, self.task = "cancelled", _now(), None
-        if self.future is not None:
-            self.future.cancel()
+            if self._state not in ("queued", "cancelled"):
+                return False
+            self.end = JobEnd("cancelled")
+        self.finish()
+        return True
 
-    def finish_stopped(self) -> None:
-        """Finish a job whose work was stopped."""
+    def end_stopped(self) -> JobEnd:
+        """Return the end of a job whose work was stopped."""
         if self._cancelled:
-            self.finish("cancelled")
-        else:
-            self.finish("failed", error=self.too_slow())
+            return JobEnd("cancelled")
+        return JobEnd("failed", error=self.too_slow())
 
-    def finish(
-        self, state: State, result: bytes | None = None, error: ProblemError | None = None
-    ) -> None:
-        """Set the final state."""
+    def finish(self) -> None:
+        """Change to the state of its end, after that was stored."""
         with self._lock:
-            self._state, self.result, self.error = state, result, error
-            if state == "succeeded" and self._progress is not None:
+            assert self.end is not None
+            self._state, self._finished_at = self.end.state, self._finished_at or _now()
+            if self._state == "succeeded" and self._progress is not None:
                 done = {"done": self._progress.total}
                 self._progress = self._progress.model_copy(update=done)
-            self._finished_at = _now()
             self.task = None  # releases the uploads
+            if self.in_background:
+                self.end = self.end._replace(result=None)
+
+    def as_stored(self) -> StoredJob:
+        """Return the end of the job for the store."""
+        assert self.end is not None
+        problem = None if self.end.error is None else self.end.error.problem.model_dump(mode="json")
+        progress = self._progress
+        if progress is not None and self.end.state == "succeeded":
+            progress = progress.model_copy(update={"done": progress.total})
+        self._finished_at = self._finished_at or _now()
+        return StoredJob(
+            self.id,
+            self.kind,
+            {},
+            "",
+            self.created_at,
+            self._finished_at,
+            self.end.state,
+            self.attempts,
+            None if progress is None else progress.model_dump(mode="json"),
+            problem,
+        )
 
     def too_slow(self) -> ProblemError:
         """Return the problem for an exceeded time limit."""
+        if not self.was_begun:
+            return ProblemError(
+                503,
+                "busy",
+                f"no worker was free within {self._seconds:g} s",
+                remedy="try again later, or use background=true",
+                headers={"Retry-After": _RETRY_SECONDS},
+            )
         return ProblemError(
             503,
             "time-limit",
@@ -217,18 +218,17 @@ class Jobs:
         settings: ServiceSettings,
         publish: Callable[[Task, Snapshot], None] = lambda _, __: None,
     ) -> None:
-        self.workers = Workers(settings)
-        self._limits: Limits = settings.limits
+        self._limits = settings.limits
+        self.workers = WorkerProcesses(settings, most=2 * self._limits.workers)
         self._folder = None if settings.state_dir is None else Path(settings.state_dir)
         self._documents = settings.documents_name
         self._publish = publish
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
+        self._pools: dict[bool, ThreadPoolExecutor] = {}
         self._store: JobStore | None = None
         self._jobs: dict[str, Job] = {}
         self._unfinished: set[Job] = set()
-        self._arriving = 0
-        self._closing = False
+        self._closing = threading.Event()
 
     def open(self) -> None:
         """Start the workers, for the first time or again after :meth:`close`.
@@ -237,32 +237,20 @@ class Jobs:
             InputError: If the stored jobs cannot be opened.
             UsageError: If another service uses them.
         """
-        if self._pool is not None:
+        if self._pools:
             return
-        self._closing = False
+        self._closing.clear()
         self._store = JobStore(self._folder)
         self.workers.open()
-        self._pool = ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
+        # Requests that wait have threads of their own, and so have background jobs.
+        self._pools = {
+            in_background: ThreadPoolExecutor(self._limits.workers, thread_name_prefix="work")
+            for in_background in (False, True)
+        }
         self._jobs.clear()
         for stored in self._store.jobs():
             self._restore(stored)
         self._drop_old()
-
-    @contextmanager
-    def arriving(self) -> Iterator[None]:
-        """Count a request as unfinished while its body is read, to limit memory.
-
-        Raises:
-            ProblemError: 429 if too many requests are unfinished.
-        """
-        with self._lock:
-            self._refuse_busy()
-            self._arriving += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._arriving -= 1
 
     async def answer(self, task: Task) -> bytes:
         """Do work in a worker, and wait for the result.
@@ -271,32 +259,34 @@ class Jobs:
             The result as JSON.
 
         Raises:
-            ProblemError: If the work fails; 429 if too many requests are unfinished, 503 if it
-                takes too long.
+            ProblemError: If the work fails; 429 if too many requests are unfinished, 503 if no
+                worker gets free, or the work takes too long.
         """
-        job = self._submit(Job(task, task.kind, self._limits.seconds))
-        assert job.future is not None
-        waiting = asyncio.wrap_future(job.future)
+        job = Job(task, task.kind, self._limits.seconds, in_background=False)
+        future = self._submit(job)
+        waiting = asyncio.wrap_future(future)
         try:
             await asyncio.wait({waiting}, timeout=self._limits.seconds)
         finally:
             job.stop()  # has no effect on a finished job
-        if self._closing and job.result is None:
-            raise _stopping()
-        if job.error is not None:
-            raise job.error
-        if job.result is None:
-            raise job.too_slow()
-        return job.result
+            future.cancel()
+        end = job.end
+        if end is not None and end.error is not None:
+            raise end.error
+        if end is not None and end.result is not None:
+            return end.result
+        raise _stopping() if self._closing.is_set() else job.too_slow()
 
     def begin(self, task: Task) -> Job:
         """Store and start a background job.
 
         Raises:
-            ProblemError: 429 if too many requests are unfinished, or too many results have not been
-                fetched.
+            ProblemError: 429 if too many jobs are unfinished, or too many results have not been
+                fetched; 507 if the disk is full.
         """
-        store = self._opened_store()
+        store = self._store
+        if store is None or self._closing.is_set():
+            raise _stopping()
         self._drop_old()
         if store.size() > self._limits.kept_bytes:
             raise ProblemError(
@@ -307,19 +297,37 @@ class Jobs:
                 remedy="fetch the results of finished jobs, or try again when they have expired",
                 headers={"Retry-After": "60"},
             )
-        job = Job(task, task.kind, self._limits.job_seconds)
+        job = Job(task, task.kind, self._limits.job_seconds, in_background=True)
         with self._lock:
-            self._refuse_busy()
+            self._refuse_busy(in_background=True)
             self._unfinished.add(job)
         try:
             store.add(job.id, task, self._documents, job.created_at)
         except BaseException:
             self._unfinished.discard(job)
             raise
-        job.is_stored = True
         with self._lock:
             self._jobs[job.id] = job
-        return self._submit(job)
+        self._submit(job, limited=False)
+        return job
+
+    def check_free(self, *, in_background: bool) -> None:
+        """Check that there is a place for one more request, before its body is read.
+
+        Raises:
+            ProblemError: 429 if there is none.
+        """
+        with self._lock:
+            self._refuse_busy(in_background=in_background)
+
+    def check_space(self) -> None:
+        """Check that jobs can be stored.
+
+        Raises:
+            ProblemError: 507 if the disk was full, and still is.
+        """
+        if self._store is not None:
+            self._store.check_space()
 
     def find(self, job_id: str) -> Job:
         """Return the job with an id.
@@ -348,8 +356,8 @@ class Jobs:
 
     def cancel(self, job: Job) -> None:
         """Stop a job; a finished job does not change."""
-        job.stop()
-        self._finish(job)
+        if job.stop() and self._store is not None:
+            self._store.finish(job.as_stored(), None)
 
     def list(self) -> list[Job]:
         """Return all background jobs that have not been dropped, oldest first."""
@@ -363,23 +371,18 @@ class Jobs:
 
     def close(self) -> None:
         """End all work at once; stored jobs are run again by the next service."""
+        self._closing.set()
         with self._lock:
-            self._closing = True
-            unfinished, pool, self._pool = list(self._unfinished), self._pool, None
+            unfinished, pools, self._pools = list(self._unfinished), self._pools, {}
         for job in unfinished:
-            if not job.is_stored:
+            if not job.in_background:
                 job.stop()
         self.workers.close()
-        if pool is not None:
+        for pool in pools.values():
             pool.shutdown(wait=True, cancel_futures=True)
         store, self._store = self._store, None
         if store is not None:
             store.close()
-
-    def _opened_store(self) -> JobStore:
-        if self._store is None or self._closing:
-            raise _stopping()
-        return self._store
 
     def _restore(self, stored: StoredJob) -> None:
         """Run a stored job again if it is not finished."""
@@ -387,10 +390,9 @@ class Jobs:
         if stored.state in FINISHED:
             self._jobs[stored.id] = Job.restored(stored, None, 0)
             return
-        parameters = stored.parameters
-        task = Task(stored.kind, parameters, self._store.parts(stored.id))
-        job = Job.restored(stored, task, self._limits.job_seconds)
-        self._jobs[stored.id] = job
+        task = Task(stored.kind, stored.parameters, self._store.uploads(stored.id))
+        job = self._jobs[stored.id] = Job.restored(stored, task, self._limits.job_seconds)
+        error = None
         if task.needs_documents and stored.documents != self._documents:
             error = ProblemError(
                 503,
@@ -398,81 +400,87 @@ class Jobs:
                 f"the service was restarted with other documents, {self._documents}",
                 remedy="submit the request again",
             )
-            job.finish("failed", error=error)
-            self._store.finish(job.as_stored(), None)
         elif stored.attempts >= _MAX_ATTEMPTS:
-            job.finish(
-                "failed", error=_ended(f"the service ended during {stored.attempts} attempts")
-            )
-            self._store.finish(job.as_stored(), None)
+            error = _ended(f"the service ended during {stored.attempts} attempts")
+        if error is not None:
+            job.end = JobEnd("failed", error=error)
         else:
             _LOG.info("the job %s is run again", job.id)
-            self._submit(job, limited=False)
+        self._submit(job, limited=False)
 
-    def _submit(self, job: Job, *, limited: bool = True) -> Job:
+    def _submit(self, job: Job, *, limited: bool = True) -> Future[None]:
         with self._lock:
-            if self._pool is None:
+            if not self._pools:
                 raise _stopping()
-            if limited and job not in self._unfinished:
-                self._refuse_busy()
+            if limited:
+                self._refuse_busy(in_background=job.in_background)
             self._unfinished.add(job)
-            job.future = self._pool.submit(self._run, job)
-        job.future.add_done_callback(lambda _: self._done(job))
-        return job
+            future = self._pools[job.in_background].submit(self._run, job)
+        future.add_done_callback(lambda _: self._done(job))
+        return future
 
     def _run(self, job: Job) -> None:
-        """Do the work of a job; errors are stored, not raised."""
-        task = job.task
-        if task is None or not job.begin():
-            return
-        try:
-            outcome = self._do(job, task)
-            if outcome.snapshot is not None:
-                self._publish(task, outcome.snapshot)
-            job.finish("succeeded", outcome.answer)
-        except StoppedError:
-            if self._closing and job.is_stored:
-                if self._store is not None:
-                    self._store.interrupt(job.id)
-                return
-            job.finish_stopped()
-        except EndedError as error:
-            job.finish("failed", error=_ended(_describe(error.code)))
-        except Exception as error:
-            job.finish("failed", error=as_problem(error))
-        self._finish(job)
-
-    def _do(self, job: Job, task: Task) -> Outcome:
-        """Do a task; if its process ends, try again with a stored job."""
-        while True:
-            store = self._store
-            if store is None or self._closing:
-                raise StoppedError
-            job.attempts += 1
-            if job.is_stored:
-                store.start(job.id)
+        """Do the work of a job, and store its end; wait while the disk is full."""
+        while job.begin():
             try:
-                return self.workers.do(task, job.report, job.must_stop)
-            except EndedError as error:
-                _LOG.warning("the process of a job ended: %s", _describe(error.code))
-                if not job.is_stored or job.attempts >= _MAX_ATTEMPTS:
-                    raise
-
-    def _finish(self, job: Job) -> None:
-        """Store the end of a background job."""
-        if not job.is_stored or job.state not in FINISHED or self._store is None:
-            return
-        with job.finishing:
-            if job.is_ended:
+                job.end = job.end or self._work(job)
+                if job.in_background and self._store is not None:
+                    self._store.finish(job.as_stored(), job.end.result)
+                job.finish()
+            except StoppedError:  # the service stops
+                if self._store is not None:
+                    with suppress(Exception):
+                        self._store.interrupt(job.id)
                 return
-            self._store.finish(job.as_stored(), job.result)
-            job.is_ended, job.result = True, None
+            except Exception as error:
+                problem = as_problem(error)
+                if problem.problem.code != NO_SPACE:
+                    job.end = JobEnd("failed", error=problem)
+                    job.finish()
+                    return
+                job.wait()
+                if self._closing.wait(_SPACE_SECONDS):
+                    return
+
+    def _work(self, job: Job) -> JobEnd:
+        """Do the work of a job; errors are part of its end.
+
+        Raises:
+            StoppedError: If the service stops, and will run the job again.
+            ProblemError: If the disk is full, and the job can wait.
+        """
+        assert job.task is not None
+        while True:
+            job.attempts += 1
+            try:
+                if job.in_background and self._store is not None:
+                    self._store.start(job.id, job.attempts)
+                outcome = self.workers.do(job.task, job.report, job.must_stop)
+                if outcome.snapshot is not None:
+                    self._publish(job.task, outcome.snapshot)
+                return JobEnd("succeeded", outcome.answer)
+            except StoppedError:
+                if self._closing.is_set() and job.in_background:
+                    raise
+                return job.end_stopped()
+            except ProcessEndedError as error:
+                reason = _describe(error)
+                _LOG.warning("the process of a job ended: %s", reason)
+                if not job.in_background or job.attempts >= _MAX_ATTEMPTS:
+                    return JobEnd("failed", error=_ended(reason))
+            except Exception as error:
+                problem = as_problem(error)
+                if job.in_background and problem.problem.code == NO_SPACE:
+                    job.attempts -= 1
+                    raise problem from error
+                return JobEnd("failed", error=problem)
 
     def _done(self, job: Job) -> None:
         with self._lock:
             self._unfinished.discard(job)
-        if not self._closing:
-            self._drop_old()
+        if not self._closing.is_set():
+            with suppress(sqlite3.OperationalError):  # the disk is full, see `check_space`
+                self._drop_old()
 
     def _drop_old(self) -> None:
         limits = self._limits
@@ -483,15 +491,15 @@ class Jobs:
             for job_id in dropped:
                 self._jobs.pop(job_id, None)
 
-    def _refuse_busy(self) -> None:
-        limit = self._limits.workers + self._limits.waiting
-        if len(self._unfinished) + self._arriving >= limit:
+    def _refuse_busy(self, *, in_background: bool) -> None:
+        unfinished = sum(job.in_background == in_background for job in self._unfinished)
+        if unfinished >= self._limits.workers + self._limits.waiting:
             raise ProblemError(
                 429,
                 "busy",
-                f"{len(self._unfinished) + self._arriving} requests are unfinished",
+                f"{unfinished} {'jobs' if in_background else 'requests'} are unfinished",
                 remedy="try again later",
-                headers={"Retry-After": "5"},
+                headers={"Retry-After": _RETRY_SECONDS},
             )
 
 
@@ -508,13 +516,13 @@ def _ended(what: str) -> ProblemError:
     )
 
 
-def _describe(code: int | None) -> str:
+def _describe(error: ProcessEndedError) -> str:
     """Describe the end of a process in words."""
-    if code is not None and code < 0:
-        with contextlib.suppress(ValueError):
-            name = signal.Signals(-code).name
-            return f"the process of the work was ended by {name}, for example for lack of memory"
-    return f"the process of the work ended with status {code}"
+    if error.signal_name is None:
+        return f"the process of the work ended with status {error.code}"
+    return (
+        f"the process of the work was ended by {error.signal_name}, for example for lack of memory"
+    )
 
 
 def _now() -> str:

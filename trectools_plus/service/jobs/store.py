@@ -7,22 +7,23 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.service.api.uploads import Part
-from trectools_plus.service.jobs.task import Task
-
-_T = TypeVar("_T")
+from trectools_plus.service.api.uploads import Upload
+from trectools_plus.service.jobs.worker import Task
+from trectools_plus.service.problems import is_disk_full
 
 FILE_NAME = "jobs.sqlite"
 _VERSION = 2
 _ROW_BYTES = 1024
 """The size to count for a job in addition to its uploads and its result."""
+_PROBE_BYTES = 65_536
+"""The size to write, to find out if the disk is still full."""
 _SCHEMA = f"""
 CREATE TABLE jobs (
     number INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, kind TEXT NOT NULL,
@@ -77,6 +78,7 @@ class JobStore:
 
     def __init__(self, folder: Path | None) -> None:
         self._lock = threading.Lock()
+        self._is_full = False
         self._folder_lock = None if folder is None else _lock_folder(folder)
         path = ":memory:" if folder is None else str(folder / FILE_NAME)
         try:
@@ -92,10 +94,11 @@ class JobStore:
 
     def add(self, job_id: str, task: Task, documents: str, created_at: str) -> None:
         """Store a queued job and its uploads."""
-        size = _ROW_BYTES + sum(len(part.data) for part in task.parts)
+        size = _ROW_BYTES + sum(len(upload.data) for upload in task.uploads)
         about = job_id, task.kind, json.dumps(task.parameters), documents, created_at, size
-        parts = [
-            (job_id, n, one.name, one.form, one.data, one.file) for n, one in enumerate(task.parts)
+        uploads = [
+            (job_id, n, one.name, one.form, one.data, one.file)
+            for n, one in enumerate(task.uploads)
         ]
         with self._transaction() as database:
             database.execute(
@@ -103,12 +106,12 @@ class JobStore:
                 " VALUES (?, ?, ?, ?, ?, ?, 'queued')",
                 about,
             )
-            database.executemany("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?)", parts)
+            database.executemany("INSERT INTO parts VALUES (?, ?, ?, ?, ?, ?)", uploads)
 
-    def start(self, job_id: str) -> None:
+    def start(self, job_id: str, attempt: int) -> None:
         """Record that an attempt begins, before the work does."""
         self._execute(
-            "UPDATE jobs SET state = 'running', attempts = attempts + 1 WHERE id = ?", job_id
+            "UPDATE jobs SET state = 'running', attempts = ? WHERE id = ?", attempt, job_id
         )
 
     def interrupt(self, job_id: str) -> None:
@@ -145,17 +148,31 @@ class JobStore:
         rows = self._query(f"SELECT {_COLUMNS} FROM jobs ORDER BY number")
         return [_job_of(row) for row in rows]
 
-    def parts(self, job_id: str) -> tuple[Part, ...]:
+    def uploads(self, job_id: str) -> tuple[Upload, ...]:
         """Return the uploads of a job."""
         query = "SELECT name, data, form, file FROM parts WHERE job = ? ORDER BY number"
-        return tuple(Part(*row) for row in self._query(query, job_id))
+        return tuple(Upload(*row) for row in self._query(query, job_id))
 
     def fetch(self, job_id: str) -> bytes | None:
         """Return the result of a job, and record that a client has fetched it."""
-        with self._transaction() as database:
-            database.execute("UPDATE jobs SET fetched = 1 WHERE id = ? AND finished > 0", (job_id,))
-            row = database.execute("SELECT result FROM jobs WHERE id = ?", (job_id,)).fetchone()
-        return None if row is None else row[0]
+        rows = self._query("SELECT result FROM jobs WHERE id = ?", job_id)
+        try:
+            self._execute("UPDATE jobs SET fetched = 1 WHERE id = ? AND finished > 0", job_id)
+        except sqlite3.OperationalError as error:
+            if not is_disk_full(error):
+                raise
+        return rows[0][0] if rows else None
+
+    def check_space(self) -> None:
+        """Check that the database can grow, if it last could not.
+
+        Raises:
+            sqlite3.OperationalError: If the disk is full.
+        """
+        if self._is_full:
+            self._execute("DROP TABLE IF EXISTS probe")
+            self._execute(f"CREATE TABLE probe AS SELECT zeroblob({_PROBE_BYTES})")
+            self._execute("DROP TABLE probe")
 
     def size(self) -> int:
         """Return the bytes of jobs that cannot be dropped yet."""
@@ -210,8 +227,14 @@ class JobStore:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._database:
-            yield self._database
+        with self._lock:
+            try:
+                with self._database:
+                    yield self._database
+            except sqlite3.OperationalError as error:
+                self._is_full = self._is_full or is_disk_full(error)
+                raise
+            self._is_full = False
 
 
 def open_default_store(base: Path) -> Path:
@@ -304,14 +327,9 @@ def _prepare(database: sqlite3.Connection, path: str) -> None:
         (state,) = found.fetchone()
     if state != "ok":
         raise sqlite3.DatabaseError(state)
-    _each(database, f"SELECT {_COLUMNS} FROM jobs", _job_of)
-
-
-def _each(database: sqlite3.Connection, query: str, read: Callable[[Any], _T]) -> None:
-    """Read every row, so that unreadable ones are noticed."""
     try:
-        for row in database.execute(query):
-            read(row)
+        for row in database.execute(f"SELECT {_COLUMNS} FROM jobs"):
+            _job_of(row)
     except (ValueError, TypeError, sqlite3.OperationalError) as error:
         raise sqlite3.DatabaseError(str(error)) from error
 

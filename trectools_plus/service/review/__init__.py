@@ -2,7 +2,7 @@
 
 :mod:`~trectools_plus.service.review.material` reads the results from a report.
 :mod:`~trectools_plus.service.review.store` and :mod:`~trectools_plus.service.review.judgments`
-store judgments; :mod:`~trectools_plus.service.review.labels` merges them and finds disagreements.
+store judgments, merge them and find disagreements.
 :mod:`~trectools_plus.service.review.controller` orders queries and columns, and
 records judgments. :mod:`~trectools_plus.service.review.app` serves the page, and
 :mod:`~trectools_plus.service.review.summary` reports the results.

@@ -21,13 +21,26 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.service.guard import KEY_REMEDY, Guard, Key, Rules, is_loopback
+from trectools_plus.service.guard import KEY_REMEDY, BearerKey, Guard, Rules, is_loopback
 from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
-from trectools_plus.service.review import models
-from trectools_plus.service.review.controller import ReviewController
-from trectools_plus.service.review.guideline import read_guideline
+from trectools_plus.service.review.controller import (
+    About,
+    AnnotatorProgress,
+    Begin,
+    CannotJudge,
+    Choose,
+    ChooseResult,
+    Comment,
+    GradeResult,
+    QueryView,
+    ReviewController,
+    Session,
+    State,
+    Undo,
+    Undone,
+)
 from trectools_plus.service.review.judgments import Annotator, find_session_annotator
-from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material
+from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material, read_guideline
 from trectools_plus.service.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.server import format_host, listen, serve_app
 
@@ -53,7 +66,7 @@ class ReviewOptions:
         key: The key that requests need, except for the page itself. Without a key, only requests to
             loopback names are accepted.
         guideline: A file in Markdown or plain text that annotators can read; see
-            :func:`~trectools_plus.service.review.guideline.read_guideline`.
+            :func:`~trectools_plus.service.review.material.read_guideline`.
         adjudicate: True to show only the queries on which annotators differ, with their judgments,
             and to record decisions.
     """
@@ -122,7 +135,7 @@ def make_rules(key: str | None) -> Rules:
     Args:
         key: The key; ``None`` for no key.
     """
-    expected = None if key is None else Key(key)
+    expected = None if key is None else BearerKey(key)
 
     def check(scope: Scope, headers: Headers) -> None:
         if expected is None and not is_loopback(headers.get("host", "")):
@@ -203,64 +216,58 @@ def _show_page(request: Request) -> HTMLResponse:
 
 
 @_router.get("/api/about")
-def _show_about(controller: Controller) -> models.About:
+def _show_about(controller: Controller) -> About:
     return controller.about()
 
 
 @_router.post("/api/session")
-def _begin(controller: Controller, begin: models.Begin) -> models.Session:
+def _begin(controller: Controller, begin: Begin) -> Session:
     return controller.begin(begin.name, begin.resume)
 
 
 @_router.get("/api/progress")
-def _show_progress(controller: Controller, annotator: CurrentAnnotator) -> models.Progress:
+def _show_progress(controller: Controller, annotator: CurrentAnnotator) -> AnnotatorProgress:
     return controller.progress(annotator)
 
 
 @_router.get("/api/queries/{number}")
 def _show_query(
     controller: Controller, annotator: CurrentAnnotator, number: QueryNumber
-) -> models.QueryView:
+) -> QueryView:
     return controller.show(annotator, number)
 
 
 @_router.post("/api/grades")
-def _grade(
-    controller: Controller, annotator: CurrentAnnotator, judged: models.GradeResult
-) -> models.State:
+def _grade(controller: Controller, annotator: CurrentAnnotator, judged: GradeResult) -> State:
     return controller.grade(annotator, judged.query, judged.doc_id, judged.grade, judged.flagged)
 
 
 @_router.post("/api/choices")
-def _choose(
-    controller: Controller, annotator: CurrentAnnotator, chosen: models.Choose
-) -> models.State:
+def _choose(controller: Controller, annotator: CurrentAnnotator, chosen: Choose) -> State:
     return controller.choose(annotator, chosen.query, chosen.choice)
 
 
 @_router.post("/api/results")
 def _choose_result(
-    controller: Controller, annotator: CurrentAnnotator, chosen: models.ChooseResult
-) -> models.State:
+    controller: Controller, annotator: CurrentAnnotator, chosen: ChooseResult
+) -> State:
     return controller.choose_result(annotator, chosen.query, chosen.doc_id)
 
 
 @_router.post("/api/cannot-judge")
 def _set_cannot_judge(
-    controller: Controller, annotator: CurrentAnnotator, given: models.CannotJudge
-) -> models.State:
+    controller: Controller, annotator: CurrentAnnotator, given: CannotJudge
+) -> State:
     return controller.set_cannot_judge(annotator, given.query, given.reason)
 
 
 @_router.post("/api/comments")
-def _comment(
-    controller: Controller, annotator: CurrentAnnotator, comment: models.Comment
-) -> models.State:
+def _comment(controller: Controller, annotator: CurrentAnnotator, comment: Comment) -> State:
     return controller.comment(annotator, comment.query, comment.text)
 
 
 @_router.post("/api/undo")
-def _undo(controller: Controller, annotator: CurrentAnnotator, _: models.Undo) -> models.Undone:
+def _undo(controller: Controller, annotator: CurrentAnnotator, _: Undo) -> Undone:
     return controller.undo(annotator)
 
 

@@ -1,4 +1,7 @@
-"""The logic of the review page, independent of HTTP: blinded columns, order, and judgments."""
+"""The logic of the review page: blinded columns, order, judgments, and the messages of its API.
+
+No response contains the name of a mode.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,190 @@ import string
 import unicodedata
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.service.review import judgments, models
-from trectools_plus.service.review.guideline import Element
+from trectools_plus.service.review import judgments
 from trectools_plus.service.review.judgments import (
+    MAX_NAME_LENGTH,
     NONE_CHOSEN,
     Annotator,
+    AnnotatorDisagreement,
     Grade,
     QueryJudgments,
     clean_name,
+    find_disagreements,
+    is_decided,
 )
-from trectools_plus.service.review.labels import Disagreement, find_disagreements, is_decided
-from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
+from trectools_plus.service.review.material import (
+    Element,
+    ReviewMaterial,
+    ReviewQuery,
+    ShownDocument,
+)
 from trectools_plus.service.review.store import Store
+
+NONE_OF_THEM = "none"
+"""The choice of none of the columns."""
+MAX_ID_LENGTH = 4096
+MAX_REASON_LENGTH = 500
+MAX_COMMENT_LENGTH = 4000
+
+
+class Message(BaseModel):
+    """Base class: immutable, strictly validated."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Begin(Message):
+    """Start or resume a session."""
+
+    name: str = Field(min_length=1, max_length=4 * MAX_NAME_LENGTH)
+    resume: bool = False
+
+
+class GradeResult(Message):
+    """Grade a result; a null ``grade`` removes the judgment."""
+
+    query: int = Field(ge=1)
+    doc_id: str = Field(min_length=1, max_length=MAX_ID_LENGTH)
+    grade: int | None = Field(ge=0, le=3)
+    flagged: bool = False
+
+
+class Choose(Message):
+    """Choose a column: its label, ``none``, or null for no answer."""
+
+    query: int = Field(ge=1)
+    choice: str | None = Field(max_length=8)
+
+
+class ChooseResult(Message):
+    """Choose a result of a query; null removes the answer."""
+
+    query: int = Field(ge=1)
+    doc_id: str | None = Field(min_length=1, max_length=MAX_ID_LENGTH)
+
+
+class CannotJudge(Message):
+    """Declare that a query cannot be judged: a reason, which can be empty; null removes it."""
+
+    query: int = Field(ge=1)
+    reason: str | None = Field(max_length=MAX_REASON_LENGTH)
+
+
+class Comment(Message):
+    """Comment on a query; an empty text removes the comment."""
+
+    query: int = Field(ge=1)
+    text: str = Field(max_length=MAX_COMMENT_LENGTH)
+
+
+class Undo(Message):
+    """Undo the last judgment."""
+
+
+class About(Message):
+    """Description of the review; for ``guideline`` see :func:`read_guideline`."""
+
+    dataset: str
+    queries: int
+    columns: int
+    depth: int
+    notes: list[str]
+    adjudicates: bool
+    guideline: list[list[Any]]
+
+
+class Session(Message):
+    """A session; ``session`` is null if a new name exists already, or a known one does not."""
+
+    exists: bool
+    name: str
+    session: str | None
+    judged: int
+
+
+class QueryProgress(Message):
+    """Progress of a query; adjudicators only decide what annotators differ on."""
+
+    judged: int
+    results: int
+    chosen: bool
+    cannot_judge: bool
+    commented: bool
+    complete: bool
+
+
+class AnnotatorProgress(Message):
+    """Progress of an annotator and the beginnings of the texts, by query."""
+
+    name: str
+    queries: list[QueryProgress]
+    titles: list[str]
+
+
+class State(Message):
+    """Judgments of a query by an annotator."""
+
+    query: int
+    grades: dict[str, Grade]
+    choice: str | None
+    result: str | None
+    cannot_judge: str | None
+    comment: str
+    progress: QueryProgress
+
+
+class Review(Message):
+    """Judgments of one annotator, without the name, for adjudicators."""
+
+    label: str
+    grades: dict[str, Grade]
+    choice: str | None
+    result: str | None
+    cannot_judge: str | None
+    comment: str
+
+
+class AnnotatorDifferences(Message):
+    """The judgments of a query by annotators who differ, and what they differ on."""
+
+    documents: list[str]
+    result: bool
+    choice: bool
+    reviews: list[Review]
+
+
+class ResultColumn(Message):
+    """Results of a mode, under a neutral label."""
+
+    label: str
+    results: list[str]
+
+
+class QueryView(Message):
+    """A query with its columns; ``differences`` is null unless an adjudicator sees it."""
+
+    query: int
+    query_id: str
+    text: str | None
+    columns: list[ResultColumn]
+    documents: dict[str, ShownDocument]
+    state: State
+    differences: AnnotatorDifferences | None
+
+
+class Undone(Message):
+    """The undone judgment and the new state; all fields are null if there was no judgment."""
+
+    what: Literal["grade", "choice", "result", "cannot_judge", "comment"] | None
+    doc_id: str | None
+    state: State | None
+
 
 TITLE_LENGTH = 160
 """Maximum number of characters of a query in the list of all queries."""
@@ -33,7 +205,7 @@ class ReviewController:
         material: The queries and results.
         store: The open review database.
         guideline: The elements of the guideline; see
-            :func:`~trectools_plus.service.review.guideline.read_guideline`.
+            :func:`~trectools_plus.service.review.material.read_guideline`.
         adjudicate: True to show only the queries on which annotators differ, and to record
             decisions. The queries are those at the time of the call.
 
@@ -54,7 +226,7 @@ class ReviewController:
         self.adjudicates = adjudicate
         self._guideline = list(guideline)
         queries = {query.query_id: query for query in material.queries}
-        self._disagreements: dict[str, Disagreement] = {}
+        self._disagreements: dict[str, AnnotatorDisagreement] = {}
         if adjudicate:
             self._disagreements = find_disagreements(store)
             if not self._disagreements:
@@ -63,9 +235,9 @@ class ReviewController:
         self._queries = [queries[name] for name in order_queries(list(queries), store.study.seed)]
         self._numbers = {query.query_id: number for number, query in enumerate(self._queries, 1)}
 
-    def about(self) -> models.About:
+    def about(self) -> About:
         """Return a description of the review."""
-        return models.About(
+        return About(
             dataset=self.material.dataset,
             queries=len(self._queries),
             columns=len(self.material.modes),
@@ -75,7 +247,7 @@ class ReviewController:
             guideline=self._guideline,
         )
 
-    def begin(self, name: str, resume: bool) -> models.Session:
+    def begin(self, name: str, resume: bool) -> Session:
         """Start a session; see :func:`~trectools_plus.service.review.judgments.begin_session`.
 
         Raises:
@@ -90,17 +262,17 @@ class ReviewController:
         judged = 0
         if found is not None:
             judged = len(judgments.read_all_judgments(self.store, found))
-        return models.Session(
+        return Session(
             exists=found is not None,
             name=clean_name(name) if found is None else found.name,
             session=secret,
             judged=judged,
         )
 
-    def progress(self, annotator: Annotator) -> models.Progress:
+    def progress(self, annotator: Annotator) -> AnnotatorProgress:
         """Return the progress of an annotator."""
         judged = judgments.read_all_judgments(self.store, annotator)
-        return models.Progress(
+        return AnnotatorProgress(
             name=annotator.name,
             queries=[
                 self._progress(query, judged.get(query.query_id, QueryJudgments()))
@@ -109,7 +281,7 @@ class ReviewController:
             titles=[(query.text or query.query_id)[:TITLE_LENGTH] for query in self._queries],
         )
 
-    def show(self, annotator: Annotator, number: int) -> models.QueryView:
+    def show(self, annotator: Annotator, number: int) -> QueryView:
         """Return a query with its columns in the order for this annotator.
 
         Raises:
@@ -117,13 +289,13 @@ class ReviewController:
         """
         query = self._query(number)
         columns = [
-            models.Column(label=label, results=list(query.results[mode]))
+            ResultColumn(label=label, results=list(query.results[mode]))
             for label, mode in self._labels(annotator, query).items()
         ]
         # List documents in the order of the columns: the report's order could reveal the modes.
         shown = dict.fromkeys(doc_id for column in columns for doc_id in column.results)
         known = self.material.documents
-        return models.QueryView(
+        return QueryView(
             query=number,
             query_id=query.query_id,
             text=query.text,
@@ -135,7 +307,7 @@ class ReviewController:
 
     def grade(
         self, annotator: Annotator, number: int, doc_id: str, grade: int | None, flagged: bool
-    ) -> models.State:
+    ) -> State:
         """Record a grade.
 
         Raises:
@@ -153,14 +325,14 @@ class ReviewController:
         judgments.record_grade(self.store, annotator, query.query_id, doc_id, judged)
         return self._state(annotator, number)
 
-    def choose(self, annotator: Annotator, number: int, choice: str | None) -> models.State:
+    def choose(self, annotator: Annotator, number: int, choice: str | None) -> State:
         """Record the chosen column.
 
         Raises:
             UsageError: If the number is out of range, or no column has the label.
         """
         query = self._query(number)
-        choices = {**self._labels(annotator, query), models.NONE_OF_THEM: NONE_CHOSEN}
+        choices = {**self._labels(annotator, query), NONE_OF_THEM: NONE_CHOSEN}
         if choice is not None and choice not in choices:
             raise UsageError("no column has this label")
         mode = None if choice is None else choices[choice]
@@ -168,7 +340,7 @@ class ReviewController:
         judgments.record_choice(self.store, annotator, query.query_id, mode)
         return self._state(annotator, number)
 
-    def choose_result(self, annotator: Annotator, number: int, doc_id: str | None) -> models.State:
+    def choose_result(self, annotator: Annotator, number: int, doc_id: str | None) -> State:
         """Record the chosen result, which replaces "none of them".
 
         Raises:
@@ -182,9 +354,7 @@ class ReviewController:
         judgments.record_answer(self.store, annotator, query.query_id, "result", doc_id)
         return self._state(annotator, number)
 
-    def set_cannot_judge(
-        self, annotator: Annotator, number: int, reason: str | None
-    ) -> models.State:
+    def set_cannot_judge(self, annotator: Annotator, number: int, reason: str | None) -> State:
         """Record that a query cannot be judged; ``None`` removes this.
 
         Raises:
@@ -195,7 +365,7 @@ class ReviewController:
         judgments.record_answer(self.store, annotator, query.query_id, "cannot_judge", value)
         return self._state(annotator, number)
 
-    def comment(self, annotator: Annotator, number: int, text: str) -> models.State:
+    def comment(self, annotator: Annotator, number: int, text: str) -> State:
         """Record a comment on a query; an empty text removes it.
 
         Raises:
@@ -206,15 +376,15 @@ class ReviewController:
         judgments.record_answer(self.store, annotator, query.query_id, "comment", value)
         return self._state(annotator, number)
 
-    def undo(self, annotator: Annotator) -> models.Undone:
+    def undo(self, annotator: Annotator) -> Undone:
         """Undo the last judgment of an annotator."""
         undone = judgments.undo_last(self.store, annotator)
         if undone is None:
-            return models.Undone(what=None, doc_id=None, state=None)
+            return Undone(what=None, doc_id=None, state=None)
         query_id, doc_id, kind = undone
         # The queries of adjudicators can have changed since the judgment.
         number = self._numbers.get(query_id)
-        return models.Undone.model_validate(
+        return Undone.model_validate(
             {
                 "what": kind or ("choice" if doc_id is None else "grade"),
                 "doc_id": doc_id,
@@ -233,10 +403,10 @@ class ReviewController:
         order = order_modes(modes, seed, annotator.key, query.query_id)
         return dict(zip(LABELS, order, strict=False))
 
-    def _state(self, annotator: Annotator, number: int) -> models.State:
+    def _state(self, annotator: Annotator, number: int) -> State:
         query = self._query(number)
         judged = judgments.read_query_judgments(self.store, annotator, query.query_id)
-        return models.State(
+        return State(
             query=number,
             progress=self._progress(query, judged),
             **self._blinded(annotator, query, judged),
@@ -247,7 +417,7 @@ class ReviewController:
     ) -> dict[str, Any]:
         """Return judgments with the label that the chosen mode has for an annotator."""
         labels = {mode: label for label, mode in self._labels(annotator, query).items()}
-        labels[NONE_CHOSEN] = models.NONE_OF_THEM
+        labels[NONE_CHOSEN] = NONE_OF_THEM
         return {
             "grades": judged.grades,
             "choice": None if judged.choice is None else labels[judged.choice],
@@ -256,7 +426,7 @@ class ReviewController:
             "comment": judged.comment or "",
         }
 
-    def _differences(self, annotator: Annotator, query: ReviewQuery) -> models.Differences:
+    def _differences(self, annotator: Annotator, query: ReviewQuery) -> AnnotatorDifferences:
         """Return what annotators differ on, in an order that does not identify them."""
         found = self._disagreements[query.query_id]
         reviewers = sorted(
@@ -267,10 +437,10 @@ class ReviewController:
             judgments.read_query_judgments(self.store, one, query.query_id) for one in reviewers
         ]
         reviews = [
-            models.Review(label=f"Reviewer {place}", **self._blinded(annotator, query, one))
+            Review(label=f"Reviewer {place}", **self._blinded(annotator, query, one))
             for place, one in enumerate((one for one in judged if one != QueryJudgments()), 1)
         ]
-        return models.Differences(
+        return AnnotatorDifferences(
             documents=list(found.documents),
             result=found.result,
             choice=found.choice,
@@ -283,17 +453,17 @@ class ReviewController:
             if not (found.result or found.choice):
                 raise UsageError("the annotators do not differ on the choice for this query")
 
-    def _progress(self, query: ReviewQuery, judged: QueryJudgments) -> models.QueryProgress:
+    def _progress(self, query: ReviewQuery, judged: QueryJudgments) -> QueryProgress:
         results = {doc_id for found in query.results.values() for doc_id in found}
         chosen = judged.has_chosen
         disagreement = self._disagreements.get(query.query_id)
         if disagreement is not None:
             results &= set(disagreement.documents)
-            rest = Disagreement((), disagreement.result, disagreement.choice)
+            rest = AnnotatorDisagreement((), disagreement.result, disagreement.choice)
             chosen = is_decided(rest, judged)
         graded = len(results & judged.grades.keys())
         cannot_judge = judged.cannot_judge is not None
-        return models.QueryProgress(
+        return QueryProgress(
             judged=graded,
             results=len(results),
             chosen=chosen,

@@ -1,4 +1,7 @@
-"""The results to judge: the first results of a report's modes, with texts if available."""
+"""The contents of the review page: the first results of a report's modes, and the guideline.
+
+Results have texts if available. The guideline consists of elements instead of markup.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import QRELS_FILE
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.tables import Run
 from trectools_plus.ranking import rank_documents
-from trectools_plus.service.names import dataset_name
+from trectools_plus.service.api.snapshots import dataset_name
 
 DEFAULT_DEPTH = 10
 MAX_DEPTH = 100
@@ -26,7 +30,7 @@ MAX_TEXT_LENGTH = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewDocument:
+class ShownDocument:
     """Title and text of a document.
 
     Attributes:
@@ -70,7 +74,7 @@ class ReviewMaterial:
     modes: tuple[str, ...]
     depth: int
     queries: tuple[ReviewQuery, ...]
-    documents: Mapping[str, ReviewDocument] = field(default_factory=dict)
+    documents: Mapping[str, ShownDocument] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -173,13 +177,126 @@ def _find_dataset(source: ReportFolder) -> tuple[Dataset | None, tuple[str, ...]
 
 def _read_documents(
     dataset: Dataset | None, queries: Sequence[ReviewQuery]
-) -> dict[str, ReviewDocument]:
+) -> dict[str, ShownDocument]:
     if dataset is None or dataset.corpus is None:
         return {}
     shown = {doc_id for query in queries for found in query.results.values() for doc_id in found}
     frame = dataset.corpus.find(pl.Series(list(shown), dtype=pl.String))
     cut = frame.with_columns(pl.col("text").str.slice(0, MAX_TEXT_LENGTH))
     return {
-        doc_id: ReviewDocument(title.strip(), text.strip())
+        doc_id: ShownDocument(title.strip(), text.strip())
         for doc_id, title, text in cut.iter_rows()
     }
+
+
+MAX_GUIDELINE_BYTES = 65_536
+_MAX_NESTING = 20
+_ELEMENTS = {
+    "paragraph": "p",
+    "bullet_list": "ul",
+    "ordered_list": "ol",
+    "list_item": "li",
+    "blockquote": "blockquote",
+    "strong": "strong",
+    "em": "em",
+    "table": "table",
+    "thead": "thead",
+    "tbody": "tbody",
+    "tr": "tr",
+    "th": "th",
+    "td": "td",
+}
+_LEAVES = {
+    "code_inline": "code",
+    "code_block": "pre",
+    "fence": "pre",
+    "hr": "hr",
+    "hardbreak": "br",
+}
+
+Element = list[Any]
+"""The name of an HTML element, then its children: texts and elements."""
+
+
+def read_guideline(path: str | Path) -> list[Element]:
+    """Read a guideline in Markdown (``.md``, ``.markdown``), or in plain text (other names).
+
+    Markup of HTML in the text stays text, and images are replaced by their descriptions. Links are
+    shown as text, with their addresses in parentheses.
+
+    Args:
+        path: A file in UTF-8 with at most 64 KiB.
+
+    Returns:
+        The elements of the guideline, from a fixed list of names.
+
+    Raises:
+        InputError: If the file cannot be read, is too large, or is not UTF-8.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"the guideline cannot be read: {error.strerror}", where=str(path)
+        ) from error
+    if len(content) > MAX_GUIDELINE_BYTES:
+        raise InputError("the guideline is larger than 64 KiB", where=str(path))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "the guideline is not UTF-8", where=str(path), remedy="save it as UTF-8"
+        ) from error
+    if Path(path).suffix.lower() not in (".md", ".markdown"):
+        return [["pre", text]]
+    from markdown_it import MarkdownIt
+
+    return _build_elements(MarkdownIt("commonmark", {"html": False}).enable("table").parse(text))
+
+
+def _build_elements(tokens: list[Any]) -> list[Element]:
+    """Convert tokens to elements without recursion: nesting is cut at a fixed depth."""
+    root: Element = [""]
+    stack = [root]
+    for token in _flatten_tokens(tokens):
+        name = token.type.removesuffix("_open").removesuffix("_close")
+        parent = stack[-1]
+        if token.nesting == 1:
+            element = parent
+            if name == "heading":
+                element = [f"h{min(6, int(token.tag[1]) + 2)}"]
+            elif name in _ELEMENTS and not token.hidden:
+                element = [_ELEMENTS[name]]
+            if element is not parent and len(stack) <= _MAX_NESTING:
+                parent.append(element)
+            else:
+                element = parent
+            stack.append(element)
+        elif token.nesting == -1:
+            stack.pop()
+        elif name in _LEAVES:
+            parent.append([_LEAVES[name], *([token.content] if token.content else [])])
+        elif name == "softbreak":
+            parent.append(" ")
+        else:
+            parent.append(token.content)
+    return root[1:]
+
+
+def _flatten_tokens(tokens: list[Any]) -> list[Any]:
+    """Return block and inline tokens in one list, with the address of a link after its text."""
+    from markdown_it.token import Token
+
+    found = []
+    for token in tokens:
+        if token.type != "inline":
+            found.append(token)
+            continue
+        addresses: list[str] = []
+        for child in token.children or ():
+            found.append(child)
+            if child.type == "link_open":
+                addresses.append(str(child.attrs["href"]))
+            elif child.type == "link_close":
+                found.append(Token("text", "", 0, content=f" ({addresses.pop()})"))
+    return found

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from trectools_plus.cli.commands.compare import compare_runs
 from trectools_plus.cli.commands.eval import evaluate_runs
-from trectools_plus.cli.commands.qrels import qrels_convert, qrels_validate
-from trectools_plus.cli.commands.runs.convert import runs_convert
+from trectools_plus.cli.commands.references import qrels_convert, qrels_validate
 from trectools_plus.cli.commands.runs.info import runs_info
 from trectools_plus.cli.commands.runs.validate import runs_validate
+from trectools_plus.cli.commands.runs.writing import runs_convert
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.validation import load_run
 

@@ -16,7 +16,7 @@ import typer
 import yaml
 from typer.testing import CliRunner, Result
 
-from trectools_plus.cli.commands.qrels import qrels_validate
+from trectools_plus.cli.commands.references import qrels_validate
 from trectools_plus.cli.commands.runs.validate import runs_validate
 from trectools_plus.cli.reference import iter_commands
 from trectools_plus.errors import CheckFailedError, InputError, SeveralFilesError, UsageError

@@ -19,14 +19,14 @@ from trectools_plus.benchmark.run.config_file import load_config, load_fetch_set
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.http import source as source_module
 from trectools_plus.retrieval.backends.http.engines import ENGINES
-from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
 from trectools_plus.retrieval.backends.http.template import (
     escape_json,
     escape_lucene,
     escape_odata,
 )
-from trectools_plus.retrieval.backends.settings import default_modes
+from trectools_plus.retrieval.backends.selection import default_modes
 from trectools_plus.retrieval.fetch.answering import Answer, FetchOptions, answer_batch
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.source import BackendRequest, Failure, Hits, Query
@@ -295,9 +295,8 @@ def test_hostile_queries_stay_in_their_place(text: str) -> None:
 
 
 def fill(settings: HttpSettings, *texts: str) -> list[Any]:
-    from trectools_plus.retrieval.backends.http.template import Template
 
-    template = Template(settings)
+    template = settings.template()
     return [template.fill("m", [Query("q", text)], 3)["json"] for text in texts]
 
 

@@ -18,9 +18,9 @@ from trectools_plus.cli.app import benchmark_app, runs_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.run import read_run
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
-from trectools_plus.retrieval.backends.secrets import Key
+from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile, FetchManifest, fetch_to_dir
@@ -366,7 +366,7 @@ def test_an_id_that_holds_the_key_is_refused() -> None:
     for end in ("", " is the key"):
         settings = HttpSettings.model_validate({"url": "http://search.test"})
         source = HttpSource(
-            settings, "dense", Key(SECRET), httpx.MockTransport(partial(leak, end=end))
+            settings, "dense", Secret(SECRET), httpx.MockTransport(partial(leak, end=end))
         )
         (failure,) = source.ask([Query("q1", "x")], 3)
         assert isinstance(failure, Failure)

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from trectools_plus.benchmark.run.config_file import load_fetch_settings
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.backends.http.answers import AnswerError, read_answer
-from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpSource
 from trectools_plus.retrieval.source import Failure, Hits, Query
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from trectools_plus.errors import InputError, MissingExtraError
-from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
 from trectools_plus.retrieval.index import models
 from trectools_plus.retrieval.index.encoder import TextEncoder, make_encoder

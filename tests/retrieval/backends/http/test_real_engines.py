@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from trectools_plus.formats.tables import Topics
-from trectools_plus.retrieval.backends.http.settings import HttpSettings
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.http.source import HttpBackend, HttpSource
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs

@@ -21,8 +21,8 @@ from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.backends.milvus.backend import MilvusBackend
 from trectools_plus.retrieval.backends.milvus.connection import TOKEN_VARIABLE
-from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
-from trectools_plus.retrieval.backends.settings import BackendSettings
+from trectools_plus.retrieval.backends.milvus.support import MilvusSettings
+from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir

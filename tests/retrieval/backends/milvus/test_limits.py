@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.errors import UsageError
-from trectools_plus.retrieval.backends.milvus.settings import check_settings
+from trectools_plus.retrieval.backends.milvus.support import check_settings
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 

@@ -16,7 +16,7 @@ from trectools_plus.measures.evaluation import evaluate
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
-from trectools_plus.retrieval.fusion import fuse, fusion_of
+from trectools_plus.retrieval.fusion import fuse_rankings, fusion_of
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 TEXTS = {
@@ -115,7 +115,7 @@ def test_hybrid_merges_as_runs_fuse_does(connect: Callable[..., Any], settings: 
     chosen = RetrievalSettings(**settings)
     modes = open_modes(connect(), Corpus.from_dict(TEXTS), chosen)
     parts = [modes[mode].search(["laminar flow"], 100)[0] for mode in ("lexical", "vector")]
-    expected = fuse(parts, fusion_of(chosen), 3)
+    expected = fuse_rankings(parts, fusion_of(chosen), 3)
     (merged,) = modes["hybrid"].search(["laminar flow"], 3)
     assert (merged.doc_ids, merged.scores.tolist()) == (
         expected.doc_ids,
@@ -127,7 +127,7 @@ def test_the_server_merges_by_ranks_on_request(connect: Callable[..., Any]) -> N
     settings = RetrievalSettings(fusion="rrf", rrf_k=10)
     modes = open_modes(connect(), Corpus.from_dict(TEXTS), settings, server_fusion=True)
     parts = [modes[mode].search(["laminar flow"], 100)[0] for mode in ("lexical", "vector")]
-    expected = fuse(parts, fusion_of(settings))
+    expected = fuse_rankings(parts, fusion_of(settings))
     calls = []
     connection = modes["hybrid"]._collection.connection
     call = connection.call

@@ -25,7 +25,7 @@ from trectools_plus.retrieval.backends.milvus.connection import (
     MilvusAddress,
     MilvusConnection,
 )
-from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
+from trectools_plus.retrieval.backends.milvus.support import MilvusSettings
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir

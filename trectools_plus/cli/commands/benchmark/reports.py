@@ -10,10 +10,15 @@ from typing import Annotated, Literal
 import typer
 
 from trectools_plus import benchmark, measures, reporting
-from trectools_plus.cli.options.benchmark import Everything, LogTo
-from trectools_plus.cli.options.common import Report, TextOrJson, measure_option
+from trectools_plus.cli.options.common import (
+    Everything,
+    LogTo,
+    Report,
+    TableOptions,
+    TextOrJson,
+    measure_option,
+)
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.table import TableOptions
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import inform, is_quiet, note, show_progress
 from trectools_plus.errors import UsageError, raise_all

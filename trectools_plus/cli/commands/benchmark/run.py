@@ -1,50 +1,32 @@
-"""``benchmark run``."""
+"""Commands that run benchmarks: ``benchmark run``, ``compare-vectors`` and ``multilingual``."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
-from trectools_plus import benchmark, reporting
-from trectools_plus.choices import Missing, NoRelevant
+from trectools_plus import benchmark, reporting, retrieval
+from trectools_plus.choices import STRATEGIES, Panel
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.backends import BackendOptions
-from trectools_plus.cli.options.benchmark import (
-    Everything,
-    FigureOptions,
-    LogTo,
-    Modes,
-    NoCache,
-    OutputDir,
-    Plots,
-    QrelsFile,
-)
 from trectools_plus.cli.options.common import (
-    FIGURES,
-    MISSING_HELP,
-    NO_RELEVANT_HELP,
-    SEARCH,
-    WORK,
-    AnnotationsFile,
-    CorpusFile,
-    Dataset,
-    Depth,
-    HpoTestSet,
-    OntologyFile,
+    FIGURE_SETTINGS,
+    Everything,
+    LogTo,
+    NoCache,
+    Plots,
     Scheduler,
     StrictInput,
+    TextMarkdownJson,
     TextOrJson,
-    TopicsFile,
-    UnknownTermsChoice,
+    output_dir_option,
 )
+from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.retrieval import RetrievalOptions
+from trectools_plus.cli.options.retrieval import SearchOptions, Setting
 from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
-from trectools_plus.cli.options.topics import IdField, TextFields, TopicsLanguage
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import (
@@ -57,6 +39,7 @@ from trectools_plus.errors import (
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
 
+_SETTINGS = SettingOptions(benchmark.BenchmarkConfig)
 _DATA = ("dataset", "test_file", "corpus", "topics", "qrels", "runs")
 _BACKENDS = ("backend", "retriever", "http", "milvus")
 """Settings of a backend, which may have its own documents."""
@@ -67,7 +50,6 @@ _FILE_LINES = 6
 @with_groups
 def benchmark_run(
     *,
-    dataset: Dataset = None,
     runs: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,46 +58,8 @@ def benchmark_run(
             "--dataset. Without NAME=, a run is named after its file.",
         ),
     ] = None,
-    qrels: QrelsFile = None,
-    corpus: CorpusFile = None,
-    topics: TopicsFile = None,
-    id_field: IdField = None,
-    text_fields: TextFields = None,
-    language: TopicsLanguage = None,
-    test_file: HpoTestSet = None,
-    unknown_terms: UnknownTermsChoice = None,
-    ontology: OntologyFile = None,
-    annotations: AnnotationsFile = None,
-    modes: Modes = None,
-    figures: FigureOptions,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Compare every other mode with this mode, or with several, comma-separated.  "
-            "[default: compare every pair]",
-            autocompletion=completion.complete_modes,
-        ),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            metavar="zero|drop",
-            help=f"{MISSING_HELP}  [default: zero]",
-            rich_help_panel=FIGURES,
-            autocompletion=completion.complete_words(get_args(Missing)),
-        ),
-    ] = None,
-    no_relevant: Annotated[
-        str | None,
-        typer.Option(
-            metavar="zero|drop",
-            help=f"{NO_RELEVANT_HELP}  [default: zero]",
-            rich_help_panel=FIGURES,
-            autocompletion=completion.complete_words(get_args(NoRelevant)),
-        ),
-    ] = None,
-    output_dir: OutputDir = None,
+    given: Annotated[Given, _SETTINGS],
+    setting: Setting = None,
     everything: Everything = False,
     output_format: TextOrJson = "text",
     config: Annotated[
@@ -126,17 +70,6 @@ def benchmark_run(
             "override it.",
         ),
     ] = None,
-    depth: Depth = None,
-    exclude_self: Annotated[
-        bool | None,
-        typer.Option(
-            "--exclude-self",
-            help="Drop the document whose id equals the query's id, before the cut to --depth.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = None,
-    searching: RetrievalOptions,
-    backend: BackendOptions,
     no_cache: NoCache = False,
     strict_input: StrictInput = False,
     ir_metadata: Annotated[
@@ -144,7 +77,7 @@ def benchmark_run(
         typer.Option(
             "--ir-metadata",
             help="Also write each run as annotated/<mode>.run, with an ir_metadata header.",
-            rich_help_panel=WORK,
+            rich_help_panel=Panel.WORK,
         ),
     ] = False,
     plots: Plots = False,
@@ -172,31 +105,9 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
-    files, names = _given_runs(runs or [], further_runs or [], figures.measure)
-    settings = benchmark.ConfigOptions(
-        dataset=dataset,
-        test_file=test_file,
-        unknown_terms=unknown_terms,
-        corpus=corpus,
-        topics=topics,
-        qrels=qrels,
-        id_field=id_field,
-        text_fields=None if text_fields is None else split_list(text_fields),
-        language=language,
-        runs=files,
-        modes=None if modes is None else split_list(modes),
-        output_dir=None if output_dir is None else str(output_dir),
-        depth=depth,
-        exclude_self=exclude_self,
-        ontology=ontology,
-        annotations=annotations,
-        missing=missing,
-        no_relevant=no_relevant,
-        baseline=None if baseline is None else split_list(baseline),
-        retrieval=searching.values() or None,
-        **replace(figures, measure=names).settings(),
-        **backend.settings(),
-    )
+    files, names = _given_runs(runs or [], further_runs or [], given.pop("measures", None))
+    searching = SearchOptions(given.pop("retrieval", {}), setting)
+    settings = {**given, "runs": files, "measures": names, "retrieval": searching.values or None}
     if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
         settings["dataset"] = "hpo"
         note("no data given; comparing on the HPO demo set (--dataset hpo)")
@@ -217,14 +128,14 @@ def benchmark_run(
 
 
 def _given_runs(
-    options: list[str], further: list[str], measure: list[str] | None
+    options: list[str], further: list[str], measures: str | None
 ) -> tuple[dict[str, str] | None, list[str] | None]:
     """Return the files of ``--runs`` by name, and the measures; arguments are further values.
 
     Raises:
         UsageError: If an argument is neither a run nor a measure, or a value is wrong.
     """
-    files, names = split_measures([*options, *further], measure)
+    files, names = split_measures([*options, *further], None if measures is None else [measures])
     unknown = [one for one in further if one in files and "=" not in one]
     if unknown and not options:
         raise UsageError(
@@ -232,7 +143,7 @@ def _given_runs(
         )
     return (
         name_files(parse_runs(files, "--runs")) or None,
-        names if names or measure else None,
+        names if names or measures is not None else None,
     )
 
 
@@ -318,3 +229,142 @@ def _show_result(
         f"\nreport   {files['html']}\n         {files['markdown']}\n         {files['json']}"
     )
     typer.echo(f"runs     {result.output_dir / 'runs'}")
+
+
+_VECTOR_SETTINGS = SettingOptions(
+    benchmark.BenchmarkConfig,
+    *("dataset", "test_file", "unknown_terms", "corpus", "topics", "qrels"),
+    *("ontology", "annotations", "depth", "output_dir"),
+    *FIGURE_SETTINGS,
+)
+_VECTOR_SEARCH = SettingOptions(
+    retrieval.RetrievalSettings, "embedding_model", "reranker", "reranker_model", "device"
+)
+
+
+@with_groups
+def benchmark_compare_vectors(
+    *,
+    given: Annotated[Given, _VECTOR_SETTINGS],
+    strategies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Aggregation strategies, comma-separated: label_only, label_synonyms_min, "
+            "label_synonyms_max, all_max, all_weighted.  [default: all]",
+            autocompletion=completion.complete_list(STRATEGIES),
+        ),
+    ] = None,
+    no_single: Annotated[
+        bool,
+        typer.Option(
+            "--no-single",
+            help="Leave out the search with one vector per document, and compare every pair of "
+            "strategies.",
+        ),
+    ] = False,
+    searching: Annotated[Given, _VECTOR_SEARCH],
+    setting: Setting = None,
+    no_cache: NoCache = False,
+    plots: Plots = False,
+    log_to: LogTo = None,
+    output_format: TextOrJson = "text",
+    everything: Everything = False,
+) -> None:
+    """The command runs a benchmark whose modes are single-vector search, and multi-vector search
+    with each aggregation strategy. It writes the same report as benchmark run, in which every
+    strategy is compared with single-vector search. Without --dataset and --corpus, it uses
+    --dataset hpo.
+
+    \b
+    Examples:
+      benchmark compare-vectors --dataset hpo
+      benchmark compare-vectors --test-file cases.json --strategies label_only,label_synonyms_max
+      benchmark compare-vectors --dataset hpo --no-single --set aggregation_weights=label=1
+    """
+    options = SearchOptions(searching, setting)
+    if "corpus" not in given:
+        given.setdefault("dataset", "hpo")
+    chosen = None if strategies is None else split_list(strategies)
+    settings = benchmark.compare_vectors_options(
+        {**given, "retrieval": options.values or None}, chosen, single=not no_single
+    )
+    config = benchmark.load_config(options=settings)
+    options.check_used(config.mode_keys, config.retrieval)
+    report_benchmark(
+        config,
+        cached=not no_cache,
+        as_json=output_format == "json",
+        everything=everything,
+        plots=plots,
+        log_to=log_to,
+    )
+
+
+_LANGUAGE_SETTINGS = SettingOptions(
+    benchmark.BenchmarkConfig,
+    *("modes", "unknown_terms", "ontology", "annotations", "depth", "retrieval"),
+    *FIGURE_SETTINGS,
+)
+
+
+@with_groups
+def benchmark_multilingual(
+    *,
+    sets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SET]...",
+            help="Test sets, one for each language or in several: shipped names or files.  "
+            "[default: the standard sets of all five languages]",
+            autocompletion=completion.complete_test_set,
+        ),
+    ] = None,
+    output_dir: Annotated[
+        Path, output_dir_option("Folder for all reports, with a sub-folder for each language.")
+    ] = Path("results/multilingual"),
+    given: Annotated[Given, _LANGUAGE_SETTINGS],
+    setting: Setting = None,
+    no_cache: NoCache = False,
+    output_format: TextMarkdownJson = "text",
+) -> None:
+    """The command writes a report for each language, in a folder named after the language. In
+    MultilingualReport.json and MultilingualComparison.md, it writes for each measure the unweighted
+    mean of the languages' means, their variance, and the difference between the best and the worst
+    language. Queries of different languages are never averaged together: a set in several
+    languages is split. Two sets of one language are refused.
+
+    If the sets are parallel (the same query ids with the same terms of the highest grade), gap and
+    variance have intervals, and each difference of two languages is tested query by query.
+    Otherwise the command names the ids or terms that differ.
+
+    \b
+    Examples:
+      benchmark multilingual --modes lexical,vector -m RR@10
+      benchmark multilingual hpo-en-tiny hpo-de-tiny hpo-fr-tiny
+      benchmark multilingual hpo-en-standard mine-de.json --modes lexical,vector -m RR@10
+      benchmark multilingual all-languages.json --unknown-terms drop
+      benchmark multilingual hpo-en-tiny hpo-de-tiny --embedding-model models/e5
+    """
+    searching = SearchOptions(given.pop("retrieval", {}), setting)
+    options = {**given, "retrieval": searching.values or None, "output_dir": str(output_dir)}
+    settings = benchmark.load_config(options={**options, "dataset": "hpo"})
+    searching.check_used(settings.mode_keys, settings.retrieval)
+    with show_progress() as progress:
+        result = benchmark.run_multilingual(
+            sets or benchmark.PARALLEL_SETS,
+            options,
+            progress,
+            command=format_command(sys.argv),
+            cached=not no_cache,
+        )
+    files = reporting.write_multilingual(result)
+    if output_format == "json":
+        typer.echo(reporting.render_json(result.report), nl=False)
+    elif output_format == "markdown":
+        typer.echo(reporting.render_multilingual_markdown(result.report), nl=False)
+    else:
+        reporting.print_multilingual(result.report, sys.stdout)
+        typer.echo(f"\nreport   {files['markdown']}\n         {files['json']}")
+        for language in result.results:
+            typer.echo(f"{language:<8} {files[language]}")

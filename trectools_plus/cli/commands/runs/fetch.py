@@ -3,105 +3,43 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from trectools_plus import benchmark, formats, retrieval
-from trectools_plus.choices import MODES
-from trectools_plus.cli import completion
-from trectools_plus.cli.options.backends import BackendOptions
-from trectools_plus.cli.options.common import (
-    BACKENDS,
-    SEARCH,
-    CorpusFile,
-    Dataset,
-    Depth,
-    HpoTestSet,
-    OntologyFile,
-    TextOrJson,
-    TopicsFile,
-    output_dir_option,
-)
+from trectools_plus.choices import MODES, Panel
+from trectools_plus.cli.options.common import TextOrJson, output_dir_option
+from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.retrieval import RetrievalOptions
-from trectools_plus.cli.options.topics import (
-    IdField,
-    TextFields,
-    TopicsLanguage,
-)
+from trectools_plus.cli.options.retrieval import SearchOptions, Setting
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_command
-from trectools_plus.text import split_list
 
-
-@dataclass(frozen=True)
-class DataOptions:
-    """Documents and queries, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
-
-    dataset: Dataset = None
-    corpus: CorpusFile = None
-    topics: TopicsFile = None
-    id_field: IdField = None
-    text_fields: TextFields = None
-    language: TopicsLanguage = None
-    test_file: HpoTestSet = None
-    ontology: OntologyFile = None
-
-    def settings(self) -> benchmark.ConfigOptions:
-        """Return the options as settings; ``None`` where an option is absent."""
-        return {
-            "dataset": self.dataset,
-            "corpus": self.corpus,
-            "topics": self.topics,
-            "id_field": self.id_field,
-            "text_fields": None if self.text_fields is None else split_list(self.text_fields),
-            "language": self.language,
-            "test_file": self.test_file,
-            "ontology": self.ontology,
-        }
+_JUDGMENTS = ("qrels", "unknown_terms")
+_SETTINGS = SettingOptions(
+    benchmark.FetchSettings,
+    *(name for name in benchmark.FetchSettings.model_fields if name not in _JUDGMENTS),
+)
 
 
 @with_groups
 def runs_fetch(
     *,
     output_dir: Annotated[Path, output_dir_option("Folder for the run files; created if missing.")],
-    data: DataOptions,
-    modes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Modes to fetch, comma-separated: lexical (or bm25), vector (or dense), ngram, "
-            "hybrid, hybrid+exact (hybrid with exact matches first), splade, or an aggregation "
-            "strategy of multi-vector search; with --backend, the modes "
-            "of the backend; each --retriever is a mode.  [default: lexical,vector,hybrid, or "
-            "every --retriever]",
-            autocompletion=completion.complete_modes,
-        ),
-    ] = None,
-    depth: Depth = None,
-    exclude_self: Annotated[
-        bool,
-        typer.Option(
-            "--exclude-self",
-            help="Drop the document whose id equals the query's id, before the cut to --depth.",
-            rich_help_panel=SEARCH,
-        ),
-    ] = False,
-    searching: RetrievalOptions,
-    backend: BackendOptions,
+    given: Annotated[Given, _SETTINGS],
+    setting: Setting = None,
     config: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="Configuration file (benchmark.yaml) with the documents, the topics, the backend "
             "and the settings of the search; options override it.",
-            rich_help_panel=BACKENDS,
+            rich_help_panel=Panel.BACKENDS,
         ),
     ] = None,
     resume: Annotated[
@@ -130,24 +68,15 @@ def runs_fetch(
         --http text_fields=title,text --output-dir runs
       runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
-    values = searching.values()
-    retrieval.make_settings(values)  # reports errors of --set
+    searching = SearchOptions(given.pop("retrieval", {}), setting)
+    retrieval.make_settings(searching.values)  # reports errors of --set
     settings = benchmark.load_fetch_settings(
-        config,
-        {
-            **data.settings(),
-            **backend.settings(),
-            "depth": depth,
-            "exclude_self": exclude_self or None,
-            "retrieval": values or None,
-        },
+        config, {**given, "retrieval": searching.values or None}
     )
-    names = list(
-        settings.modes or retrieval.default_modes(settings.retriever, settings.http) or MODES
-    )
-    if modes is not None:
-        names = list(split_list(modes))
-    if values and not settings.needs_corpus:
+    names = list(settings.modes)
+    if not names and "modes" not in given:
+        names = list(retrieval.default_modes(settings.retriever, settings.http) or MODES)
+    if searching.values and not settings.needs_corpus:
         raise UsageError(
             f"the backend {settings.backend} does not use --set or models",
             remedy="put its settings into the file that --config names",

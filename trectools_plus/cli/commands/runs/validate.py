@@ -11,10 +11,14 @@ import typer
 from trectools_plus import formats, validation
 from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.choices import Dedup
-from trectools_plus.cli.options.common import Columns
+from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.topics import TopicFieldOptions
-from trectools_plus.cli.options.validation import FIXES, FixOptions, RuleOptions, find_readable
+from trectools_plus.cli.options.validation import (
+    FIXES,
+    FixOutputOptions,
+    RuleOptions,
+    find_readable,
+)
 from trectools_plus.cli.validation import (
     Fixer,
     References,
@@ -78,7 +82,7 @@ def runs_validate(
     columns: Columns = None,
     fields: TopicFieldOptions,
     rules: RuleOptions,
-    output: FixOptions,
+    output: FixOutputOptions,
     dedup: Annotated[
         Dedup,
         typer.Option(

@@ -24,7 +24,6 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     models_used,
     puts_exact_first,
 )
-from trectools_plus.retrieval.exact_matches import ExactFirstRetriever
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
 from trectools_plus.retrieval.index.encoder import Encoder, make_encoder
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
@@ -33,6 +32,7 @@ from trectools_plus.retrieval.index.ngram import NgramRetriever
 from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
+from trectools_plus.retrieval.ontology_terms import ExactFirstRetriever
 from trectools_plus.retrieval.rerank import RerankingRetriever, make_reranker
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import (

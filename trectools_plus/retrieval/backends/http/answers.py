@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.retrieval.backends.http.settings import HttpSettings, compile_path
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings, compile_path
 from trectools_plus.retrieval.source import Query
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class MissingListError(AnswerError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AnswerEntry:
     """The part of an answer for one query.
 
     Attributes:
@@ -95,7 +95,7 @@ class Entry:
 
 def read_answer(
     document: Any, queries: Sequence[Query], settings: HttpSettings
-) -> list[Entry | AnswerError]:
+) -> list[AnswerEntry | AnswerError]:
     """Return each query's entry or the error in it, in the order of the queries.
 
     Raises:
@@ -125,7 +125,7 @@ def read_answer(
             continue
         for match in compile_path(settings.query_id).finditer(part):
             by_id.setdefault(str(match.obj), []).append(part)
-    entries: list[Entry | AnswerError] = []
+    entries: list[AnswerEntry | AnswerError] = []
     for query in queries:
         found = by_id.get(query.query_id, [])
         if len(found) == 1:
@@ -139,14 +139,14 @@ def read_answer(
     return entries
 
 
-def _try_read_entry(part: Any, settings: HttpSettings) -> Entry | AnswerError:
+def _try_read_entry(part: Any, settings: HttpSettings) -> AnswerEntry | AnswerError:
     try:
         return _read_entry(part, settings)
     except AnswerError as error:
         return error
 
 
-def _read_entry(part: Any, settings: HttpSettings) -> Entry:
+def _read_entry(part: Any, settings: HttpSettings) -> AnswerEntry:
     total = _read_total(part, settings)
     try:
         id_matches, problem = _find_matches(part, settings.ids, "ids")
@@ -182,7 +182,7 @@ def _read_entry(part: Any, settings: HttpSettings) -> Entry:
         diagnostics = next(
             (match.obj for match in compile_path(settings.diagnostics).finditer(part)), None
         )
-    return Entry(ids, scores, diagnostics, total)
+    return AnswerEntry(ids, scores, diagnostics, total)
 
 
 def _find_matches(

@@ -23,15 +23,15 @@ from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.models import SEPARATOR
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.retrieval.backends.http.answers import (
+    AnswerEntry,
     AnswerError,
-    Entry,
     find_reason,
     read_answer,
 )
 from trectools_plus.retrieval.backends.http.engines import ENGINES
-from trectools_plus.retrieval.backends.http.settings import HttpSettings
-from trectools_plus.retrieval.backends.http.template import EncodedQuery, Template
-from trectools_plus.retrieval.backends.secrets import Key, read_key
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
+from trectools_plus.retrieval.backends.http.template import EncodedQuery
+from trectools_plus.retrieval.backends.secrets import Secret, read_key
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder, make_encoder
 from trectools_plus.retrieval.index.models import ModelRecord, record_models
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -114,7 +114,7 @@ class HttpBackend(Backend):
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
         """Return the local model of a mode's query vectors, if it uses one."""
         settings = _settings_of(self._settings, mode)
-        if not Template(settings).uses_vector:
+        if not settings.template().uses_vector:
             return {}
         return record_models(_encoder_settings(settings), {"embedding"})
 
@@ -131,7 +131,7 @@ class HttpBackend(Backend):
         sources: dict[str, Source] = {}
         for mode, settings in by_mode.items():
             encoder = None
-            if Template(settings).uses_vector:
+            if settings.template().uses_vector:
                 encoder = encoders.setdefault(
                     repr(settings.embedding_model), QueryEncoder(settings)
                 )
@@ -152,7 +152,7 @@ class HttpBackend(Backend):
         found: dict[str, Any] = {}
         for mode in modes:
             settings = _settings_of(self._settings, mode)
-            if Template(settings).uses_vector:
+            if settings.template().uses_vector:
                 models = record_models(_encoder_settings(settings), {"embedding"})
                 model = models.get("embedding")
                 found[mode] = (
@@ -221,7 +221,7 @@ class HttpSource(Source):
         self,
         settings: HttpSettings,
         mode: str,
-        key: Key | None = None,
+        key: Secret | None = None,
         transport: httpx.BaseTransport | None = None,
         encoder: QueryEncoder | None = None,
     ) -> None:
@@ -231,7 +231,7 @@ class HttpSource(Source):
         self._settings = settings
         self._mode = mode
         self._key = key
-        self._template = Template(settings)
+        self._template = settings.template()
         if encoder is None and self._template.uses_vector:
             encoder = QueryEncoder(settings)
         self._encoder = encoder
@@ -418,7 +418,7 @@ class HttpSource(Source):
         begin = json.dumps(quoted.removesuffix("…"), ensure_ascii=False)[1:-1]
         return excerpt if begin in excerpt else quoted
 
-    def _hits(self, entry: Entry | AnswerError, ms: float, attempts: int) -> Hits | Failure:
+    def _hits(self, entry: AnswerEntry | AnswerError, ms: float, attempts: int) -> Hits | Failure:
         if isinstance(entry, AnswerError):
             return Failure(self._describe_answer_error(entry), attempts=attempts)
         if self._key is not None and any(map(self._key.is_in, entry.ids)):

@@ -6,13 +6,10 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from trectools_plus.retrieval.source import Query
-
-if TYPE_CHECKING:
-    from trectools_plus.retrieval.backends.http.settings import HttpSettings
 
 Values = Mapping[str, Any]
 
@@ -57,6 +54,17 @@ _SEARCHED_PLACEHOLDER = re.compile(rf"\{{query_(text|vector)(?:\|(?:{_ESCAPE_NAM
 _QUOTED = {'"': escape_json, "'": escape_odata}
 
 
+def parse_body(body: str, body_format: str | None) -> list[Any]:
+    """Return the JSON values of a body.
+
+    Raises:
+        json.JSONDecodeError: If it is not JSON.
+    """
+    if body_format != "ndjson":
+        return [json.loads(body)]
+    return [json.loads(line) for line in body.split("\n") if line.strip()]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class EncodedQuery(Query):
     """A query with its vector.
@@ -72,18 +80,32 @@ class Template:
     """A request with placeholders for mode, query and depth.
 
     Args:
-        settings: The settings of the service.
+        url: The URL.
+        params: The query string.
+        body: The body as JSON text; ``None`` for none.
+        body_format: ``ndjson`` if each line of the body is JSON.
+        batch_size: The number of queries in a request.
+        mode: The value of ``{mode}``; ``None`` for the name of the mode.
 
     Raises:
         ValueError: If there is no placeholder for the query's text or vector, or no list for the
             queries of a batch.
     """
 
-    def __init__(self, settings: HttpSettings) -> None:
-        self._settings = settings
-        self._documents = settings.body_documents
-        outside_body = [settings.url, *settings.params.values()]
-        everywhere = [*outside_body, settings.body or ""]
+    def __init__(
+        self,
+        url: str,
+        params: Mapping[str, str],
+        body: str | None,
+        body_format: str,
+        batch_size: int,
+        mode: str | None,
+    ) -> None:
+        self._url, self._params, self._mode = url, params, mode
+        self._is_ndjson = body_format == "ndjson"
+        self._documents = [] if body is None else parse_body(body, body_format)
+        outside_body = [url, *params.values()]
+        everywhere = [*outside_body, body or ""]
         found = {one for text in everywhere for one in _SEARCHED_PLACEHOLDER.findall(text)}
         self.uses_text, self.uses_vector = "text" in found, "vector" in found
         if not found:
@@ -91,12 +113,11 @@ class Template:
                 "the request does not contain the query — put {query_text} or {query_vector} into "
                 "http.body, http.params or http.url"
             )
-        if settings.batch_size > 1:
+        if batch_size > 1:
             self._check_batch(outside_body)
 
     def _check_batch(self, outside_body: Sequence[str]) -> None:
-        is_ndjson = self._settings.body_format == "ndjson"
-        lists = 1 if is_ndjson else sum(map(_count_query_lists, self._documents))
+        lists = 1 if self._is_ndjson else sum(map(_count_query_lists, self._documents))
         if lists != 1 or any(_QUERY_PLACEHOLDER.search(text) for text in outside_body):
             raise ValueError(
                 "a batch requires one list in http.body whose only item contains {query_text}, or "
@@ -114,7 +135,7 @@ class Template:
 
         values: list[Values] = [
             {
-                "mode": self._settings.mode or mode,
+                "mode": self._mode or mode,
                 "top_k": top_k,
                 "query_id": one.query_id,
                 "query_text": one.text,
@@ -124,18 +145,14 @@ class Template:
         ]
         first = values[0]
         url = httpx.URL(
-            _PLACEHOLDER.sub(
-                lambda match: quote(_insert(match, first), safe=""), self._settings.url
-            )
+            _PLACEHOLDER.sub(lambda match: quote(_insert(match, first), safe=""), self._url)
         )
-        if self._settings.params:
-            params = {
-                name: _as_text(_fill(text, values)) for name, text in self._settings.params.items()
-            }
+        if self._params:
+            params = {name: _as_text(_fill(text, values)) for name, text in self._params.items()}
             # httpx's argument ``params`` would replace the query string of the URL.
             url = url.copy_merge_params(params)
         request: dict[str, Any] = {"url": url}
-        if self._settings.body_format == "ndjson":
+        if self._is_ndjson:
             lines = [_fill(one, [value]) for value in values for one in self._documents]
             content = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
             request["content"] = content.encode("utf-8")

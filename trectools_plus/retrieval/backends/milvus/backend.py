@@ -22,7 +22,7 @@ from trectools_plus.retrieval.backends.milvus.connection import (
     MilvusConnection,
     UnreachableError,
 )
-from trectools_plus.retrieval.backends.milvus.settings import (
+from trectools_plus.retrieval.backends.milvus.support import (
     MAX_RESULTS,
     MilvusSettings,
     check_depth,
@@ -31,8 +31,8 @@ from trectools_plus.retrieval.backends.milvus.settings import (
     check_version,
 )
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
-from trectools_plus.retrieval.index.analyzer import Analyzer
 from trectools_plus.retrieval.index.encoder import TextEncoder
+from trectools_plus.retrieval.index.lexical import Analyzer
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,

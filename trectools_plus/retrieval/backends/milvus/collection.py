@@ -23,9 +23,9 @@ from trectools_plus.formats.tables import Document
 from trectools_plus.index_cache import IndexRecipe
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.milvus.connection import MilvusConnection
-from trectools_plus.retrieval.backends.milvus.settings import VectorIndex
-from trectools_plus.retrieval.index.analyzer import Analyzer
+from trectools_plus.retrieval.backends.milvus.support import VectorIndex
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, TextEncoder
+from trectools_plus.retrieval.index.lexical import Analyzer
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 _LAYOUT_VERSION = 2

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 from trectools_plus.index_cache import cache_folder
 from trectools_plus.redaction import secret_in_url
-from trectools_plus.retrieval.backends.secrets import Key
+from trectools_plus.retrieval.backends.secrets import Secret
 
 TOKEN_VARIABLE = "MILVUS_TOKEN"
 """The environment variable with the server's token: ``user:password`` or an API key."""
@@ -270,6 +270,6 @@ def _first_line(error: BaseException) -> str:
     token = os.environ.get(TOKEN_VARIABLE, "")
     for secret in (token, token.partition(":")[2]):  # the token, and the password in it
         if secret:
-            text = Key(secret).scrub(text)
+            text = Secret(secret).scrub(text)
     lines = text.splitlines() or [type(error).__name__]
     return lines[0][:300]

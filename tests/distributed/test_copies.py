@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus import processes
-from trectools_plus.processes import map_in_processes
+from trectools_plus.distributed import copies
+from trectools_plus.distributed.copies import ProcessCopies
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux copies processes")
 
 
 @pytest.fixture
 def two_processes(monkeypatch):
-    monkeypatch.setattr(processes, "_count_processors", lambda: 2)
-    monkeypatch.setattr(processes, "can_copy_process", lambda: sys.platform == "linux")
+    monkeypatch.setattr(copies, "_count_processors", lambda: 2)
+    monkeypatch.setattr(copies, "can_copy_process", lambda: sys.platform == "linux")
     started = []
     if sys.platform == "linux":
         fork = os.fork
-        monkeypatch.setattr(processes.os, "fork", lambda: started.append(fork()) or started[-1])
+        monkeypatch.setattr(copies.os, "fork", lambda: started.append(fork()) or started[-1])
     return started
 
 
@@ -33,23 +33,23 @@ def square(number):
 
 @pytest.mark.parametrize("n", [0, 1, 2, 50])
 def test_results_are_in_order(two_processes, n):
-    found = map_in_processes(square, range(n))
+    found = ProcessCopies().map(square, range(n))
     assert [result for result, _ in found] == [number * number for number in range(n)]
 
 
 @linux
 def test_two_processes_work(two_processes):
-    assert len({pid for _, pid in map_in_processes(square, range(50))}) == 2
+    assert len({pid for _, pid in ProcessCopies().map(square, range(50))}) == 2
 
 
 def test_more_items_than_a_pipe_takes(two_processes):
-    n = 2 * processes._MAX_NUMBERS + 3
-    assert map_in_processes(lambda number: -number, range(n)) == [-number for number in range(n)]
+    n = 2 * copies._MAX_NUMBERS + 3
+    assert ProcessCopies().map(lambda number: -number, range(n)) == [-number for number in range(n)]
 
 
 @linux
 def test_large_results(two_processes):
-    found = map_in_processes(lambda number: bytes([number]) * 3_000_000, range(6))
+    found = ProcessCopies().map(lambda number: bytes([number]) * 3_000_000, range(6))
     assert found == [bytes([number]) * 3_000_000 for number in range(6)]
 
 
@@ -61,7 +61,7 @@ def test_an_error_is_raised_here(two_processes):
         return number
 
     with pytest.raises(ValueError, match="number 9"):
-        map_in_processes(fail, range(20))
+        ProcessCopies().map(fail, range(20))
     assert_ended(two_processes)
 
 
@@ -75,7 +75,7 @@ def test_a_killed_process_costs_time_only(two_processes):
             os.kill(os.getpid(), signal.SIGKILL)
         return number
 
-    assert map_in_processes(be_killed, range(20)) == list(range(20))
+    assert ProcessCopies().map(be_killed, range(20)) == list(range(20))
 
 
 @linux
@@ -89,7 +89,7 @@ def test_an_error_here_ends_the_other_process(two_processes):
 
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        map_in_processes(fail_here, range(4))
+        ProcessCopies().map(fail_here, range(4))
     assert time.monotonic() - start < 30
     assert_ended(two_processes)
 
@@ -106,13 +106,13 @@ def assert_ended(started):
 )
 def test_no_process_is_started_where_it_is_unsafe_or_useless(monkeypatch, reason):
     monkeypatch.delitem(sys.modules, "polars", raising=False)
-    monkeypatch.setattr(processes, "_count_processors", lambda: 1 + (reason != "one processor"))
+    monkeypatch.setattr(copies, "_count_processors", lambda: 1 + (reason != "one processor"))
     if reason == "Polars is loaded":
         monkeypatch.setitem(sys.modules, "polars", object())
     if reason == "another thread":
         monkeypatch.setattr("threading.main_thread", lambda: None)
-    monkeypatch.setattr(processes, "_start_copies", None)
-    assert {pid for _, pid in map_in_processes(square, range(4))} == {os.getpid()}
+    monkeypatch.setattr(copies, "_start_copies", None)
+    assert {pid for _, pid in ProcessCopies().map(square, range(4))} == {os.getpid()}
 
 
 @linux
@@ -121,12 +121,12 @@ def test_no_process_is_started_where_it_is_unsafe_or_useless(monkeypatch, reason
 def test_processes_end_with_their_parent(number, tmp_path):
     code = (
         "import os, sys, time\n"
-        "from trectools_plus import processes\n"
-        "processes._count_processors = lambda: 2\n"
+        "from trectools_plus.distributed import copies\n"
+        "copies._count_processors = lambda: 2\n"
         "def work(number):\n"
         f"    open({str(tmp_path)!r} + f'/{{os.getpid()}}', 'w').close()\n"
         "    time.sleep(0.1)\n"
-        "processes.map_in_processes(work, range(600))\n"
+        "copies.ProcessCopies().map(work, range(600))\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as parent:
         for _ in range(200):

@@ -15,7 +15,7 @@ import struct
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
@@ -31,38 +31,49 @@ _ENDINGS = {
 }
 
 
-def map_in_processes(
-    function: Callable[[_T], _R], items: Sequence[_T], *, max_processes: int = _MAX_PROCESSES
-) -> list[_R]:
-    """Call a function for each item, in this process and in copies of it.
+class ProcessCopies:
+    """An executor that works in this process and in copies of it.
 
     Each process takes the next item when it has finished one. If a copy fails, for example because
     it was killed, this process does its work; an error of the function is raised here.
 
     Args:
-        function: A function whose results can be pickled, and that may be called twice.
-        items: Its arguments.
-        max_processes: The greatest number of processes, including this one.
-
-    Returns:
-        The results, in the order of the items.
+        most: The greatest number of processes, including this one.
     """
-    n_processes = min(max_processes, _count_processors(), len(items))
-    results: dict[int, _R] = {}
-    if n_processes > 1 and can_copy_process():
-        with _Numbers(len(items)) as numbers, _copies() as copies:
-            _start_copies(n_processes - 1, copies, _Work(function, items, numbers))
-            for number in numbers:
-                results[number] = function(items[number])
-            for copy in copies:
-                found, failed = _read_results(copy)
-                results |= found
-                if failed is not None:  # raises the error here, before other work
-                    results[failed] = function(items[failed])
-    for number, item in enumerate(items):
-        if number not in results:
-            results[number] = function(item)
-    return [results[number] for number in range(len(items))]
+
+    def __init__(self, most: int = _MAX_PROCESSES) -> None:
+        self._most = most
+
+    def map(
+        self,
+        function: Callable[[_T], _R],
+        items: Iterable[_T],
+        on_done: Callable[[int], None] | None = None,
+    ) -> list[_R]:
+        """See :meth:`trectools_plus.distributed.Executor.map`; a function can be called twice."""
+        given = list(items)
+        n_processes = min(self._most, _count_processors(), len(given))
+        results: dict[int, _R] = {}
+
+        def work(number: int) -> None:
+            results[number] = function(given[number])
+            if on_done is not None:
+                on_done(len(results))
+
+        if n_processes > 1 and can_copy_process():
+            with _Numbers(len(given)) as numbers, _copies() as copies:
+                _start_copies(n_processes - 1, copies, _Work(function, given, numbers))
+                for number in numbers:
+                    work(number)
+                for copy in copies:
+                    found, failed = _read_results(copy)
+                    results |= found
+                    if failed is not None:  # raises the error here, before other work
+                        work(failed)
+        for number in range(len(given)):
+            if number not in results:
+                work(number)
+        return [results[number] for number in range(len(given))]
 
 
 def can_copy_process() -> bool:

@@ -7,11 +7,12 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
+from trectools_plus.choices import Panel
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.embedded.modes import MODES, canonical_mode, check_modes
 from trectools_plus.retrieval.backends.milvus.connection import MilvusConnection
-from trectools_plus.retrieval.setting_types import Flag
+from trectools_plus.retrieval.setting_types import Flag, Option, setting
 from trectools_plus.retrieval.settings import DEFAULT_FUSION, RetrievalSettings
 
 VectorIndex = Literal["flat", "hnsw", "auto"]
@@ -20,21 +21,22 @@ faster but misses some results; ``auto`` leaves the choice to the server."""
 
 
 class MilvusSettings(Model):
-    """The address of Milvus, the kind of vector index, and the place of the fusion.
-
-    Attributes:
-        uri: ``http://host:19530``, or the path of a local ``.db``; by default a ``.db`` in the
-            cache folder. The token comes from the environment variable ``MILVUS_TOKEN``.
-        vector_index: The kind of vector index.
-        server_fusion: Whether the server merges the rankings of ``hybrid``, which needs one request
-            instead of two. It supports only ``fusion=rrf``, and its order of ties differs.
-    """
+    """The address of Milvus, the kind of vector index, and the place of the fusion."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    uri: str | None = None
-    vector_index: VectorIndex = "flat"
-    server_fusion: Flag = False
+    uri: str | None = setting(
+        None,
+        "For --backend milvus: a server, for example http://host:19530, or a local file that ends "
+        "in .db. The token is read from MILVUS_TOKEN.",
+        Option("URI", Panel.BACKENDS, "--milvus-uri", default="a file in the cache folder"),
+    )
+    vector_index: VectorIndex = setting("flat", "The kind of vector index.")
+    server_fusion: Flag = setting(
+        False,
+        "Whether the server merges the rankings of hybrid, which needs one request instead of two. "
+        "It supports only fusion=rrf, and its order of ties differs.",
+    )
 
 
 MAX_RESULTS = 16_384

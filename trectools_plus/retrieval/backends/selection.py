@@ -7,15 +7,21 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, model_validator
 
+from trectools_plus.choices import Panel
 from trectools_plus.models import Model
 from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
-from trectools_plus.retrieval.backends.http.settings import HttpSettings
-from trectools_plus.retrieval.backends.milvus.settings import MilvusSettings
-from trectools_plus.retrieval.backends.registry import BACKENDS, EMBEDDED, BackendEntry
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
+from trectools_plus.retrieval.backends.milvus.support import MilvusSettings
+from trectools_plus.retrieval.backends.registry import (
+    BACKENDS,
+    EMBEDDED,
+    BackendEntry,
+    list_backends,
+)
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.setting_types import Number
+from trectools_plus.retrieval.setting_types import Number, Option, setting
 from trectools_plus.retrieval.source import Backend, check_mode_name
 from trectools_plus.text import split_list
 
@@ -99,28 +105,38 @@ Retrievers = Annotated[dict[str, str], BeforeValidator(name_retrievers)]
 
 
 class BackendSettings(Model):
-    """The backend and its settings.
-
-    Attributes:
-        backend: ``embedded``, ``http``, ``milvus`` or ``python``; or the name of an installed
-            backend.
-        retriever: For ``python``: by mode, ``module:name`` or the name of an installed plug-in.
-        http: For ``http``: the service and its mapping.
-        milvus: For ``milvus``: its address and vector index; by default a ``.db`` in the cache
-            folder.
-        collapse: How chunks become documents, if the backend returns chunks.
-        timeout: For ``http`` and ``python``: seconds for one request or call; for ``http``, it
-            replaces ``http.timeout``. The default is 30.
-    """
+    """The backend and its settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    backend: str = EMBEDDED
-    retriever: Retrievers = Field(default_factory=dict)
-    http: HttpSettings | None = None
-    milvus: MilvusSettings | None = None
-    collapse: Collapse | None = None
-    timeout: Number | None = Field(default=None, gt=0, le=3600)
+    backend: str = setting(
+        EMBEDDED,
+        f"Search backend: {list_backends()}; or the name of an installed backend.",
+        Option("NAME", Panel.BACKENDS, help=f"Search backend: {list_backends()}."),
+    )
+    retriever: Retrievers = setting(
+        dict,
+        "For --backend python: a function of text and depth, an object with a method search, or "
+        "the name of an installed plug-in. MODE=MODULE:NAME also names the mode. Repeatable.",
+        Option("MODULE:NAME", Panel.BACKENDS, is_repeated=True),
+    )
+    http: HttpSettings | None = setting(
+        None,
+        "For --backend http: a setting of the key http, for example index=articles, "
+        "text_fields=title,text, vector_field=embedding or id_field=doc_id. Repeatable.",
+        Option("NAME=VALUE", Panel.BACKENDS),
+    )
+    milvus: MilvusSettings | None = setting(None, "The settings of the backend milvus.")
+    collapse: Collapse | None = setting(
+        None, "How chunks become documents, if the backend returns chunks."
+    )
+    timeout: Number | None = setting(
+        None,
+        "For --backend http or python: seconds for one request or call, after which it has failed.",
+        Option("SECONDS", Panel.BACKENDS, default="30"),
+        gt=0,
+        le=3600,
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -1,4 +1,4 @@
-"""``trectools-plus query``."""
+"""``query`` and ``index build``: search documents, and build the indexes before."""
 
 from __future__ import annotations
 
@@ -10,12 +10,72 @@ from trectools_plus import formats, retrieval
 from trectools_plus import ontology as ontologies
 from trectools_plus.choices import ALL_MODES
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.common import CorpusFile, DatasetOrHpo, OntologyFile
+from trectools_plus.cli.options.common import DatasetOrHpo, TextOrJson
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.retrieval import RetrievalOptions, open_documents
+from trectools_plus.cli.options.retrieval import (
+    DocumentFiles,
+    IndexSettings,
+    SearchOptions,
+    SearchSettings,
+    Setting,
+    open_documents,
+)
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import inform, note, show_progress
 from trectools_plus.errors import UsageError
+from trectools_plus.text import split_list
+
+
+@with_groups
+def index_build(
+    *,
+    dataset: DatasetOrHpo = None,
+    documents: DocumentFiles,
+    modes: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Modes to build indexes for, comma-separated: lexical, vector, ngram, splade, "
+            "or hybrid for all that it merges.",
+            autocompletion=completion.complete_modes,
+        ),
+    ] = "lexical,vector",
+    given: IndexSettings,
+    setting: Setting = None,
+    output_format: TextOrJson = "text",
+) -> None:
+    """Indexes are stored in the user's cache folder, or in the folder that TRECTOOLS_PLUS_CACHE
+    names, under a key computed from documents, settings and versions. An existing index is not
+    built again. The terms of an ontology get a vector for each label, synonym and definition, other
+    documents one vector each; both kinds of index can exist at the same time.
+
+    \b
+    Examples:
+      trectools-plus index build --dataset hpo
+      trectools-plus index build --dataset hpo --no-multi-vector
+      trectools-plus index build --corpus corpus.jsonl --modes lexical --set stemmer=german
+    """
+    names = split_list(modes)
+    retrieval.check_modes(names)
+    options = SearchOptions(given, setting)
+    settings = retrieval.make_settings(options.values)
+    opened = open_documents(dataset, **documents)
+    settings = settings.for_documents(has_parts=opened.parts is not None)
+    options.check_used(names, settings)
+    with show_progress() as progress:
+        built = retrieval.build_indexes(opened, names, settings, progress)
+    if output_format == "json":
+        write_json({"documents": len(opened), "indexes": [one.as_dict() for one in built]})
+    else:
+        _print_built(built, len(opened))
+
+
+def _print_built(built: list[retrieval.BuiltIndex], documents: int) -> None:
+    typer.echo(f"{documents:,} documents")
+    for one in built:
+        state = "there already" if one.reused else "built"
+        typer.echo(f"{one.kind:<14}{one.bytes / 1e6:>9,.1f} MB  {state}")
+        typer.echo(f"  {one.folder}")
 
 
 @with_groups
@@ -23,8 +83,7 @@ def query_text(
     *,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
     dataset: DatasetOrHpo = None,
-    corpus: CorpusFile = None,
-    ontology: OntologyFile = None,
+    files: DocumentFiles,
     mode: Annotated[
         str,
         typer.Option(
@@ -44,7 +103,8 @@ def query_text(
         bool,
         typer.Option("--no-exact", help="Do not list the terms that the text names exactly first."),
     ] = False,
-    searching: RetrievalOptions,
+    given: SearchSettings,
+    setting: Setting = None,
     output_format: Annotated[
         Literal["table", "json"],
         typer.Option("--format", help="Output format: table to read, json for programs."),
@@ -64,16 +124,17 @@ def query_text(
     """
     if not text.strip():
         raise UsageError("the text is empty", where="TEXT", remedy="give a text to search for")
-    settings = retrieval.make_settings(searching.values())
+    searching = SearchOptions(given, setting)
+    settings = retrieval.make_settings(searching.values)
     retrieval.check_modes([mode], settings)
-    documents = open_documents(dataset, corpus, ontology)
+    documents = open_documents(dataset, **files)
     settings = settings.for_documents(has_parts=documents.parts is not None)
     searching.check_used([mode], settings)
     use_exact = documents.find_exact is not None and not no_exact
     if no_exact and (documents.find_exact is None or retrieval.puts_exact_first(mode)):
         why = "no document has a name" if documents.find_exact is None else f"the mode is {mode}"
         raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
-    exact, searched = _find_exact(text, ontology) if use_exact else ([], text)
+    exact, searched = _find_exact(text, files.get("ontology")) if use_exact else ([], text)
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
         # Deep enough for the scores of exact matches; the depth does not change the ranking.

@@ -1,1 +1,0 @@
-"""``trectools-plus testset``: check, convert, split and refresh test sets."""

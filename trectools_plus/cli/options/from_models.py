@@ -1,0 +1,200 @@
+"""Options of commands, made from the settings of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from trectools_plus.cli import completion
+from trectools_plus.errors import UsageError
+from trectools_plus.retrieval.backends.http.engines import ENGINES
+from trectools_plus.retrieval.setting_types import Option
+
+Given = dict[str, Any]
+"""Settings that the user gave, by name; those of a nested model are a dictionary."""
+
+_COMPLETIONS = {
+    "dataset": completion.complete_dataset,
+    "test_file": completion.complete_test_set,
+    "modes": completion.complete_modes,
+    "baseline": completion.complete_modes,
+    "measures": completion.complete_measures,
+    "backend": completion.complete_backend,
+    "engine": completion.complete_words(list(ENGINES)),
+}
+"""Completions of settings whose values the model does not list."""
+_ASSIGNMENTS = "NAME=VALUE"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingOption:
+    """An option of a setting, perhaps of a nested model.
+
+    Attributes:
+        place: The name of the setting; for a nested model, the names on the way to it.
+        field: Its declaration.
+        option: Its option.
+    """
+
+    place: tuple[str, ...]
+    field: FieldInfo
+    option: Option
+
+    @property
+    def name(self) -> str:
+        """The first spelling, for example ``--test-file``."""
+        return self.option.names.split()[0] if self.option.names else _spelled(self.place[-1])
+
+    @property
+    def parameter(self) -> str:
+        """The name of the parameter of a command."""
+        return "_".join(self.place)
+
+    @property
+    def annotation(self) -> Any:
+        """The annotation of the parameter, from which Typer makes the option."""
+        option, field = self.option, self.field
+        kind, words = _kind_of(field.annotation)
+        complete = _COMPLETIONS.get(self.place[-1])
+        if words and option.metavar:
+            complete = completion.complete_words(words)
+        elif option.constant is not None:
+            kind = bool
+        elif words:
+            kind = Literal[words]
+        if option.is_repeated or option.metavar == _ASSIGNMENTS:
+            kind = list[str]
+        names = option.names.split() or [self.name]
+        if kind is bool and field.default is None and option.constant is None:
+            names = [f"{self.name}/--no-{self.name.removeprefix('--')}"]
+        made = typer.Option(
+            *names,
+            metavar=option.metavar or None,
+            help=self._help,
+            rich_help_panel=option.panel,
+            autocompletion=complete,
+            min=option.minimum,
+        )
+        return Annotated[kind | None, made]
+
+    @property
+    def _help(self) -> str:
+        text, default = self.option.help or self.field.description, self.option.default
+        value = self.field.default
+        if default == "" and not isinstance(value, bool) and self.field.default_factory is None:
+            value = ",".join(value) if isinstance(value, tuple) else value
+            default = None if value is None else str(value)
+        return f"{text}  [default: {default}]" if default else f"{text}"
+
+    def read(self, value: Any) -> Any:
+        """Return the setting for a value of the option; ``None`` if it is not given."""
+        constant = self.option.constant
+        if constant is None and self.field.default is False:
+            constant = True
+        if constant is not None:
+            return constant if value else None
+        if self.option.metavar == _ASSIGNMENTS:
+            return split_assignments(value or [], self.name) or None
+        if isinstance(value, list):
+            return ",".join(value) if value else None
+        return value
+
+
+class SettingOptions:
+    """The options of a model, a group for :func:`~trectools_plus.cli.options.groups.with_groups`.
+
+    The command gets a dictionary of the settings that the user gave::
+
+        def command(*, given: Annotated[Given, SettingOptions(BenchmarkConfig, "seed")]) -> None:
+
+    Args:
+        model: A model whose fields are made by
+            :func:`~trectools_plus.retrieval.setting_types.setting`.
+        names: The settings; all that have an option if none is given. A nested model is named
+            like a setting, and stands for all its options.
+    """
+
+    def __init__(self, model: type[BaseModel], *names: str) -> None:
+        self.options = {one.parameter: one for one in _find_options(model, names)}
+
+    def parameters(self) -> Iterator[tuple[str, Any, Any]]:
+        """Yield the name, annotation and default of each parameter."""
+        for name, one in self.options.items():
+            yield name, one.annotation, None
+
+    def collect(self, values: dict[str, Any]) -> Given:
+        """Take the values of the options out of those of a command, and return the settings.
+
+        Raises:
+            UsageError: If an assignment cannot be read.
+        """
+        given: Given = {}
+        for parameter, one in self.options.items():
+            value = one.read(values.pop(parameter))
+            if value is None:
+                continue
+            inside = given
+            for name in one.place[:-1]:
+                inside = inside.setdefault(name, {})
+            name = one.place[-1]
+            inside[name] = {**inside.get(name, {}), **value} if isinstance(value, dict) else value
+        return given
+
+    def name_options(self) -> dict[str, str]:
+        """Return the option of each setting."""
+        return {".".join(one.place): one.name for one in self.options.values()}
+
+
+def _find_options(
+    model: type[BaseModel], names: Sequence[str], place: tuple[str, ...] = ()
+) -> Iterable[SettingOption]:
+    for name in names or model.model_fields:
+        field = model.model_fields[name]
+        if isinstance(field.json_schema_extra, Option):
+            yield SettingOption((*place, name), field, field.json_schema_extra)
+        nested = _kind_of(field.annotation)[0]
+        if isinstance(nested, type) and issubclass(nested, BaseModel):
+            yield from _find_options(nested, (), (*place, name))
+
+
+def _kind_of(annotation: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the type of the values of an option, and the values if they are listed."""
+    origin, parameters = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kind_of(parameters[0])
+    if origin in (Union, UnionType):
+        return _kind_of(next(one for one in parameters if one is not NoneType))
+    if origin is Literal:
+        return str, parameters
+    is_plain = annotation in (bool, int, float)
+    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    return (annotation if is_plain or is_model else str), ()
+
+
+def _spelled(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def split_assignments(assignments: Sequence[str], option: str) -> dict[str, str]:
+    """Return the ``NAME=VALUE`` texts of an option as a dictionary.
+
+    Raises:
+        UsageError: If one has no ``=``, or a name is set twice.
+    """
+    values: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, text = (part.strip() for part in assignment.partition("="))
+        if not equals or name in values:
+            problem = "is set twice" if equals else "has no '='"
+            raise UsageError(
+                f"{option} {assignment}: {name} {problem}",
+                remedy=f"write {option} NAME=VALUE, once each",
+            )
+        values[name] = text
+    return values
