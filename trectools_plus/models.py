@@ -60,20 +60,6 @@ class ReportModel(Model):
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
 
-class Provenance(ReportModel):
-    """The origin of a result: the base of manifests."""
-
-    created_at: str
-    """UTC, ISO 8601."""
-    command: str | None
-    """The command line without secrets; null if called from Python."""
-    packages: dict[str, str]
-    """Versions of the installed packages that affect the figures."""
-    python: str
-    platform: str
-    seed: int
-
-
 class WithoutUnset(ReportModel):
     """A part of a report whose fields ``_optional`` are left out while they have no value.
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from trectools_plus.choices import Averaging, Relation, TargetStatus
-from trectools_plus.models import Provenance, ReportModel, WithoutUnset
+from trectools_plus.models import ReportModel, WithoutUnset
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.statistics.comparison import ConfidenceInterval, without_interval_of_one
 from trectools_plus.validation.catalogue import CATALOGUE
@@ -308,10 +308,12 @@ class DatasetInfo(ReportModel):
     """Findings about qrels and topics."""
 
 
-class Manifest(Provenance):
+class Manifest(ReportModel):
     """Everything that is needed to reproduce the figures."""
 
     experiment_id: str
+    created_at: str
+    """UTC, ISO 8601."""
     dataset: DatasetInfo
     config: dict[str, Any]
     """The configuration with every default spelled out, without the output folder. In reports
@@ -323,9 +325,16 @@ class Manifest(Provenance):
     models: dict[str, ModelRecord] = Field(default_factory=dict)
     """Local models of the modes by role: embedding (embedding-NAME for one of several), splade,
     reranker."""
+    packages: dict[str, str]
+    """Versions of the installed packages that affect the figures."""
+    python: str
+    platform: str
     blas_threads: int | None = None
     """Threads of a matrix product during the search; null if nothing was searched, if the number
     could not be limited, and in reports of earlier versions, which did not limit it."""
+    seed: int
+    command: str | None
+    """The command line without secrets; null if called from Python."""
     merged: list[MergedRun] = Field(default_factory=list)
     """Runs that ``benchmark merge`` added; the configuration does not name them."""
     cache_key: str | None = None
