@@ -30,9 +30,9 @@ from trectools_plus.measures.definitions.base import (
     Definition,
     FloatArray,
     Measure,
-    ScoredQueries,
 )
 from trectools_plus.measures.parser import match_name, parse_measures
+from trectools_plus.measures.queries import ScoredQueries
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.columns.ids import Ids, PairTable
-from trectools_plus.measures.definitions.base import RELEVANT, ScoredQueries
+from trectools_plus.measures.queries import RELEVANT, ScoredQueries
 from trectools_plus.validation.id_matching import unify_spellings
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.qrels import QrelsView

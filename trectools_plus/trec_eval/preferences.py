@@ -56,7 +56,7 @@ class Judge:
     classes: Sequence[npt.NDArray[np.intp]] = ()
 
 
-class Tally(NamedTuple):
+class PreferenceCounts(NamedTuple):
     """Numbers of preferences: with both documents retrieved, with one, and with none."""
 
     fulfilled_both: int
@@ -66,7 +66,7 @@ class Tally(NamedTuple):
     none: int
 
     @classmethod
-    def of(cls, matrix: Counts, n_retrieved: int) -> Tally:
+    def of(cls, matrix: Counts, n_retrieved: int) -> PreferenceCounts:
         """Count the preferences of a matrix."""
         both, below = matrix[:n_retrieved, :n_retrieved], matrix[n_retrieved:, :n_retrieved]
         only_preferred = int(matrix[:n_retrieved, n_retrieved:].sum())
@@ -108,19 +108,19 @@ def score_preferences(
     # As trec_eval sorts them: by judge and list, from the highest level.
     ordered = sorted(rows, key=lambda row: (row.judge, row.list_id, -row.level, row.position))
     total = np.zeros((n_documents, n_documents), np.int32)
-    tallies: list[Tally] = []
+    tallies: list[PreferenceCounts] = []
     with_equal_numbers: dict[str, list[tuple[int, int]]] = {}
     if equal_numbers:
         with_equal_numbers = {"": [], "_ret": []}
     for _, some in groupby(ordered, attrgetter("judge")):
         judge = _judge([*some], n_documents)
         total += judge.matrix
-        tallies.append(Tally.of(judge.matrix, n_retrieved))
+        tallies.append(PreferenceCounts.of(judge.matrix, n_retrieved))
         for scope, counted in with_equal_numbers.items():
             counted.append(_count_equal_numbers(judge, tallies[-1], n_retrieved, scope))
     values: dict[str, float] = {}
     for scope in ("", "_imp", "_ret"):
-        counts = [tally.counted(scope) for tally in tallies]
+        counts = [counts_of_judge.counted(scope) for counts_of_judge in tallies]
         fulfilled, possible = (sum(column) for column in zip(*counts, strict=True))
         values[f"prefs_simp{scope}"] = fulfilled / possible if possible else 0.0
         values[f"prefs_avgjg{scope}"] = _mean_share([one for one in counts if one[1]], len(counts))
@@ -186,7 +186,7 @@ def _contradiction(text: str) -> CheckFailedError:
 
 
 def _count_equal_numbers(
-    judge: Judge, tally: Tally, n_retrieved: int, scope: str
+    judge: Judge, counts_of_judge: PreferenceCounts, n_retrieved: int, scope: str
 ) -> tuple[int, int]:
     """Return the preferences fulfilled and possible with as many other as relevant documents.
 
@@ -199,7 +199,7 @@ def _count_equal_numbers(
     n_relevant = n_found if only_retrieved else len(judge.relevant)
     missing = n_relevant - int(np.count_nonzero(judge.others < limit))
     if missing >= 0:
-        fulfilled, possible = tally.counted(scope)
+        fulfilled, possible = counts_of_judge.counted(scope)
         return fulfilled + n_found * missing, possible + len(judge.relevant) * missing
     if judge.classes:
         matrix = np.zeros_like(judge.matrix)

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.measures.definitions.base import RELEVANT, FloatArray
+from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import JudgedRun, Judgments
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
+from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.measures.scoring.scored_files import has_errors
 from trectools_plus.measures.scoring.scores import (
     JudgedPart,

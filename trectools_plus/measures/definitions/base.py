@@ -15,14 +15,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property
-from itertools import compress
+from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
-from trectools_plus.choices import NoRelevant
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
+from trectools_plus.measures.queries import RELEVANT, ScoredQueries
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,9 +34,6 @@ FloatArray: TypeAlias = "npt.NDArray[np.float64]"
 """A text at run time, so that this module needs no NumPy."""
 Aggregate = Literal["mean", "sum"]
 
-RELEVANT = 1
-"""A query has a relevant document if it has one of this grade or more; the same for all measures,
-whatever their relevance level."""
 
 MAX_CUTOFF = 2**31 - 1
 """The deepest cutoff that trec_eval accepts on every platform."""
@@ -116,37 +112,6 @@ class Definition(Displayed):
     def trec_eval_sums(self) -> bool:
         """True if trec_eval prints the sum over queries, not the mean, as for all counts."""
         return " -m num_" in (self.trec_eval_call or "")
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredQueries:
-    """The queries of the qrels that are scored: all of them, or those with a relevant document.
-
-    Attributes:
-        query_ids: The scored queries, in the order of the qrels.
-        without_relevant: The queries of the qrels without a document of grade 1 or more, scored or
-            not.
-        highest: The highest grade of each query of ``query_ids``.
-    """
-
-    query_ids: list[str]
-    without_relevant: list[str]
-    highest: list[int]
-
-    def counted(self, no_relevant: NoRelevant) -> Self:
-        """Return the queries of which means are made."""
-        return self if no_relevant == "zero" else self.with_relevant
-
-    @cached_property
-    def with_relevant(self) -> Self:
-        """The same without the queries that have no relevant document."""
-        if not self.without_relevant:
-            return self
-        has_relevant = [highest >= RELEVANT for highest in self.highest]
-        query_ids = list(compress(self.query_ids, has_relevant))
-        return replace(
-            self, query_ids=query_ids, highest=list(compress(self.highest, has_relevant))
-        )
 
 
 class Provider(Protocol):

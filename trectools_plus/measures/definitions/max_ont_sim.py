@@ -19,10 +19,10 @@ from trectools_plus.measures.definitions.base import (
     Definition,
     FloatArray,
     Measure,
-    ScoredQueries,
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.providers.user import BaseMeasure
+from trectools_plus.measures.queries import ScoredQueries
 from trectools_plus.ontology.hpo import load_information, load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import (

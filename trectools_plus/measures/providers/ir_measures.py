@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any
 from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
-    RELEVANT,
     Definition,
     FloatArray,
     Measure,
-    ScoredQueries,
     fold_parameters,
     provided_by,
     refuse_unknown_parameters,
 )
+from trectools_plus.measures.queries import RELEVANT, ScoredQueries
 
 if TYPE_CHECKING:
     import numpy as np

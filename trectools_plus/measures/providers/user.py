@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.definitions.base import (
-    RELEVANT,
     DeclaredMeasure,
     Definition,
     FloatArray,
@@ -20,6 +19,7 @@ from trectools_plus.measures.definitions.base import (
     canonical_name,
     fold_parameters,
 )
+from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.plugins import find_entry_point, import_object
 from trectools_plus.text import plural
 
