@@ -21,8 +21,8 @@ from trectools_plus.progress import Progress
 from trectools_plus.service.api.settings import Limits, ServiceSettings
 from trectools_plus.service.api.uploads import Upload
 from trectools_plus.service.jobs.jobs import Job, Jobs
+from trectools_plus.service.jobs.processes import Outcome, Task
 from trectools_plus.service.jobs.store import FILE_NAME, JobStore, open_default_store
-from trectools_plus.service.jobs.worker import Outcome, Task
 from trectools_plus.service.problems import ProblemError, as_problem, to_json
 
 Work = Callable[[Progress], dict[str, Any]]

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun, read_mode_run
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.distributed import Executor
-from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
+from trectools_plus.distributed import Executor, Place, check_read, check_seen, place_of
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.progress import Progress

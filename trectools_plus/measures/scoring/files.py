@@ -14,8 +14,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trectools_plus.distributed import Executor, current_workers
-from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
+from trectools_plus.distributed import (
+    Executor,
+    Place,
+    check_read,
+    check_seen,
+    current_workers,
+    place_of,
+)
 from trectools_plus.errors import (
     CheckFailedError,
     InputError,

@@ -23,9 +23,8 @@ from trectools_plus.distributed.process import ProcessEndedError, StoppedError
 from trectools_plus.service.api.models import FINISHED, JobProgress, JobState, JobStatus
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.api.snapshots import Snapshot
-from trectools_plus.service.jobs.processes import WorkerProcesses
+from trectools_plus.service.jobs.processes import Task, TaskKind, WorkerProcesses
 from trectools_plus.service.jobs.store import JobStore, StoredJob
-from trectools_plus.service.jobs.worker import Task, TaskKind
 from trectools_plus.service.problems import (
     NO_SPACE,
     ProblemDocument,

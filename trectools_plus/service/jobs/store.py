@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.service.api.uploads import Upload
-from trectools_plus.service.jobs.worker import Task
+from trectools_plus.service.jobs.processes import Task
 from trectools_plus.service.problems import is_disk_full
 
 FILE_NAME = "jobs.sqlite"
