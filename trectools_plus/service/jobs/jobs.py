@@ -67,9 +67,9 @@ class Job:
         self.in_background = in_background
         self.attempts = 0
         self.end: JobEnd | None = None
-        self.was_begun = False
         self._status = status
         self._seconds = seconds
+        self._seconds_left = 0.0
         self._deadline = monotonic() + seconds
         self._lock = threading.Lock()
         self._cancelled = False
@@ -107,7 +107,7 @@ class Job:
             self._status.state = "running"
             if self.in_background:
                 self._deadline = monotonic() + self._seconds
-            self.was_begun = True
+            self._seconds_left = self._deadline - monotonic()
             return True
 
     def wait(self) -> None:
@@ -163,12 +163,12 @@ class Job:
             self.task = None  # releases the uploads
 
     def too_slow(self) -> ProblemError:
-        """Return the problem for an exceeded time limit."""
-        if not self.was_begun:
+        """Return the problem for an exceeded time limit, in the queue or at work."""
+        if self._seconds_left < self._seconds / 2:
             return ProblemError(
                 503,
                 "busy",
-                f"no worker was free within {self._seconds:g} s",
+                f"no worker was free in time: the limit is {self._seconds:g} s",
                 remedy="try again later, or use background=true",
                 headers={"Retry-After": _RETRY_SECONDS},
             )
