@@ -504,3 +504,24 @@ def test_closing_stops_everything() -> None:
     made.close()
     with pytest.raises(ProblemError, match="stopping"):
         made.start()
+
+
+def test_a_full_disk_is_answered_and_reported(
+    open_service: Any, limited: Any, check_problem: Any
+) -> None:
+    headers, body = {"content-type": "text/plain"}, b"q1 0 d1 1\n" * 20_000
+    with open_service(limited()) as client:
+        disk = FullDisk(client.app.state.context.jobs)
+        disk.fill()
+        path = "/v1/validate?kind=qrels"
+        answer = client.post(f"{path}&background=true", content=body, headers=headers)
+        problem = check_problem(answer, 507, "no-space")
+        assert "--state-dir" in problem["remedy"]
+        check_problem(client.get("/readyz"), 503, "no-space")
+        assert client.get("/healthz").status_code == 200
+        assert client.post(path, content=body, headers=headers).status_code == 200
+        assert client.get("/v1/jobs").json() == {"jobs": []}
+        disk.free()
+        assert client.get("/readyz").status_code == 200
+        answer = client.post(f"{path}&background=true", content=body, headers=headers)
+        assert answer.status_code == 202

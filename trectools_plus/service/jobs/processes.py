@@ -14,8 +14,9 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import sleep
 from typing import Any, Literal
 
 from trectools_plus.distributed.process import ObjectProcess, ProcessEndedError, StoppedError
@@ -201,13 +202,11 @@ class DocumentState:
     Attributes:
         text: ``off``, ``ready``, or the step of loading, or the reason for a failure.
         modes: The modes; empty until the documents are open.
-        is_settled: Set when the documents are open, or cannot be opened.
     """
 
     def __init__(self, *, searches: bool) -> None:
         self.text = "loading: not started" if searches else "off"
         self.modes: list[str] = []
-        self.is_settled = threading.Event()
 
     @property
     def are_ready(self) -> bool:
@@ -224,14 +223,12 @@ class DocumentState:
         if not self.modes:
             _LOG.info("the documents are ready")
         self.text, self.modes = "ready", modes
-        self.is_settled.set()
 
     def set_failed(self, reason: str) -> None:
         """Record that the documents cannot be opened; the service does not try again."""
         if not self.modes:
             self.text = reason
             _LOG.error("the documents cannot be searched: %s", reason)
-        self.is_settled.set()
 
     def check(self) -> None:
         """Check that there are documents to search.
@@ -293,24 +290,18 @@ class WorkerProcesses:
             ProblemError: If it failed.
             ProcessEndedError: If its process ended.
         """
-        if task.needs_documents and self.documents.text != "off":
-            while not self.documents.is_settled.wait(_POLL_SECONDS):
-                if self._closed or must_stop():
-                    raise StoppedError
-        if task.needs_documents:
-            self.documents.check()
         process = self._take(task, must_stop)
         try:
-            process.await_start(must_stop)
-            if task.needs_documents:
-                process.open_documents(self.documents, must_stop)
-            outcome: Outcome = process.call(
-                "perform",
-                task,
-                must_stop=must_stop,
-                progress=progress,
-                grace_seconds=GRACE_SECONDS,
-            )
+            with process.in_use(must_stop):
+                if task.needs_documents:
+                    process.open_documents(self.documents, must_stop)
+                outcome: Outcome = process.call(
+                    "perform",
+                    task,
+                    must_stop=must_stop,
+                    progress=progress,
+                    grace_seconds=GRACE_SECONDS,
+                )
             return outcome
         except ProcessEndedError:
             if self._closed:
@@ -344,7 +335,7 @@ class WorkerProcesses:
                     return process
             if must_stop():
                 raise StoppedError
-            threading.Event().wait(_POLL_SECONDS)
+            sleep(_POLL_SECONDS)
 
     def _give_back(self, process: _WorkerProcess) -> None:
         with self._lock:
@@ -370,28 +361,26 @@ class WorkerProcesses:
         return process
 
     def _prepare(self, *, opens: bool) -> None:
-        """Start an idle process; one that opens the documents is idle when they are open."""
+        """Start an idle process, and let it open the documents."""
         process = self._start()
-        if not opens:
-            self._idle.append(process)
-            return
+        self._idle.append(process)
+        process.has_documents = opens
 
         def open_documents() -> None:
+            def must_stop() -> bool:
+                return self._closed
+
             try:
-                process.await_start(lambda: self._closed)
-                process.open_documents(self.documents, lambda: self._closed)
-            except ProblemError as error:
-                self.documents.set_failed(error.problem.detail)
+                with process.in_use(must_stop):
+                    process.open_documents(self.documents, must_stop)
             except ProcessEndedError as error:
                 ended = error.signal_name or f"status {error.code}"
                 self.documents.set_failed(f"the process that opens the documents ended: {ended}")
-            except StoppedError:
+            except (ProblemError, StoppedError):
                 return
-            with self._lock:
-                if not self._closed:
-                    self._idle.append(process)
 
-        threading.Thread(target=open_documents, daemon=True).start()
+        if opens:
+            threading.Thread(target=open_documents, daemon=True).start()
 
 
 class _WorkerProcess(ObjectProcess):
@@ -399,13 +388,34 @@ class _WorkerProcess(ObjectProcess):
 
     Args:
         settings: The settings of the service.
+
+    Attributes:
+        has_documents: True if the documents are open, or are being opened.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.has_documents = False
+        self._is_open = False
+        self._use = threading.Lock()
         self._folder = tempfile.mkdtemp(prefix="trectools-plus-")
         environment = {**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)}
         super().__init__(Worker, settings, environment=environment)
+
+    @contextlib.contextmanager
+    def in_use(self, must_stop: Callable[[], bool]) -> Iterator[None]:
+        """Wait until the process has started, and makes no other call.
+
+        Raises:
+            StoppedError: If ``must_stop`` returned true meanwhile, which does not end the process.
+        """
+        self.await_start(must_stop)
+        while not self._use.acquire(timeout=_POLL_SECONDS):
+            if must_stop():
+                raise StoppedError
+        try:
+            yield
+        finally:
+            self._use.release()
 
     def open_documents(self, state: DocumentState, must_stop: Callable[[], bool]) -> None:
         """Open the documents, if they are not open.
@@ -413,14 +423,16 @@ class _WorkerProcess(ObjectProcess):
         Raises:
             ProblemError: If they cannot be opened.
         """
-        if not self.has_documents:
-            self.has_documents = True
-            try:
-                modes = self.call("open", must_stop=must_stop, progress=state.report)
-            except ProblemError:
-                self.has_documents = False
-                raise
-            state.set_open(modes)
+        if self._is_open:
+            return
+        self.has_documents = True
+        try:
+            state.set_open(self.call("open", must_stop=must_stop, progress=state.report))
+            self._is_open = True
+        except ProblemError as error:
+            self.has_documents = False
+            state.set_failed(error.problem.detail)
+            raise
 
     def kill(self) -> None:
         """End the process, and remove its files."""
