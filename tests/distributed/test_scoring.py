@@ -13,8 +13,7 @@ from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.choices import Averaging
 from trectools_plus.cli.app import app
-from trectools_plus.distributed import current_workers, use_scheduler
-from trectools_plus.distributed.files import Place
+from trectools_plus.distributed import Place, current_workers, use_scheduler
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.parser import parse_measures

@@ -15,7 +15,7 @@ import pytest
 
 from trectools_plus.service import server
 from trectools_plus.service.api.app import create_app
-from trectools_plus.service.jobs.worker import Outcome, Task
+from trectools_plus.service.jobs.processes import Outcome, Task
 from trectools_plus.service.server import listen
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]

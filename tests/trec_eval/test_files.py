@@ -15,7 +15,21 @@ from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.output import output_lines
 from trectools_plus.validation import parts
 
-FLAGS = ["-q", "-c", "-J", "-l2", "-l0", "-l-1", "-M3", "-M0", "-D12", "-n", "-N99", "--strict-input", "--permissive"]
+FLAGS = [
+    "-q",
+    "-c",
+    "-J",
+    "-l2",
+    "-l0",
+    "-l-1",
+    "-M3",
+    "-M0",
+    "-D12",
+    "-n",
+    "-N99",
+    "--strict-input",
+    "--permissive",
+]
 MEASURES = ["-mofficial", "-mset", "-mall_trec", "-mnum_ret", "-mndcg.0=2,1=5", "-mP.2,3"]
 
 

@@ -5,6 +5,8 @@ An :class:`Executor` calls a function for many independent items. Executors are
 :class:`~trectools_plus.distributed.cluster.Cluster`, which code gets from :func:`current_workers`.
 :class:`~trectools_plus.distributed.process.ObjectProcess` makes calls that can be ended.
 The results are the same everywhere.
+
+A :class:`Place` names a file that a worker reads, which must be the same as on the user's machine.
 """
 
 from __future__ import annotations
@@ -12,7 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, TypeVar
+
+from trectools_plus.errors import CheckFailedError, FormatError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.files.opening import is_address
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -77,3 +84,79 @@ def use_scheduler(address: str | None) -> Iterator[None]:
             yield
         finally:
             _workers.reset(token)
+
+
+_REMEDY = "make it available to them at the same path, or use an address like s3://…"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The location of a file for processes with other working directories.
+
+    Attributes:
+        path: Its address or absolute path.
+        n_bytes: Its size on the user's machine in bytes; ``None`` for an address.
+    """
+
+    path: str
+    n_bytes: int | None = None
+
+
+def place_of(path: str) -> Place | None:
+    """Return the location of a file for workers; ``None`` if only this process can read it.
+
+    ``None`` is returned for standard input, pipes and files that do not exist.
+    """
+    if is_address(path):
+        return Place(path)
+    file = Path(path)
+    if path == "-" or not file.is_file():
+        return None
+    return Place(str(file.absolute()), file.stat().st_size)
+
+
+def check_seen(path: str, place: Place) -> None:
+    """Check on a worker that a file is the same as on the user's machine.
+
+    Args:
+        path: The file as the user named it.
+        place: Its location from :func:`place_of`.
+
+    Raises:
+        UsageError: If it does not exist on the worker, or has another size.
+    """
+    if place.n_bytes is None:
+        return
+    here = Path(place.path)
+    if not here.exists():
+        raise UsageError("the workers cannot find this file", where=path, remedy=_REMEDY)
+    n_bytes = here.stat().st_size
+    if n_bytes != place.n_bytes:
+        raise UsageError(
+            f"the workers have another file at this path, with {n_bytes:,} bytes instead of "
+            f"{place.n_bytes:,}",
+            where=path,
+            remedy=_REMEDY,
+        )
+
+
+def check_read(path: str, place: Place, error: TrectoolsPlusError) -> None:
+    """Raise an error if a worker has no access to an address.
+
+    Otherwise every file at such addresses would fail on the worker and be read again on the user's
+    machine.
+
+    Args:
+        path: The file as the user named it.
+        place: Its location from :func:`place_of`.
+        error: The error on the worker.
+
+    Raises:
+        UsageError: If ``place`` is an address, and the error is not about the file's content.
+    """
+    if place.n_bytes is None and not isinstance(error, CheckFailedError | FormatError):
+        raise UsageError(
+            f"a worker cannot read this file: {error.what}",
+            where=path,
+            remedy=error.remedy or "give the workers the credentials and settings of this machine",
+        ) from error

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from trectools_plus.progress import Progress, no_progress
 
@@ -232,24 +232,23 @@ def _start_child(environment: Mapping[str, str] | None) -> subprocess.Popen[byte
         if os.name == "posix"
         else {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
     )
-    start = _starter().submit(
-        subprocess.Popen[bytes],
-        [sys.executable, "-P", "-c", _COMMAND.format(sys.path, os.getpid())],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=environment,
-        **options,
-    )
-    return start.result()
+    program = [sys.executable, "-P", "-c", _COMMAND.format(sys.path, os.getpid())]
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, **options
+        )
+
+    return _starter().submit(start).result()
 
 
-def _write(stream: BinaryIO, message: _Message) -> None:
+def _write(stream: IO[bytes], message: _Message) -> None:
     # Pickle the whole message first: an error must not leave a part of it in the pipe.
     stream.write(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
     stream.flush()
 
 
-def _read(stream: BinaryIO) -> Any:
+def _read(stream: IO[bytes]) -> Any:
     """Yield messages until the other process closes the stream, and then that it is closed."""
     with contextlib.suppress(Exception), stream:
         while True:
@@ -285,14 +284,14 @@ class _Server:
         answers: The pipe to the other process.
     """
 
-    def __init__(self, target: Any, answers: BinaryIO) -> None:
+    def __init__(self, target: Any, answers: IO[bytes]) -> None:
         self._target = target
         self._answers = answers
         self._stop = threading.Event()
         self._reported_at = -_POLL_SECONDS
         self._requests: SimpleQueue[_Message] = SimpleQueue()
 
-    def listen(self, stream: BinaryIO) -> None:
+    def listen(self, stream: IO[bytes]) -> None:
         for message in _read(stream):
             if message[0] == "stop":
                 self._stop.set()

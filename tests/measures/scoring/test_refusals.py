@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from trectools_plus.choices import Averaging
-from trectools_plus.distributed.files import place_of
+from trectools_plus.distributed import place_of
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
 from trectools_plus.formats.files import limits

@@ -13,8 +13,7 @@ from starlette.testclient import TestClient
 
 from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.jobs.processes import DocumentState
-from trectools_plus.service.jobs.worker import Outcome, Task, perform
+from trectools_plus.service.jobs.processes import DocumentState, Outcome, Task, perform
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 

@@ -21,8 +21,8 @@ from trectools_plus.progress import Progress
 from trectools_plus.service.api.settings import Limits, ServiceSettings
 from trectools_plus.service.api.uploads import Upload
 from trectools_plus.service.jobs.jobs import Job, Jobs
+from trectools_plus.service.jobs.processes import Outcome, Task
 from trectools_plus.service.jobs.store import FILE_NAME, JobStore, open_default_store
-from trectools_plus.service.jobs.worker import Outcome, Task
 from trectools_plus.service.problems import ProblemError, as_problem, to_json
 
 Work = Callable[[Progress], dict[str, Any]]
@@ -351,11 +351,14 @@ def test_a_job_without_space_for_its_files_waits(jobs: Made, monkeypatch: Any) -
 
 
 def test_a_job_that_waits_for_space_is_cancelled(jobs: Made) -> None:
+    attempts = []
+
     def work(progress: Progress) -> dict[str, Any]:
+        attempts.append(1)
         raise OSError(errno.ENOSPC, "No space left on device")
 
     job = jobs.start(work)
-    while not job.was_begun or job.state != "queued":
+    while not attempts or job.state != "queued":
         time.sleep(0.01)
     jobs.cancel(job)
     wait_for(job, "cancelled")
@@ -501,3 +504,24 @@ def test_closing_stops_everything() -> None:
     made.close()
     with pytest.raises(ProblemError, match="stopping"):
         made.start()
+
+
+def test_a_full_disk_is_answered_and_reported(
+    open_service: Any, limited: Any, check_problem: Any
+) -> None:
+    headers, body = {"content-type": "text/plain"}, b"q1 0 d1 1\n" * 20_000
+    with open_service(limited()) as client:
+        disk = FullDisk(client.app.state.context.jobs)
+        disk.fill()
+        path = "/v1/validate?kind=qrels"
+        answer = client.post(f"{path}&background=true", content=body, headers=headers)
+        problem = check_problem(answer, 507, "no-space")
+        assert "--state-dir" in problem["remedy"]
+        check_problem(client.get("/readyz"), 503, "no-space")
+        assert client.get("/healthz").status_code == 200
+        assert client.post(path, content=body, headers=headers).status_code == 200
+        assert client.get("/v1/jobs").json() == {"jobs": []}
+        disk.free()
+        assert client.get("/readyz").status_code == 200
+        answer = client.post(f"{path}&background=true", content=body, headers=headers)
+        assert answer.status_code == 202

@@ -34,8 +34,14 @@ from trectools_plus.benchmark.run.output_folder import (
     RUNS_FOLDER,
     OutputFolder,
 )
-from trectools_plus.distributed import Executor, current_workers
-from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
+from trectools_plus.distributed import (
+    Executor,
+    Place,
+    check_read,
+    check_seen,
+    current_workers,
+    place_of,
+)
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.ids import Ids

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.distributed import Executor
-from trectools_plus.distributed.files import Place, check_read, check_seen, place_of
+from trectools_plus.distributed import Executor, Place, check_read, check_seen, place_of
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.files.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks

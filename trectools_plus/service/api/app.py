@@ -65,7 +65,7 @@ from trectools_plus.service.guard import (
     is_loopback,
 )
 from trectools_plus.service.jobs.jobs import Jobs
-from trectools_plus.service.jobs.worker import Task, TaskKind
+from trectools_plus.service.jobs.processes import Task, TaskKind
 from trectools_plus.service.problems import (
     ProblemError,
     answer_invalid,

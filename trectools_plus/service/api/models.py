@@ -447,8 +447,7 @@ def make_document(app: FastAPI, *, with_key: bool) -> dict[str, Any]:
         for operation in path.values():
             _correct_responses(operation["responses"])
     # In the document, the schema of problems has its short name.
-    text = json.dumps(document).replace("ProblemDocument", "Problem")
-    document = json.loads(text)
+    document = dict(json.loads(json.dumps(document).replace("ProblemDocument", "Problem")))
     components = document["components"]
     if with_key:
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}

@@ -23,12 +23,10 @@ from trectools_plus.distributed.process import ProcessEndedError, StoppedError
 from trectools_plus.service.api.models import FINISHED, JobProgress, JobState, JobStatus
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.api.snapshots import Snapshot
-from trectools_plus.service.jobs.processes import WorkerProcesses
+from trectools_plus.service.jobs.processes import Task, WorkerProcesses
 from trectools_plus.service.jobs.store import JobStore, StoredJob
-from trectools_plus.service.jobs.worker import Task, TaskKind
 from trectools_plus.service.problems import (
     NO_SPACE,
-    ProblemDocument,
     ProblemError,
     as_problem,
     to_json,
@@ -43,9 +41,9 @@ _RETRY_SECONDS = "5"
 
 
 class JobEnd(NamedTuple):
-    """The end of a job: the final state, the result as JSON, and the reason for a failure."""
+    """The end of a job: the final status, the result as JSON, and the error of the work."""
 
-    state: JobState
+    status: JobStatus
     result: bytes | None = None
     error: ProblemError | None = None
 
@@ -55,80 +53,67 @@ class Job:
 
     Args:
         task: The work; ``None`` if it is finished.
-        kind: The kind of work.
+        status: The status for clients.
         seconds: The time limit in seconds: of a background job from its beginning, of a request
             including the time in the queue.
         in_background: True for a background job.
     """
 
     def __init__(
-        self, task: Task | None, kind: TaskKind, seconds: float, *, in_background: bool
+        self, task: Task | None, status: JobStatus, seconds: float, *, in_background: bool
     ) -> None:
-        self.id = secrets.token_urlsafe(16)
-        self.kind = kind
+        self.id = status.job_id
         self.task = task
         self.in_background = in_background
         self.attempts = 0
-        self.created_at = _now()
         self.end: JobEnd | None = None
-        self.was_begun = False
+        self._status = status
         self._seconds = seconds
+        self._seconds_left = 0.0
         self._deadline = monotonic() + seconds
         self._lock = threading.Lock()
         self._cancelled = False
-        self._state: JobState = "queued"
-        self._progress: JobProgress | None = None
-        self._finished_at: str | None = None
 
     @classmethod
-    def restored(cls, stored: StoredJob, task: Task | None, seconds: float) -> Job:
-        """Return a job that was stored; without a task, it is finished."""
-        job = cls(task, stored.kind, seconds, in_background=True)
-        job.id, job.created_at, job.attempts = stored.id, stored.created_at, stored.attempts
-        if task is None:
-            job._state, job._finished_at = stored.state, stored.finished_at
-            progress, problem = stored.progress, stored.problem
-            job._progress = None if progress is None else JobProgress(**progress)
-            error = None if problem is None else ProblemError.of(ProblemDocument(**problem))
-            job.end = JobEnd(stored.state, error=error)
-        return job
+    def new(cls, task: Task, seconds: float, *, in_background: bool) -> Job:
+        """Return a queued job."""
+        status = JobStatus(
+            job_id=secrets.token_urlsafe(16),
+            kind=task.kind,
+            state="queued",
+            created_at=_now(),
+            finished_at=None,
+            progress=None,
+            result=None,
+            problem=None,
+        )
+        return cls(task, status, seconds, in_background=in_background)
 
     @property
     def state(self) -> JobState:
         """The current state."""
-        return self._state
+        return self._status.state
 
     def status(self) -> JobStatus:
         """Return the status for clients; ``result`` is always ``None``."""
         with self._lock:
-            is_finished = self._state in FINISHED
-            error = self.end.error if is_finished and self.end is not None else None
-            return JobStatus(
-                job_id=self.id,
-                kind=self.kind,
-                state=self._state,
-                created_at=self.created_at,
-                finished_at=self._finished_at if is_finished else None,
-                progress=self._progress,
-                result=None,
-                problem=None if error is None else error.problem,
-            )
+            return self._status.model_copy()
 
     def begin(self) -> bool:
         """Change from queued to running; return false if the job was cancelled before."""
         with self._lock:
-            if self._state != "queued":
+            if self.state != "queued":
                 return False
-            self._state = "running"
+            self._status.state = "running"
             if self.in_background:
                 self._deadline = monotonic() + self._seconds
-            self.was_begun = True
+            self._seconds_left = self._deadline - monotonic()
             return True
 
     def wait(self) -> None:
         """Change from running to queued, for lack of space on the disk."""
         with self._lock:
-            self._state = "queued"
+            self._status.state = "queued"
 
     def must_stop(self) -> bool:
         """Return true if the job was cancelled, or its time is over."""
@@ -136,64 +121,54 @@ class Job:
 
     def report(self, description: str, done: int, total: int) -> None:
         """Set the current step."""
-        self._progress = JobProgress(description=description, done=done, total=total)
+        self._status.progress = JobProgress(description=description, done=done, total=total)
 
     def stop(self) -> bool:
         """Cancel the job, if it is not finished; return true if the caller has to store its end."""
         with self._lock:
             self._cancelled = True
-            if self._state not in ("queued", "cancelled"):
+            if self.state not in ("queued", "cancelled"):
                 return False
-            self.end = JobEnd("cancelled")
-        self.finish()
-        return True
+            self.end = self.end_with("cancelled")
+            self._status = self.end.status
+            self.task = None
+            return True
+
+    def end_with(
+        self, state: JobState, result: bytes | None = None, error: ProblemError | None = None
+    ) -> JobEnd:
+        """Return an end of the job, which clients see after :meth:`finish`."""
+        progress = self._status.progress
+        if state == "succeeded" and progress is not None:
+            progress = progress.model_copy(update={"done": progress.total})
+        changed = {
+            "state": state,
+            "finished_at": _now(),
+            "progress": progress,
+            "problem": None if error is None else error.problem,
+        }
+        return JobEnd(self._status.model_copy(update=changed), result, error)
 
     def end_stopped(self) -> JobEnd:
         """Return the end of a job whose work was stopped."""
         if self._cancelled:
-            return JobEnd("cancelled")
-        return JobEnd("failed", error=self.too_slow())
+            return self.end_with("cancelled")
+        return self.end_with("failed", error=self.too_slow())
 
-    def finish(self) -> None:
-        """Change to the state of its end, after that was stored."""
+    def finish(self, end: JobEnd) -> None:
+        """Change to the final state, after that was stored."""
         with self._lock:
-            assert self.end is not None
-            self._state, self._finished_at = self.end.state, self._finished_at or _now()
-            if self._state == "succeeded" and self._progress is not None:
-                done = {"done": self._progress.total}
-                self._progress = self._progress.model_copy(update=done)
+            self._status = end.status
+            self.end = end._replace(result=None) if self.in_background else end
             self.task = None  # releases the uploads
-            if self.in_background:
-                self.end = self.end._replace(result=None)
-
-    def as_stored(self) -> StoredJob:
-        """Return the end of the job for the store."""
-        assert self.end is not None
-        problem = None if self.end.error is None else self.end.error.problem.model_dump(mode="json")
-        progress = self._progress
-        if progress is not None and self.end.state == "succeeded":
-            progress = progress.model_copy(update={"done": progress.total})
-        self._finished_at = self._finished_at or _now()
-        return StoredJob(
-            self.id,
-            self.kind,
-            {},
-            "",
-            self.created_at,
-            self._finished_at,
-            self.end.state,
-            self.attempts,
-            None if progress is None else progress.model_dump(mode="json"),
-            problem,
-        )
 
     def too_slow(self) -> ProblemError:
-        """Return the problem for an exceeded time limit."""
-        if not self.was_begun:
+        """Return the problem for an exceeded time limit, in the queue or at work."""
+        if self._seconds_left < self._seconds / 2:
             return ProblemError(
                 503,
                 "busy",
-                f"no worker was free within {self._seconds:g} s",
+                f"no worker was free in time: the limit is {self._seconds:g} s",
                 remedy="try again later, or use background=true",
                 headers={"Retry-After": _RETRY_SECONDS},
             )
@@ -262,7 +237,7 @@ class Jobs:
             ProblemError: If the work fails; 429 if too many requests are unfinished, 503 if no
                 worker gets free, or the work takes too long.
         """
-        job = Job(task, task.kind, self._limits.seconds, in_background=False)
+        job = Job.new(task, self._limits.seconds, in_background=False)
         future = self._submit(job)
         waiting = asyncio.wrap_future(future)
         try:
@@ -297,12 +272,12 @@ class Jobs:
                 remedy="fetch the results of finished jobs, or try again when they have expired",
                 headers={"Retry-After": "60"},
             )
-        job = Job(task, task.kind, self._limits.job_seconds, in_background=True)
+        job = Job.new(task, self._limits.job_seconds, in_background=True)
         with self._lock:
             self._refuse_busy(in_background=True)
             self._unfinished.add(job)
         try:
-            store.add(job.id, task, self._documents, job.created_at)
+            store.add(job.id, task, self._documents, job.status().created_at)
         except BaseException:
             self._unfinished.discard(job)
             raise
@@ -357,7 +332,7 @@ class Jobs:
     def cancel(self, job: Job) -> None:
         """Stop a job; a finished job does not change."""
         if job.stop() and self._store is not None:
-            self._store.finish(job.as_stored(), None)
+            self._store.finish(job.status(), None)
 
     def list(self) -> list[Job]:
         """Return all background jobs that have not been dropped, oldest first."""
@@ -387,12 +362,14 @@ class Jobs:
     def _restore(self, stored: StoredJob) -> None:
         """Run a stored job again if it is not finished."""
         assert self._store is not None
-        if stored.state in FINISHED:
-            self._jobs[stored.id] = Job.restored(stored, None, 0)
+        status, seconds = stored.status, self._limits.job_seconds
+        if status.state in FINISHED:
+            self._jobs[status.job_id] = Job(None, status, seconds, in_background=True)
             return
-        task = Task(stored.kind, stored.parameters, self._store.uploads(stored.id))
-        job = self._jobs[stored.id] = Job.restored(stored, task, self._limits.job_seconds)
-        error = None
+        task = Task(stored.kind, stored.parameters, self._store.uploads(status.job_id))
+        status.state = "queued"
+        job = self._jobs[status.job_id] = Job(task, status, seconds, in_background=True)
+        job.attempts = stored.attempts
         if task.needs_documents and stored.documents != self._documents:
             error = ProblemError(
                 503,
@@ -400,10 +377,10 @@ class Jobs:
                 f"the service was restarted with other documents, {self._documents}",
                 remedy="submit the request again",
             )
+            job.end = job.end_with("failed", error=error)
         elif stored.attempts >= _MAX_ATTEMPTS:
             error = _ended(f"the service ended during {stored.attempts} attempts")
-        if error is not None:
-            job.end = JobEnd("failed", error=error)
+            job.end = job.end_with("failed", error=error)
         else:
             _LOG.info("the job %s is run again", job.id)
         self._submit(job, limited=False)
@@ -425,8 +402,8 @@ class Jobs:
             try:
                 job.end = job.end or self._work(job)
                 if job.in_background and self._store is not None:
-                    self._store.finish(job.as_stored(), job.end.result)
-                job.finish()
+                    self._store.finish(job.end.status, job.end.result)
+                job.finish(job.end)
             except StoppedError:  # the service stops
                 if self._store is not None:
                     with suppress(Exception):
@@ -435,8 +412,7 @@ class Jobs:
             except Exception as error:
                 problem = as_problem(error)
                 if problem.problem.code != NO_SPACE:
-                    job.end = JobEnd("failed", error=problem)
-                    job.finish()
+                    job.finish(job.end_with("failed", error=problem))
                     return
                 job.wait()
                 if self._closing.wait(_SPACE_SECONDS):
@@ -458,7 +434,7 @@ class Jobs:
                 outcome = self.workers.do(job.task, job.report, job.must_stop)
                 if outcome.snapshot is not None:
                     self._publish(job.task, outcome.snapshot)
-                return JobEnd("succeeded", outcome.answer)
+                return job.end_with("succeeded", outcome.answer)
             except StoppedError:
                 if self._closing.is_set() and job.in_background:
                     raise
@@ -467,13 +443,13 @@ class Jobs:
                 reason = _describe(error)
                 _LOG.warning("the process of a job ended: %s", reason)
                 if not job.in_background or job.attempts >= _MAX_ATTEMPTS:
-                    return JobEnd("failed", error=_ended(reason))
+                    return job.end_with("failed", error=_ended(reason))
             except Exception as error:
                 problem = as_problem(error)
                 if job.in_background and problem.problem.code == NO_SPACE:
                     job.attempts -= 1
                     raise problem from error
-                return JobEnd("failed", error=problem)
+                return job.end_with("failed", error=problem)
 
     def _done(self, job: Job) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""The worker processes of a service, and the state of its documents.
+"""The work of requests, and the processes that do it.
 
 A process does one task at a time and is used again. It first gets a chance to stop by itself, at
 the next step of its work; if it does not stop soon, it is killed, and the next task gets a new one.
@@ -6,24 +6,191 @@ the next step of its work; if it does not stop soon, it is killed, and the next 
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
+import signal
+import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import sleep
+from typing import Any, Literal
 
 from trectools_plus.distributed.process import ObjectProcess, ProcessEndedError, StoppedError
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats.files.limits import usable_memory
+from trectools_plus.measures.evaluation import DEFAULT_MEASURES as SCORE_MEASURES
 from trectools_plus.progress import Progress
+from trectools_plus.service.api.evaluation import (
+    DEFAULT_MEASURES,
+    choose_measures,
+    choose_mode,
+    evaluate_test_set,
+)
+from trectools_plus.service.api.models import (
+    EvaluateParameters,
+    ScoreParameters,
+    ValidateParameters,
+)
+from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.jobs.worker import Outcome, Task, Worker
-from trectools_plus.service.problems import ProblemError
+from trectools_plus.service.api.snapshots import Snapshot
+from trectools_plus.service.api.uploads import Upload
+from trectools_plus.service.api.validate_and_score import score_uploads, validate_uploads
+from trectools_plus.service.log import prepare_log
+from trectools_plus.service.problems import ProblemError, as_problem, to_json
 
 GRACE_SECONDS = 0.5
 """The time in which work may stop by itself before its process is killed."""
 
 _POLL_SECONDS = 0.05
 _LOG = logging.getLogger("trectools_plus.service")
+
+TaskKind = Literal["evaluate", "validate", "score"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One request for work: plain values, so that it can be stored and sent.
+
+    Attributes:
+        kind: The kind of work.
+        parameters: The parameters of the request, as JSON values.
+        uploads: The uploads.
+    """
+
+    kind: TaskKind
+    parameters: dict[str, Any]
+    uploads: tuple[Upload, ...] = ()
+
+    @property
+    def needs_documents(self) -> bool:
+        """True if the work searches the documents of the service."""
+        return self.kind == "evaluate"
+
+    @property
+    def is_own(self) -> bool:
+        """True if it evaluates the service's own test set."""
+        return self.kind == "evaluate" and not self.uploads
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a task.
+
+    Attributes:
+        answer: The body of the response, as JSON.
+        snapshot: The figures of an evaluation, otherwise ``None``.
+    """
+
+    answer: bytes
+    snapshot: Snapshot | None = None
+
+
+class Worker:
+    """Does one task after the other, in a process of its own.
+
+    The service ends a process that does not stop at once, so nothing here needs cleaning up:
+    temporary files are in a folder that the service removes.
+
+    Args:
+        settings: The settings of the service.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # the service ends workers
+            with contextlib.suppress(AttributeError, ValueError, OSError):
+                signal.signal(getattr(signal, name), signal.SIG_IGN)
+        prepare_log()
+        _limit_memory(settings.limits.memory_bytes)
+        self._settings = settings
+        self._search = Search(settings)
+
+    def open(self, progress: Progress) -> list[str]:
+        """Open the documents, and return the modes.
+
+        Raises:
+            ProblemError: If they cannot be opened.
+        """
+        try:
+            self._search.open(progress)
+        except StoppedError:
+            raise
+        except TrectoolsPlusError as error:
+            raise ProblemError(503, "not-ready", str(error)) from None
+        except Exception as error:
+            _LOG.exception("the documents cannot be opened")
+            what = f"the documents cannot be opened: {type(error).__name__}"
+            raise ProblemError(503, "not-ready", what) from None
+        return list(self._search.documents.retrievers)
+
+    def perform(self, task: Task, progress: Progress) -> Outcome:
+        """Do a task.
+
+        Raises:
+            ProblemError: If the uploads are invalid, or the work fails.
+            StoppedError: If the task was stopped.
+        """
+        try:
+            progress("starting", 0, 1)
+            return perform(task, self._search, self._settings, progress)
+        except StoppedError:
+            raise
+        except MemoryError:
+            raise ProblemError(
+                422,
+                "too-much-memory",
+                "the work needs more memory than it may use",
+                remedy="send less data",
+            ) from None
+        except Exception as error:
+            raise as_problem(error) from None
+
+
+def perform(task: Task, search: Search, settings: ServiceSettings, progress: Progress) -> Outcome:
+    """Do a task in this process.
+
+    Args:
+        task: The task.
+        search: The documents; open if the task needs them.
+        settings: The settings of the service.
+        progress: Called with the progress; can raise an exception to stop.
+
+    Raises:
+        ProblemError: If the uploads are invalid.
+    """
+    uploads, snapshot = list(task.uploads), None
+    if task.kind == "validate":
+        chosen = ValidateParameters(**task.parameters)
+        answer = validate_uploads(uploads, chosen, settings.limits, progress)
+    elif task.kind == "score":
+        given = ScoreParameters(**task.parameters)
+        measures = choose_measures(given.measures, SCORE_MEASURES)
+        answer = score_uploads(uploads, measures, given, settings.limits, progress)
+    else:
+        asked = EvaluateParameters(**task.parameters)
+        mode = choose_mode(asked.components, settings)
+        measures = choose_measures(asked.measures, DEFAULT_MEASURES)
+        test_set = uploads[0] if uploads else None
+        answer, snapshot = evaluate_test_set(test_set, mode, measures, search, settings, progress)
+    return Outcome(to_json(answer), snapshot)
+
+
+def _limit_memory(limit: int | None) -> None:
+    """Limit the private memory of this process, where the system can."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    if limit is None:
+        limit = usable_memory() * 3 // 4
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
 
 
 class DocumentState:
@@ -35,13 +202,11 @@ class DocumentState:
     Attributes:
         text: ``off``, ``ready``, or the step of loading, or the reason for a failure.
         modes: The modes; empty until the documents are open.
-        is_settled: Set when the documents are open, or cannot be opened.
     """
 
     def __init__(self, *, searches: bool) -> None:
         self.text = "loading: not started" if searches else "off"
         self.modes: list[str] = []
-        self.is_settled = threading.Event()
 
     @property
     def are_ready(self) -> bool:
@@ -58,14 +223,12 @@ class DocumentState:
         if not self.modes:
             _LOG.info("the documents are ready")
         self.text, self.modes = "ready", modes
-        self.is_settled.set()
 
     def set_failed(self, reason: str) -> None:
         """Record that the documents cannot be opened; the service does not try again."""
         if not self.modes:
             self.text = reason
             _LOG.error("the documents cannot be searched: %s", reason)
-        self.is_settled.set()
 
     def check(self) -> None:
         """Check that there are documents to search.
@@ -127,24 +290,18 @@ class WorkerProcesses:
             ProblemError: If it failed.
             ProcessEndedError: If its process ended.
         """
-        if task.needs_documents and self.documents.text != "off":
-            while not self.documents.is_settled.wait(_POLL_SECONDS):
-                if self._closed or must_stop():
-                    raise StoppedError
-        if task.needs_documents:
-            self.documents.check()
         process = self._take(task, must_stop)
         try:
-            process.await_start(must_stop)
-            if task.needs_documents:
-                process.open_documents(self.documents, must_stop)
-            outcome: Outcome = process.call(
-                "perform",
-                task,
-                must_stop=must_stop,
-                progress=progress,
-                grace_seconds=GRACE_SECONDS,
-            )
+            with process.in_use(must_stop):
+                if task.needs_documents:
+                    process.open_documents(self.documents, must_stop)
+                outcome: Outcome = process.call(
+                    "perform",
+                    task,
+                    must_stop=must_stop,
+                    progress=progress,
+                    grace_seconds=GRACE_SECONDS,
+                )
             return outcome
         except ProcessEndedError:
             if self._closed:
@@ -178,7 +335,7 @@ class WorkerProcesses:
                     return process
             if must_stop():
                 raise StoppedError
-            threading.Event().wait(_POLL_SECONDS)
+            sleep(_POLL_SECONDS)
 
     def _give_back(self, process: _WorkerProcess) -> None:
         with self._lock:
@@ -204,28 +361,26 @@ class WorkerProcesses:
         return process
 
     def _prepare(self, *, opens: bool) -> None:
-        """Start an idle process; one that opens the documents is idle when they are open."""
+        """Start an idle process, and let it open the documents."""
         process = self._start()
-        if not opens:
-            self._idle.append(process)
-            return
+        self._idle.append(process)
+        process.has_documents = opens
 
         def open_documents() -> None:
+            def must_stop() -> bool:
+                return self._closed
+
             try:
-                process.await_start(lambda: self._closed)
-                process.open_documents(self.documents, lambda: self._closed)
-            except ProblemError as error:
-                self.documents.set_failed(error.problem.detail)
+                with process.in_use(must_stop):
+                    process.open_documents(self.documents, must_stop)
             except ProcessEndedError as error:
                 ended = error.signal_name or f"status {error.code}"
                 self.documents.set_failed(f"the process that opens the documents ended: {ended}")
-            except StoppedError:
+            except (ProblemError, StoppedError):
                 return
-            with self._lock:
-                if not self._closed:
-                    self._idle.append(process)
 
-        threading.Thread(target=open_documents, daemon=True).start()
+        if opens:
+            threading.Thread(target=open_documents, daemon=True).start()
 
 
 class _WorkerProcess(ObjectProcess):
@@ -233,13 +388,34 @@ class _WorkerProcess(ObjectProcess):
 
     Args:
         settings: The settings of the service.
+
+    Attributes:
+        has_documents: True if the documents are open, or are being opened.
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self.has_documents = False
+        self._is_open = False
+        self._use = threading.Lock()
         self._folder = tempfile.mkdtemp(prefix="trectools-plus-")
         environment = {**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._folder)}
         super().__init__(Worker, settings, environment=environment)
+
+    @contextlib.contextmanager
+    def in_use(self, must_stop: Callable[[], bool]) -> Iterator[None]:
+        """Wait until the process has started, and makes no other call.
+
+        Raises:
+            StoppedError: If ``must_stop`` returned true meanwhile, which does not end the process.
+        """
+        self.await_start(must_stop)
+        while not self._use.acquire(timeout=_POLL_SECONDS):
+            if must_stop():
+                raise StoppedError
+        try:
+            yield
+        finally:
+            self._use.release()
 
     def open_documents(self, state: DocumentState, must_stop: Callable[[], bool]) -> None:
         """Open the documents, if they are not open.
@@ -247,14 +423,16 @@ class _WorkerProcess(ObjectProcess):
         Raises:
             ProblemError: If they cannot be opened.
         """
-        if not self.has_documents:
-            self.has_documents = True
-            try:
-                modes = self.call("open", must_stop=must_stop, progress=state.report)
-            except ProblemError:
-                self.has_documents = False
-                raise
-            state.set_open(modes)
+        if self._is_open:
+            return
+        self.has_documents = True
+        try:
+            state.set_open(self.call("open", must_stop=must_stop, progress=state.report))
+            self._is_open = True
+        except ProblemError as error:
+            self.has_documents = False
+            state.set_failed(error.problem.detail)
+            raise
 
     def kill(self) -> None:
         """End the process, and remove its files."""

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.service.api.models import JobStatus
 from trectools_plus.service.api.uploads import Upload
-from trectools_plus.service.jobs.worker import Task
+from trectools_plus.service.jobs.processes import Task, TaskKind
 from trectools_plus.service.problems import is_disk_full
 
 FILE_NAME = "jobs.sqlite"
@@ -47,22 +48,18 @@ _LOG = logging.getLogger("trectools_plus.service")
 
 
 class StoredJob(NamedTuple):
-    """The row of a job, without its uploads and its result."""
+    """A job, without its uploads and its result."""
 
-    id: str
-    kind: Any
+    status: JobStatus
+    kind: TaskKind
     parameters: dict[str, Any]
     documents: str
-    created_at: str
-    finished_at: str | None
-    state: Any
     attempts: int
-    progress: dict[str, Any] | None
-    problem: dict[str, Any] | None
 
 
-_COLUMNS = ", ".join(StoredJob._fields)
-_JSON_FIELDS = ("parameters", "progress", "problem")
+_COLUMNS = (
+    "id, kind, state, created_at, finished_at, progress, problem, parameters, documents, attempts"
+)
 
 
 class JobStore:
@@ -122,26 +119,25 @@ class JobStore:
             job_id,
         )
 
-    def finish(self, job: StoredJob, result: bytes | None) -> None:
+    def finish(self, status: JobStatus, result: bytes | None) -> None:
         """Store the end of a job, and remove its uploads."""
-        size = _ROW_BYTES + len(result or b"")
+        about = status.model_dump(mode="json")
+        values = {
+            "state": status.state,
+            "finished_at": status.finished_at,
+            "finished": time.time(),
+            "progress": json.dumps(about["progress"]),
+            "problem": json.dumps(about["problem"]),
+            "result": result,
+            "size": _ROW_BYTES + len(result or b""),
+            "fetched": status.state == "cancelled",
+        }
+        changes = ", ".join(f"{name} = ?" for name in values)
         with self._transaction() as database:
             database.execute(
-                "UPDATE jobs SET state = ?, finished_at = ?, finished = ?, progress = ?,"
-                " problem = ?, result = ?, size = ?, fetched = ? WHERE id = ?",
-                (
-                    job.state,
-                    job.finished_at,
-                    time.time(),
-                    json.dumps(job.progress),
-                    json.dumps(job.problem),
-                    result,
-                    size,
-                    job.state == "cancelled",
-                    job.id,
-                ),
+                f"UPDATE jobs SET {changes} WHERE id = ?", (*values.values(), status.job_id)
             )
-            database.execute("DELETE FROM parts WHERE job = ?", (job.id,))
+            database.execute("DELETE FROM parts WHERE job = ?", (status.job_id,))
 
     def jobs(self) -> list[StoredJob]:
         """Return all jobs, oldest first."""
@@ -335,7 +331,15 @@ def _prepare(database: sqlite3.Connection, path: str) -> None:
 
 
 def _job_of(row: Any) -> StoredJob:
-    job = dict(zip(StoredJob._fields, row, strict=True))
-    for name in _JSON_FIELDS:
-        job[name] = None if job[name] is None else json.loads(job[name])
-    return StoredJob(**job)
+    job_id, kind, state, created_at, finished_at, progress, problem, parameters, *rest = row
+    status = JobStatus(
+        job_id=job_id,
+        kind=kind,
+        state=state,
+        created_at=created_at,
+        finished_at=finished_at,
+        progress=json.loads(progress or "null"),
+        result=None,
+        problem=json.loads(problem or "null"),
+    )
+    return StoredJob(status, kind, json.loads(parameters), *rest)

@@ -118,7 +118,7 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_exception_handler(RequestValidationError, _on_malformed)
     app.add_exception_handler(UsageError, _on_usage_error)
-    app.add_exception_handler(NoSessionError, _on_no_session)
+    app.add_exception_handler(ProblemError, answer_problem)
     app.add_exception_handler(sqlite3.Error, _on_database_error)
     app.add_exception_handler(Exception, answer_problem)
     return app
@@ -192,16 +192,13 @@ def _get_controller(request: Request) -> ReviewController:
 Controller = Annotated[ReviewController, Depends(_get_controller)]
 
 
-class NoSessionError(Exception):
-    """The request has no valid session. The key is correct, so the status is not 401."""
-
-
 def _get_annotator(
     controller: Controller, x_review_session: Annotated[str, Header()] = ""
 ) -> Annotator:
     found = find_session_annotator(controller.store, x_review_session)
     if found is None or found.adjudicates != controller.adjudicates:
-        raise NoSessionError
+        # The key is correct, so the status is not 401.
+        raise ProblemError(403, "no-session", "the session is unknown", remedy="enter your name")
     return found
 
 
@@ -309,11 +306,6 @@ async def _on_http_error(_: Request, error: Exception) -> Response:
 
 async def _on_usage_error(_: Request, error: Exception) -> Response:
     return problem_response(ProblemError(422, "refused", str(error)))
-
-
-async def _on_no_session(_: Request, __: Exception) -> Response:
-    problem = ProblemError(403, "no-session", "the session is unknown", remedy="enter your name")
-    return problem_response(problem)
 
 
 async def _on_database_error(_: Request, __: Exception) -> Response:

@@ -135,27 +135,27 @@ class AnnotatorProgress(Message):
     titles: list[str]
 
 
-class State(Message):
+class BlindedJudgments(Message):
     """Judgments of a query by an annotator."""
 
-    query: int
     grades: dict[str, Grade]
     choice: str | None
     result: str | None
     cannot_judge: str | None
     comment: str
+
+
+class State(BlindedJudgments):
+    """Judgments of a query by the annotator of the session."""
+
+    query: int
     progress: QueryProgress
 
 
-class Review(Message):
+class Review(BlindedJudgments):
     """Judgments of one annotator, without the name, for adjudicators."""
 
     label: str
-    grades: dict[str, Grade]
-    choice: str | None
-    result: str | None
-    cannot_judge: str | None
-    comment: str
 
 
 class AnnotatorDifferences(Message):

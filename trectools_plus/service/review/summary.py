@@ -524,30 +524,17 @@ def _shares_as_json(shares: Mapping[str, Share]) -> dict[str, Any]:
 
 
 def _agreement_as_json(pair: PairAgreement) -> dict[str, Any]:
-    grades = pair.grades
-    return {
-        "first": pair.first,
-        "second": pair.second,
-        "grades": None
-        if grades is None
-        else {
-            "pairs": grades.pairs,
-            "agreed": grades.agreed,
-            "kappa": {name: _nan_as_null(kappa) for name, kappa in grades.kappas.items()},
-        },
-        "choices": None if pair.choices is None else _nan_as_null(pair.choices),
-        "results": None
-        if pair.results is None
-        else {
-            "queries": pair.results.queries,
-            "agreed": pair.results.agreed,
-            "kappa": _nan_as_null(pair.results.kappa),
-        },
-    }
+    content: dict[str, Any] = _nan_as_null(asdict(pair))
+    if pair.grades is not None:
+        content["grades"] = {
+            "pairs": pair.grades.pairs,
+            "agreed": pair.grades.agreed,
+            "kappa": content["grades"]["kappas"],
+        }
+    return content
 
 
-def _nan_as_null(agreement: Agreement) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in asdict(agreement).items()
-    }
+def _nan_as_null(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {name: _nan_as_null(value) for name, value in content.items()}
+    return None if isinstance(content, float) and math.isnan(content) else content
