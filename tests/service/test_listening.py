@@ -15,6 +15,7 @@ import pytest
 
 from trectools_plus.service import server
 from trectools_plus.service.api.app import create_app
+from trectools_plus.service.jobs.jobs import Job
 from trectools_plus.service.jobs.processes import Outcome, Task
 from trectools_plus.service.server import listen
 
@@ -162,7 +163,8 @@ def test_clients_that_leave_are_no_failures_of_the_service(
         jobs.open()
         do = jobs.workers.do
         jobs.workers.do = lambda *_: release.wait(60) and Outcome(b"{}")
-        held = jobs.begin(Task("score", {}))
+        held = Job.new(Task("score", {}), 60, in_background=False)
+        jobs._submit(held)
         while held.state != "running":
             time.sleep(0.01)
         jobs.workers.do = do
