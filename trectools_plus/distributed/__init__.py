@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from trectools_plus.errors import CheckFailedError, FormatError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.files.opening import is_address
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -107,6 +106,8 @@ def place_of(path: str) -> Place | None:
 
     ``None`` is returned for standard input, pipes and files that do not exist.
     """
+    from trectools_plus.formats.files.opening import is_address  # help needs no files
+
     if is_address(path):
         return Place(path)
     file = Path(path)

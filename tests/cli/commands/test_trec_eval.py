@@ -52,7 +52,8 @@ def test_help_and_version(trec_eval):
     ("arguments", "code", "said"),
     [
         (["qrels"], 2, "two files"),
-        (["-R", "prefs", "qrels", "run"], 2, "preferences"),
+        (["-R", "prefs", "qrels", "run"], 2, "use -m prefs"),
+        (["-w", "qrels", "run"], 1, "-w"),
         (["qrels", "missing"], 2, "missing"),
         (["run", "qrels"], 1, "Q104"),
     ],

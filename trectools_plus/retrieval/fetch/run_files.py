@@ -93,62 +93,72 @@ class FailedQueryRecord(ManifestModel):
 class FetchManifest(ManifestModel):
     """A description of one run and of everything that is needed to fetch it again."""
 
-    schema_version: str = MANIFEST_VERSION
-    """Version of this document's schema."""
-    created_at: str
-    """UTC, ISO 8601."""
-    command: str | None
-    """The command line, if there was one."""
-    mode: str
-    """The retrieval mode; also the run's tag."""
-    backend: str
-    """Name of the backend."""
-    backend_settings: dict[str, Any] | None = None
-    """Settings of a backend that is not embedded; instead of a key, the name of its variable."""
-    status: FetchStatus = "ok"
-    """``incomplete`` if a query has no answer; such a run must not be scored."""
-    failed_queries: list[FailedQueryRecord] = Field(default_factory=list)
-    """Queries without an answer, which have no row."""
-    cut_short: list[str] = Field(default_factory=list)
-    """Queries with fewer documents than ``depth`` although the backend found more results: it
-    returned fewer than requested, or ``max_chunks`` was reached. Their lists are incomplete."""
-    dataset: str | None
-    """The dataset as the user named it."""
-    corpus: SourceRecord | None
-    """The documents; null if the backend has documents and the user gave none."""
-    topics: SourceRecord
-    """The queries."""
-    depth: int
-    """Maximum number of results for each query."""
-    exclude_self: bool
-    """Whether the document with the query's id was dropped, before the cutoff."""
-    collapse: Collapse | None = None
-    """How chunks became documents; null if the backend returns documents."""
-    settings: RetrievalSettings | None
-    """Settings of indexing, search and fusion; null for a backend with different settings."""
-    models: dict[str, ModelRecord] = Field(default_factory=dict)
-    """Local models by role: embedding, splade, reranker."""
-    seed: int | None
-    """Always null, because fetching uses no random numbers."""
-    index_snapshots: dict[str, str]
-    """The key of each searched index: a hash of corpus, settings and versions."""
-    packages: dict[str, str]
-    """Versions of the packages that affect the ranking."""
-    python: str
-    """Version of the interpreter."""
-    platform: str
-    """Operating system and architecture."""
-    blas_threads: int | None = None
-    """Threads of matrix products during the queries; null if they could not be limited, and in
-    manifests of earlier versions, which did not limit them."""
-    run: RunRecord
-    """The run file."""
-    latency_ms: Latency | None
-    """Latency per query; null if no query was answered. The embedded modes measure a sample of
-    queries, one at a time; other backends divide the time of a batch evenly. The latency of a
-    hybrid includes its components."""
-    findings: list[RunFinding]
-    """Findings of the validation of the written run."""
+    schema_version: str = Field(
+        default=MANIFEST_VERSION, description="Version of this document's schema."
+    )
+    created_at: str = Field(description="UTC, ISO 8601.")
+    command: str | None = Field(description="The command line, if there was one.")
+    mode: str = Field(description="The retrieval mode; also the run's tag.")
+    backend: str = Field(description="Name of the backend.")
+    backend_settings: dict[str, Any] | None = Field(
+        default=None,
+        description="Settings of a backend that is not embedded; instead of a key, the name of its "
+        "variable.",
+    )
+    status: FetchStatus = Field(
+        default="ok",
+        description="``incomplete`` if a query has no answer; such a run must not be scored.",
+    )
+    failed_queries: list[FailedQueryRecord] = Field(
+        default_factory=list, description="Queries without an answer, which have no row."
+    )
+    cut_short: list[str] = Field(
+        default_factory=list,
+        description="Queries with fewer documents than ``depth`` although the backend found more "
+        "results: it returned fewer than requested, or ``max_chunks`` was reached. Their lists are "
+        "incomplete.",
+    )
+    dataset: str | None = Field(description="The dataset as the user named it.")
+    corpus: SourceRecord | None = Field(
+        description="The documents; null if the backend has documents and the user gave none."
+    )
+    topics: SourceRecord = Field(description="The queries.")
+    depth: int = Field(description="Maximum number of results for each query.")
+    exclude_self: bool = Field(
+        description="Whether the document with the query's id was dropped, before the cutoff."
+    )
+    collapse: Collapse | None = Field(
+        default=None,
+        description="How chunks became documents; null if the backend returns documents.",
+    )
+    settings: RetrievalSettings | None = Field(
+        description="Settings of indexing, search and fusion; null for a backend with different "
+        "settings."
+    )
+    models: dict[str, ModelRecord] = Field(
+        default_factory=dict, description="Local models by role: embedding, splade, reranker."
+    )
+    seed: int | None = Field(description="Always null, because fetching uses no random numbers.")
+    index_snapshots: dict[str, str] = Field(
+        description="The key of each searched index: a hash of corpus, settings and versions."
+    )
+    packages: dict[str, str] = Field(
+        description="Versions of the packages that affect the ranking."
+    )
+    python: str = Field(description="Version of the interpreter.")
+    platform: str = Field(description="Operating system and architecture.")
+    blas_threads: int | None = Field(
+        default=None,
+        description="Threads of matrix products during the queries; null if they could not be "
+        "limited, and in manifests of earlier versions, which did not limit them.",
+    )
+    run: RunRecord = Field(description="The run file.")
+    latency_ms: Latency | None = Field(
+        description="Latency per query; null if no query was answered. The embedded modes measure "
+        "a sample of queries, one at a time; other backends divide the time of a batch evenly. The "
+        "latency of a hybrid includes its components."
+    )
+    findings: list[RunFinding] = Field(description="Findings of the validation of the written run.")
 
 
 # P108 reports topics without results, which the manifest lists.
