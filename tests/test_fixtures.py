@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.formats.collection import load_collection
+from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.trec_files import read_run
-from trectools_plus.ranking import rank_documents
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
 

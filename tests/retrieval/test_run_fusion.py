@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
-from trectools_plus.ranking import rank_documents
 from trectools_plus.retrieval.fusion import Fusion, fuse
 
 LEFT = Run.from_dict({"q2": {"a": 3.0, "b": 2.0}, "q1": {"a": 1.0}})

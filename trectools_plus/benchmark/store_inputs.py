@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
 from trectools_plus.formats.topics import write_topics
 from trectools_plus.formats.trec_files import write_qrels, write_run
-from trectools_plus.index_cache import cache_folder
-from trectools_plus.ranking import rank_documents
 from trectools_plus.validation.inputs import as_qrels, as_run, as_topics, is_path, list_runs
 
 

@@ -121,7 +121,7 @@ class Run(_QueryTable):
 
     Attributes:
         frame: ``query_id, doc_id, rank, score`` in the order of the file. ``rank`` is the rank in
-            the file; scoring uses ``score`` instead (see :mod:`trectools_plus.ranking`).
+            the file; scoring uses ``score`` instead (see :mod:`trectools_plus.formats.ranking`).
         name: The tag of the run, and its name in output.
         path: The file as the user named it.
     """

@@ -228,7 +228,7 @@ class JudgedQueries(ScoredQueries):
 
     def rank(self, run: Run) -> pl.DataFrame:
         """Return the canonical ranking of these queries: ``query, doc_id, rank, score``."""
-        from trectools_plus.ranking import rank_documents
+        from trectools_plus.formats.ranking import rank_documents
 
         frame = run.frame.select("query_id", "doc_id", "score")
         ranked = rank_documents(frame.join(self.numbers, on="query_id", maintain_order="left"))

@@ -22,8 +22,8 @@ import polars as pl
 
 from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.formats.files.content import FileContent, read_file
+from trectools_plus.formats.files.index_cache import IndexRecipe, load_array, open_index
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.index_cache import IndexRecipe, load_array, open_index
 from trectools_plus.ontology.hierarchy import Hierarchy
 from trectools_plus.ontology.obo import Synonym, Term, parse_obo
 from trectools_plus.ontology.ontology import Ontology

@@ -42,10 +42,10 @@ from pydantic import ConfigDict, Field, model_validator
 
 from trectools_plus.choices import RANK_FUSION, MissingDocuments, Normalisation
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Run
 from trectools_plus.models import Model
-from trectools_plus.ranking import rank_documents
 from trectools_plus.retrieval.settings import (
     DEFAULT_FUSION,
     RetrievalSettings,

@@ -43,8 +43,9 @@ _MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 class Ranking(Displayed):
     """The documents found for one query, best first.
 
-    The order is the canonical one of :mod:`trectools_plus.ranking`: 32-bit score descending, then
-    document id descending by its UTF-8 bytes. A cutoff inside a tie follows this order too.
+    The order is the canonical one of :mod:`trectools_plus.formats.ranking`: 32-bit score
+    descending, then document id descending by its UTF-8 bytes. A cutoff inside a tie follows this
+    order too.
 
     Attributes:
         doc_ids: Document ids without repetition.

@@ -21,7 +21,7 @@ except ImportError as error:
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
-from trectools_plus.index_cache import cache_folder
+from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.service.api.settings import MIN_KEY_LENGTH, NO_DATASET, ServiceSettings
 from trectools_plus.service.api.snapshots import MONITORED_MEASURE, Snapshot
 from trectools_plus.service.jobs.store import JobStore, open_default_store

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.ranking import rank_documents
 from trectools_plus.retrieval.backends.embedded import backend
 from trectools_plus.retrieval.backends.embedded.backend import (
     LATENCY_SAMPLE,

@@ -8,9 +8,9 @@ import pytest
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.ranking import separate_ties
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.formats.trec_files import read_run
-from trectools_plus.ranking import separate_ties
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from trectools_plus.choices import ALL_MODES, MODE_ALIASES
 from trectools_plus.formats.collection import load_collection
+from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.index_cache import IndexRecipe, open_index
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
-from trectools_plus.index_cache import cache_folder
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.index.ngram import NgramRetriever, count_ngrams, fold_spelling

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.ranking import rank_documents
+from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.validation import CATALOGUE, Severity, validate_qrels, validate_run
 from trectools_plus.validation.fixes.engine import fix_qrels, fix_run
 from trectools_plus.validation.fixes.summary import FixSummary

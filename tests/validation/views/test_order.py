@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks, find_blocks
+from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
-from trectools_plus.ranking import rank_documents
 from trectools_plus.validation.views.order import find_repeats
 from trectools_plus.validation.views.runs import RunView
 

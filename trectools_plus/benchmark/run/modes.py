@@ -48,12 +48,12 @@ from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, CompactRun, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run_frames
 from trectools_plus.measures.judged import IntArray, view_of
 from trectools_plus.measures.scoring.bounds import tie_counts
 from trectools_plus.progress import Progress
-from trectools_plus.ranking import separate_scores
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view, open_run
 from trectools_plus.validation.findings import FindingsError

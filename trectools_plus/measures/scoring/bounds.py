@@ -18,12 +18,12 @@ import numpy as np
 import polars as pl
 
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.ranking import rank_ties_by_grade
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun, RankedRun
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.scoring.scores import score_by_provider
-from trectools_plus.ranking import rank_ties_by_grade
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,8 @@ from trectools_plus.validation.views.runs import RunView
 if TYPE_CHECKING:
     import polars as pl
 
+    from trectools_plus.formats.ranking import ScorePrecision
     from trectools_plus.formats.tables import Run
-    from trectools_plus.ranking import ScorePrecision
 
 
 def score_ranking(

@@ -15,6 +15,7 @@ from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.ranking import separate_ties
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.trec_files import write_run_frames
 from trectools_plus.progress import Progress, no_progress
@@ -24,7 +25,6 @@ from trectools_plus.provenance import (
     package_versions,
     utc_now,
 )
-from trectools_plus.ranking import separate_ties
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_with_journals
 from trectools_plus.retrieval.fetch.outcome import (

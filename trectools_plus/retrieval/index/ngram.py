@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.tables import Corpus
-from trectools_plus.index_cache import (
+from trectools_plus.formats.files.index_cache import (
     IndexRecipe,
     load_array,
     open_index,
 )
+from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.lexical import check_postings
 from trectools_plus.retrieval.index.parts import Positions, TextParts

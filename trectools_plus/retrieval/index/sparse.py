@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.tables import Corpus
-from trectools_plus.index_cache import (
+from trectools_plus.formats.files.index_cache import (
     IndexRecipe,
     load_array,
     open_index,
 )
+from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.lexical import check_postings, clean_text
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from trectools_plus.arguments import checked
 from trectools_plus.errors import InputError
+from trectools_plus.formats.files.index_cache import IndexRecipe, load_array, open_index
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.index_cache import IndexRecipe, load_array, open_index
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder
 from trectools_plus.retrieval.index.models import first_rows

@@ -18,8 +18,8 @@ from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import QRELS_FILE
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
-from trectools_plus.ranking import rank_documents
 from trectools_plus.service.api.snapshots import dataset_name
 
 DEFAULT_DEPTH = 10

@@ -11,8 +11,8 @@ from typing import Any
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.index_cache import cache_folder
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (

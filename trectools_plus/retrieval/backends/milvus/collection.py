@@ -18,9 +18,9 @@ from uuid import uuid4
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.corpus import DocumentCollection
+from trectools_plus.formats.files.index_cache import IndexRecipe
 from trectools_plus.formats.hashing import MultisetHash
 from trectools_plus.formats.tables import CorpusDocument
-from trectools_plus.index_cache import IndexRecipe
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.milvus.connection import MilvusConnection
 from trectools_plus.retrieval.backends.milvus.support import VectorIndex

@@ -14,7 +14,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
-from trectools_plus.index_cache import cache_folder
+from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.redaction import secret_in_url
 from trectools_plus.retrieval.backends.secrets import Secret
 

@@ -318,7 +318,7 @@ def _separated(run: RunView, rows: Rows) -> pl.Series:
     """Return new scores for the rows of some queries; null for unchanged scores."""
     import polars as pl
 
-    from trectools_plus.ranking import separate_ties
+    from trectools_plus.formats.ranking import separate_ties
 
     table = pl.DataFrame(
         {

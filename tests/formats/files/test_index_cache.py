@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.files.index_cache import IndexRecipe, cache_folder, open_index
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.index_cache import IndexRecipe, cache_folder, open_index
 from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.embedded import backend
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
@@ -375,7 +375,7 @@ def test_two_processes_build_once(tmp_path: Path) -> None:
         import sys, time
         from pathlib import Path
         from trectools_plus.progress import no_progress
-        from trectools_plus.index_cache import IndexRecipe, open_index
+        from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
 
         def build(folder):
             print("built", flush=True)
@@ -410,7 +410,7 @@ def test_a_killed_builder_frees_the_lock(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import time
         from trectools_plus.progress import no_progress
-        from trectools_plus.index_cache import IndexRecipe, open_index
+        from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
 
         def build(folder):
             (folder / "data.txt").write_text("half")

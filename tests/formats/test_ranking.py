@@ -9,9 +9,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trectools_plus.formats.ranking import rank_documents, separate_ties
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.judged import first_documents
-from trectools_plus.ranking import rank_documents, separate_ties
 
 SCORES = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-9, -2.5, 1e-45, -1e-45]),
