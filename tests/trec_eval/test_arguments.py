@@ -35,12 +35,13 @@ def test_spellings_of_the_same(words):
 
 def test_every_flag():
     flags = ["-n", "-J", "-l", "2", "-N", "50", "-D", "1.301", "-T", "trec_results", "-R", "qrels"]
-    arguments = parse_arguments([*flags, "-o", "-w", "-W", "--permissive", "q", "-"])
+    arguments = parse_arguments([*flags, "-o", "-Z", "means", "--permissive", "q", "-"])
     assert not arguments.summary
     assert (arguments.judged_only, arguments.permissive) == (True, True)
     assert (arguments.level, arguments.collection_size, arguments.only_query) == (2, 50, "301")
     assert arguments.files == ["q", "-"]
-    assert [note.split(":")[0] for note in arguments.notes] == ["-D 1.301", "-o", "-w", "-W"]
+    assert [note.split(":")[0] for note in arguments.notes] == ["-D 1.301", "-o"]
+    assert (arguments.judgments, arguments.zscores) == ("qrels", "means")
 
 
 def test_help_and_version_need_no_files():
@@ -92,19 +93,18 @@ MISTAKES = [
     (["-m", "ndcg.-1=2"], "negative"),
     (["-m", "P.5,,7"], "''"),
     (["-m", "utility.1,2"], "4 coefficients"),
-    (["-l", "0"], "-l"),
+    (["-w"], "-w"),
     (["-l", "x"], "-l"),
-    (["-M0"], "-M"),
+    (["-M-1"], "crashes"),
     (["-N-1"], "-N"),
-    (["-R", "prefs"], "preferences"),
-    (["-R", "qrels_prefs"], "preferences"),
-    (["-R", "qrels_jg"], "judgment groups"),
-    (["-R", "nonsense"], "nonsense"),
+    (["-R", "prefs"], "use -m prefs"),
+    (["-R", "qrels_prefs", "-m", "map"], "use -m prefs"),
+    (["-R", "qrels_jg"], "use -m qrels_jg"),
+    (["-R", "nonsense"], "qrels_prefs"),
     (["-T", "nonsense"], "nonsense"),
-    (["-Z", "means"], "z-scores"),
-    (["-m", "prefs"], "preferences"),
-    (["-m", "prefs_simp"], "preferences"),
-    (["-m", "map_avgjg"], "judgment groups"),
+    (["-m", "prefs"], "add -R prefs or -R qrels_prefs"),
+    (["-m", "prefs_simp"], "add -R prefs or -R qrels_prefs"),
+    (["-m", "map_avgjg"], "add -R qrels_jg"),
     (["-m", "rbp"], "version 10"),
     (["--trec-eval-version", "8"], "9 or 10"),
 ]
@@ -115,6 +115,13 @@ def test_a_mistake_is_named_with_its_remedy(words, said):
     with pytest.raises(UsageError) as error:
         parse_arguments([*words, *FILES])
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize("words", [["-x"], ["-w"], ["-m"]])
+def test_unknown_flags_end_with_the_exit_code_of_trec_eval(words):
+    with pytest.raises(UsageError) as error:
+        parse_arguments([*FILES, *words])
+    assert error.value.exit_code == 1
 
 
 @pytest.mark.parametrize("files", [[], ["q"], ["q", "r", "s"]])
@@ -150,8 +157,7 @@ def test_the_name_of_a_line_leads_to_its_measure(word, instead):
     parse_arguments([*instead.split(), *FILES])
 
 
-@pytest.mark.parametrize(("flag", "remedy"), [("-l0", "leave out -l"), ("-M0", "leave out -M")])
-def test_a_number_too_low_says_what_to_do(flag, remedy):
-    with pytest.raises(UsageError, match="at least 1 but got '0'") as refused:
-        parse_arguments([flag, *FILES])
-    assert refused.value.remedy.startswith(remedy)
+def test_a_negative_depth_says_what_to_do():
+    with pytest.raises(UsageError, match="at least 0 but got '-1'") as refused:
+        parse_arguments(["-M-1", *FILES])
+    assert refused.value.remedy.startswith("leave out -M")

@@ -38,7 +38,12 @@ PARAMETERS = {
     "success": ".2",
     "set_F": ".0.5",
 }
-SCORED = [name for name in measures_of(9) if name not in ("runid", "relstring")]
+SCORED = [
+    name
+    for name, one in measures_of(9).items()
+    if one.needs in ("any", "qrels") and name not in ("runid", "relstring")
+]
+"""Measures of preferences and of several judges are compared with C in test_judges.py."""
 ASKED = SCORED + [name + PARAMETERS[name] for name in SCORED if name in PARAMETERS]
 
 

@@ -15,20 +15,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.trec_eval_measures import (
-    NEEDS_JUDGMENT_GROUPS,
-    NEEDS_PREFERENCES,
     TrecMeasure,
     Version,
     measures_of,
     sets_of,
 )
 
-_SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:wW"
+_SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 _LONG = {
     "help": "h",
     "version": "v",
@@ -59,16 +57,13 @@ _SWITCHES = {
     "h": ("help", True),
     "v": ("version_wanted", True),
 }
-_IGNORED = {
-    "o": "has no effect, as in trec_eval",
-    "w": "unknown to trec_eval 9.0.8 and 10; ignored",
-    "W": "unknown to trec_eval 9.0.8 and 10; ignored",
-}
-_NUMBERS = {"l": ("level", 1), "M": ("max_retrieved", 1), "N": ("collection_size", 0)}
+_NUMBERS = {"l": ("level", -(10**18)), "M": ("max_retrieved", 0), "N": ("collection_size", 0)}
 _REMEDIES = {
-    "l": "leave out -l to count grades from 1; to count grade 0 too, change it to 1 in the qrels",
-    "M": "leave out -M for all documents",
+    "M": "leave out -M for all documents; trec_eval crashes with a negative number",
 }
+Judgments = Literal["qrels", "qrels_jg", "prefs", "qrels_prefs"]
+_JUDGMENTS: tuple[Judgments, ...] = get_args(Judgments)
+_NEEDS = {"qrels_jg": "-R qrels_jg", "prefs": "-R prefs or -R qrels_prefs"}
 _VERSIONS = ("9", "10")
 N_FILES = 2
 USAGE = "trectools-plus trec-eval [-q] [-c] [-m MEASURE]... QRELS RUN"
@@ -153,6 +148,8 @@ class Arguments(Displayed):
         max_retrieved: ``-M``: the number of documents of each query that are scored; ``None`` for
             all.
         collection_size: ``-N``: the number of documents in the collection, for utility.
+        judgments: ``-R``: the format of the judgments.
+        zscores: ``-Z``: a file of means and deviations.
         only_query: ``-D level.query_id``: score only this query.
         permissive: ``--permissive``: accept errors at which trec_eval continues.
         strict_input: ``--strict-input``: refuse every error, also those that change no figure.
@@ -172,6 +169,8 @@ class Arguments(Displayed):
     level: int = 1
     max_retrieved: int | None = None
     collection_size: int = 0
+    judgments: Judgments = "qrels"
+    zscores: str | None = None
     only_query: str | None = None
     permissive: bool = False
     strict_input: bool = False
@@ -199,7 +198,9 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
     try:
         options, files = getopt.gnu_getopt([*words], _SHORT, [*_LONG])
     except getopt.GetoptError as error:
-        raise UsageError(str(error), remedy=f"usage: {USAGE}") from error
+        refused = UsageError(str(error), remedy=f"usage: {USAGE}")
+        refused.exit_code = 1  # as in trec_eval
+        raise refused from error
     arguments = Arguments(files=files)
     measures: list[str] = []
     long_names = {f"--{name.rstrip('=')}": letter for name, letter in _LONG.items()}
@@ -212,6 +213,7 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
     arguments.measures_named = bool(measures)
     arguments.requested = _parse_measures(measures or ["official"], arguments)
     if not (arguments.help or arguments.version_wanted):
+        _check_judgments(arguments)
         _check_files(files)
     return arguments
 
@@ -219,8 +221,8 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
 def _set_option(arguments: Arguments, letter: str, value: str) -> None:
     if letter in _SWITCHES:
         setattr(arguments, *_SWITCHES[letter])
-    elif letter in _IGNORED:
-        arguments.notes.append(f"-{letter}: {_IGNORED[letter]}")
+    elif letter == "o":
+        arguments.notes.append("-o: has no effect, as in trec_eval")
     elif letter in _NUMBERS:
         name, least = _NUMBERS[letter]
         setattr(arguments, name, _parse_whole_number(letter, value, least))
@@ -235,54 +237,30 @@ def _set_option(arguments: Arguments, letter: str, value: str) -> None:
         arguments.only_query = query_id if dot else None
         if level.strip("0"):
             arguments.notes.append(f"-D {value}: no debugging output is printed")
-    else:
-        _check_format(letter, value)
+    elif letter == "Z":
+        arguments.zscores = value
+    elif letter == "T" and value != "trec_results":
+        raise UsageError(
+            f"there is no results format {value}", where="-T", remedy="use -T trec_results"
+        )
+    elif letter == "R":
+        if value not in _JUDGMENTS:
+            raise UsageError(
+                f"there is no rel_info format {value}",
+                where="-R",
+                remedy=f"use {', '.join(_JUDGMENTS)}",
+            )
+        arguments.judgments = value
 
 
 def _parse_whole_number(letter: str, value: str, least: int) -> int:
-    if not re.fullmatch(r"\s*\+?[0-9]{1,18}", value) or int(value) < least:
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}", value) or int(value) < least:
         raise UsageError(
             f"expected a whole number of at least {least} but got {value!r}",
             where=f"-{letter}",
             remedy=_REMEDIES.get(letter),
         )
     return int(value)
-
-
-def _check_format(letter: str, value: str) -> None:
-    if letter == "Z":
-        raise UsageError(
-            "z-scores are not computed",
-            where=f"-Z {value}",
-            remedy="leave out -Z, and standardise the values that -q prints",
-        )
-    if letter == "T" and value != "trec_results":
-        raise UsageError(
-            f"there is no results format {value}", where="-T", remedy="use -T trec_results"
-        )
-    if letter == "R" and value in ("prefs", "qrels_prefs"):
-        raise _no_preferences(f"-R {value}")
-    if letter == "R" and value == "qrels_jg":
-        raise _no_groups(f"-R {value}")
-    if letter == "R" and value != "qrels":
-        raise UsageError(f"there is no rel_info format {value}", where="-R", remedy="use -R qrels")
-
-
-def _no_preferences(where: str) -> UsageError:
-    return UsageError(
-        "preferences are not supported",
-        where=where,
-        remedy="use qrels with grades (query_id 0 doc_id grade) and -m all_trec; for preference "
-        "measures build NIST's trec_eval",
-    )
-
-
-def _no_groups(where: str) -> UsageError:
-    return UsageError(
-        "judgment groups are not supported",
-        where=where,
-        remedy="split the qrels by judge (column 2) and average the values of each file",
-    )
 
 
 def _parse_measures(words: Sequence[str], arguments: Arguments) -> list[Requested]:
@@ -292,10 +270,6 @@ def _parse_measures(words: Sequence[str], arguments: Arguments) -> list[Requeste
     parameters: dict[str, str] = {}
     for word in words:
         name, dot, text = word.partition(".")
-        if name in NEEDS_PREFERENCES:
-            raise _no_preferences(f"-m {word}")
-        if name in NEEDS_JUDGMENT_GROUPS:
-            raise _no_groups(f"-m {word}")
         if name not in known and name not in sets:
             raise _unknown(name, word, arguments.version)
         requested.update(sets.get(name, [name]))
@@ -341,6 +315,20 @@ def _unknown(name: str, word: str, version: Version) -> UsageError:
         f"did you mean {by_lower_case[near[0]]}?" if near else "-h -m all_trec lists all measures"
     )
     return UsageError(f"there is no measure {name!r}", where="-m", remedy=remedy)
+
+
+def _check_judgments(arguments: Arguments) -> None:
+    """Refuse measures that are computed from judgments of another format."""
+    given = "prefs" if arguments.judgments == "qrels_prefs" else arguments.judgments
+    for requested in arguments.requested:
+        needs = requested.measure.needs
+        if needs not in ("any", given):
+            named = arguments.measures_named
+            raise UsageError(
+                f"{requested.measure.name} is not a measure of -R {arguments.judgments}",
+                where=f"-m {requested.measure.name}" if named else "-m official",
+                remedy=f"add {_NEEDS[needs]}" if named and given == "qrels" else f"use -m {given}",
+            )
 
 
 def _check_files(files: Sequence[str]) -> None:

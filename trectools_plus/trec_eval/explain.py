@@ -19,9 +19,10 @@ FLAGS = """\
   -n  --nosummary                  Do not print the figures over all queries.
   -M  --Max_retrieved_per_topic N  Score only the first N documents of each query.
   -J  --Judged_docs_only           Remove unjudged documents from the rankings first.
+  -Z  --Zscore FILE                Print z-scores. Columns: query_id measure mean deviation.
   -N  --Number_docs_in_coll N      Documents in the collection, for utility.
   -D  --Debug_level N.QUERY        Score only this query. Debugging output is not printed.
-  -R  --Rel_info_format qrels      The only format of judgments.
+  -R  --Rel_info_format FORMAT     qrels, qrels_jg (several judges), prefs or qrels_prefs.
   -T  --Results_format trec_results
                                    The only format of results.
   -v  --version                    Print the version of trec_eval that is matched.
@@ -33,6 +34,7 @@ FLAGS = """\
 
 FORMATS = """\
 Columns of QRELS:  query_id iteration doc_id grade
+with -R prefs:     query_id judge list doc_id level (qrels_prefs: no list)
 Columns of RUN:    query_id Q0 doc_id rank score tag
 Documents are ranked by score, highest first, then by document id, descending; the rank column is
 ignored. A line that begins with # is a comment. - is standard input; gzip, bz2, xz and zstd files
@@ -44,6 +46,26 @@ _GAINS = (
     "be 0 or negative."
 )
 _CUTOFFS = " One line for each cutoff; -m {name}.5,10 sets them."
+
+_PREFERENCES = (
+    " A judge prefers one document to another if both are in one list and its level is higher. "
+    "The preference is fulfilled if that document is ranked above the other or only it was "
+    "retrieved."
+)
+_BOTH_RETRIEVED = " Only preferences between two retrieved documents count."
+_ONE_RETRIEVED = " Preferences between two documents that were not retrieved do not count."
+_JUDGES = " Averaged over the judges (column 2) of the query."
+_PREFERENCE_MEASURES = {
+    "prefs_simp": "Fulfilled preferences, divided by all.",
+    "prefs_pair": (
+        "The mean over pairs of documents of the share of judges whose preference is fulfilled."
+    ),
+    "prefs_avgjg": "Fulfilled preferences of a judge, divided by all of the judge." + _JUDGES,
+}
+_EQUAL_NUMBERS = (
+    "prefs_avgjg with as many documents of level 0 as there are relevant ones: the first ones in "
+    "the ranking, or further ones that count as ranked last."
+)
 
 EXPLANATIONS: Mapping[str, str] = {
     "runid": "The last column of the run's last row. In the summary only.",
@@ -147,6 +169,21 @@ EXPLANATIONS: Mapping[str, str] = {
     ),
     "num_nonrel_judged_ret": (
         "Documents retrieved that were judged and are not relevant. Summed over queries."
+    ),
+    "prefs_num_prefs_poss": "Number of preferences. Summed over queries.",
+    "prefs_num_prefs_ful": "Number of fulfilled preferences. Summed over queries." + _PREFERENCES,
+    "prefs_num_prefs_ful_ret": (
+        "Number of fulfilled preferences between two retrieved documents. Summed over queries."
+    ),
+    **{name: text + _PREFERENCES for name, text in _PREFERENCE_MEASURES.items()},
+    "prefs_avgjg_Rnonrel": _EQUAL_NUMBERS,
+    **{f"{name}_ret": text + _BOTH_RETRIEVED for name, text in _PREFERENCE_MEASURES.items()},
+    "prefs_avgjg_Rnonrel_ret": _EQUAL_NUMBERS + _BOTH_RETRIEVED,
+    **{f"{name}_imp": text + _ONE_RETRIEVED for name, text in _PREFERENCE_MEASURES.items()},
+    "map_avgjg": "map with the grades of each judge." + _JUDGES,
+    "P_avgjg": "P with the grades of each judge." + _JUDGES + _CUTOFFS,
+    "Rprec_mult_avgjg": (
+        "Rprec_mult with the grades of each judge." + _JUDGES + " -m {name}.0.5,2 sets the shares."
     ),
     "yaap": (
         "log((1 + s) / (1 + R - s)), where s is the sum that map divides by R. Differences between "

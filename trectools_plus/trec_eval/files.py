@@ -43,6 +43,19 @@ def score_files(arguments: Arguments) -> tuple[Scores, list[str]]:
         CheckFailedError: If no query has both results and judgments, as in trec_eval.
         InputError: If a file cannot be read.
     """
+    scores, notes = _score_files(arguments)
+    if arguments.zscores is not None:
+        from trectools_plus.trec_eval.zscores import standardise
+
+        scores = standardise(scores, arguments.zscores)
+    return scores, notes
+
+
+def _score_files(arguments: Arguments) -> tuple[Scores, list[str]]:
+    if arguments.judgments != "qrels":
+        from trectools_plus.trec_eval.judges import score_judges
+
+        return score_judges(arguments)
     qrels, of_qrels = read_qrels(arguments)
     if not has_other_bytes(qrels):
         scored = _score_in_chunks(arguments, as_judgments(qrels), of_qrels)

@@ -16,7 +16,6 @@ from trectools_plus.trec_eval.arguments import Arguments, Requested
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from trectools_plus.measures.definitions.trec_eval_measures import TrecMeasure
     from trectools_plus.validation.findings import Finding
 
 Table: TypeAlias = "npt.NDArray[Any]"
@@ -40,6 +39,7 @@ class Scores(Displayed):
         run_id: The last column of the run's last row.
         n_qrels: The number of queries in the qrels.
         n_relevant: The number of judgments with a grade above 0, for any relevance level.
+        are_zscores: Whether the values are z-scores, printed with four decimals after Z and name.
     """
 
     requested: Sequence[Requested]
@@ -48,6 +48,7 @@ class Scores(Displayed):
     run_id: str
     n_qrels: int
     n_relevant: int
+    are_zscores: bool = False
 
 
 def output_lines(scores: Scores, arguments: Arguments) -> Iterator[str]:
@@ -111,9 +112,10 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
     with NaN each number is formatted by :func:`format_real`.
     """
     shown = [requested for requested in scores.requested if requested.measure.per_query]
-    formats = [_format_of(requested.measure) for requested in shown for _ in requested.names]
-    template = _template(shown, formats)
-    template_of_texts = _template(shown, ["%s" if one == _REAL else one for one in formats])
+    names = [name for requested in shown for name in _names(requested, scores)]
+    formats = [_format_of(requested, scores) for requested in shown for _ in requested.names]
+    template = _template(names, formats)
+    template_of_texts = _template(names, ["%s" if one == _REAL else one for one in formats])
     tables = [scores.values[requested.measure.name].tolist() for requested in shown]
     for query_id, *rows in zip(scores.query_ids, *tables, strict=True):
         values = [value for row in rows for value in row]
@@ -127,26 +129,36 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
         yield lines.replace(_QUERY, query_id.replace("%", "%%")) % tuple(values)
 
 
-def _format_of(measure: TrecMeasure) -> str:
-    if measure.integer:
-        return _INTEGER
-    return _TEXT if measure.average == "text" else _REAL
+def _format_of(requested: Requested, scores: Scores) -> str:
+    if requested.measure.average == "text":
+        return _TEXT
+    return _INTEGER if requested.measure.integer and not _has_zscores(requested, scores) else _REAL
 
 
-def _template(shown: Sequence[Requested], formats: Sequence[str]) -> str:
-    names = [f"{name:<22}".replace("%", "%%") for requested in shown for name in requested.names]
+def _names(requested: Requested, scores: Scores) -> list[str]:
+    """Return the names of the lines of a measure, padded."""
+    prefix = "Z" if _has_zscores(requested, scores) else ""
+    return [f"{prefix}{name:<22}" for name in requested.names]
+
+
+def _has_zscores(requested: Requested, scores: Scores) -> bool:
+    return scores.are_zscores and requested.measure.average != "text"
+
+
+def _template(names: Sequence[str], formats: Sequence[str]) -> str:
+    names = [name.replace("%", "%%") for name in names]
     return "\n".join(f"{name}\t{_QUERY}\t{one}" for name, one in zip(names, formats, strict=True))
 
 
 def _summary_lines(requested: Requested, scores: Scores, complete: bool) -> Iterator[str]:
-    measure = requested.measure
-    if measure.name == "runid":
+    if requested.measure.name == "runid":
         shown = [scores.run_id]
     else:
         figures = summarise(requested, scores, complete=complete)
-        shown = [_INTEGER % one if measure.integer else format_real(one) for one in figures]
-    for name, value in zip(requested.names, shown, strict=True):
-        yield f"{name:<22}\t{ALL}\t{value}"
+        is_real = _format_of(requested, scores) == _REAL
+        shown = [format_real(one) if is_real else _INTEGER % one for one in figures]
+    for name, value in zip(_names(requested, scores), shown, strict=True):
+        yield f"{name}\t{ALL}\t{value}"
 
 
 def notes_on_files(of_run: Iterable[Finding], of_qrels: Iterable[Finding]) -> list[str]:

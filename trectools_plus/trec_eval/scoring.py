@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.errors import CheckFailedError
-from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.definitions.base import RELEVANT, FloatArray
 from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
 from trectools_plus.trec_eval.arguments import Arguments, Requested
@@ -140,12 +140,12 @@ def rank_queries(query_ids: list[str], run: JudgedRun, arguments: Arguments) -> 
         run: The ranks of their judged documents.
         arguments: ``-M``, ``-J``, ``-D``, ``-c`` and the version are used.
     """
-    run = run.cut(arguments.max_retrieved)
     is_missing = run.retrieved == 0
     if arguments.version == 10 and arguments.complete:
         # Version 10 ranks one unjudged document for a query without results.
         run = replace(run, retrieved=np.maximum(run.retrieved, 1))
     chosen = run.retrieved > 0
+    run = run.cut(arguments.max_retrieved)
     if arguments.only_query is not None:
         chosen &= np.array([name == arguments.only_query for name in query_ids], bool)
     filtered = _judged_only(run) if arguments.judged_only else run
@@ -166,19 +166,49 @@ def _judged_only(run: JudgedRun) -> JudgedRun:
 def _score(ranked: RankedInput, arguments: Arguments) -> dict[str, Table]:
     values: dict[str, Table] = {}
     for_pytrec_eval = []
+    nothing_retrieved = not ranked.run.retrieved.any()
+    is_plain = arguments.level < RELEVANT or nothing_retrieved
+    level, judged_only = max(arguments.level, RELEVANT), arguments.judged_only
     for requested in arguments.requested:
         name = requested.measure.name
-        scorer = _scorer_of(name, arguments)
+        scorer = _scorer_of(name, arguments, is_plain=is_plain)
         if scorer is not None:
             values[name] = scorer(requested, ranked.filtered, arguments)[ranked.evaluated]
+        elif name == "Rndcg" and is_plain:
+            values[name] = _score_rndcg(requested, ranked, arguments)
         elif name != "runid":
             for_pytrec_eval.append(requested)
-    level, judged_only = arguments.level, arguments.judged_only
     return values | _score_by_pytrec_eval(for_pytrec_eval, ranked, level, judged_only)
 
 
-def _scorer_of(name: str, arguments: Arguments) -> Scorer | None:
+def _score_rndcg(requested: Requested, ranked: RankedInput, arguments: Arguments) -> FloatArray:
+    """Score Rndcg for ``-l 0`` and ``-M 0``.
+
+    It is 0 if no judged document is relevant, and 0/0 if none has a positive gain. For ``-l 0``,
+    all grades are made one higher, with the gains of the original ones.
+    """
+    run, level = ranked.run, max(arguments.level, 0)
+    judged = run.grade >= 0
+    gains = {grade: float(grade) for grade in set(run.grade[judged].tolist())} | requested.gains
+    if not run.retrieved.any():
+        with_gain = judged & np.isin(run.grade, [one for one in gains if gains[one] > 0])
+        is_undefined = (run.count(run.grade >= level) > 0) & (run.count(with_gain) == 0)
+        return np.where(is_undefined, -np.nan, 0.0)[ranked.evaluated][:, None]
+    pairs = tuple((grade + 1, gain) for grade, gain in gains.items())
+    higher = replace(ranked, run=replace(run, grade=np.where(judged, run.grade + 1, run.grade)))
+    of_higher = replace(requested, text=requested.text or "", pairs=pairs)
+    scored = _score_by_pytrec_eval([of_higher], higher, RELEVANT, arguments.judged_only)
+    return scored[requested.measure.name]
+
+
+def _scorer_of(name: str, arguments: Arguments, *, is_plain: bool) -> Scorer | None:
     """Return the function that computes a measure; ``None`` if pytrec_eval computes it."""
+    if is_plain:
+        from trectools_plus.trec_eval.plain_measures import scorer_of
+
+        plain = scorer_of(name)
+        if plain is not None:
+            return plain
     needs_size = name == "utility" and arguments.collection_size > 0
     if arguments.version == 9 and name != "relstring" and not needs_size:
         return None
@@ -229,6 +259,8 @@ def _score_by_pytrec_eval(
         return {key: column[ranked.evaluated] for key, column in found.items()}
 
     values: dict[str, FloatArray] = {}
+    if not measures:
+        return values
     in_one_call = []
     for requested in measures:
         if len({*requested.names}) == len(requested.names):

@@ -15,6 +15,7 @@ Version = Literal[9, 10]
 ParameterKind = Literal["none", "cutoffs", "points", "numbers", "gains"]
 Average = Literal["mean", "sum", "geometric", "queries", "text"]
 Sees = Literal["length", "gains", "relevant", "judged", "all"]
+Needs = Literal["any", "qrels", "prefs", "qrels_jg"]
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -41,6 +42,8 @@ class TrecMeasure:
             ``gains`` (as if the others were not judged), the documents down to the last
             ``relevant`` one or the last ``judged`` one, or ``all``. (Gains for grade 0 make
             "gains" and "relevant" mean "judged".)
+        needs: The judgments from which it is computed: qrels, preferences, or qrels of several
+            judges.
     """
 
     name: str
@@ -52,11 +55,29 @@ class TrecMeasure:
     in_summary: bool = True
     since: Version = 9
     sees: Sees = "relevant"
+    needs: Needs = "qrels"
 
+
+_PREFERENCE_MEASURES = (
+    *(
+        TrecMeasure(f"prefs_num_prefs_{name}", average="sum", integer=True, needs="prefs")
+        for name in ("poss", "ful", "ful_ret")
+    ),
+    *(
+        TrecMeasure(f"prefs_{name}", needs="prefs")
+        for name in (
+            *("simp", "pair", "avgjg", "avgjg_Rnonrel"),
+            *("simp_ret", "pair_ret", "avgjg_ret", "avgjg_Rnonrel_ret"),
+            *("simp_imp", "pair_imp", "avgjg_imp"),
+        )
+    ),
+)
 
 TREC_EVAL_MEASURES: tuple[TrecMeasure, ...] = (
-    TrecMeasure("runid", average="text", per_query=False),
-    TrecMeasure("num_q", average="queries", integer=True, per_query=False, sees="length"),
+    TrecMeasure("runid", average="text", per_query=False, needs="any"),
+    TrecMeasure(
+        "num_q", average="queries", integer=True, per_query=False, sees="length", needs="any"
+    ),
     TrecMeasure("num_ret", average="sum", integer=True, sees="length"),
     TrecMeasure("num_rel", average="sum", integer=True),
     TrecMeasure("num_rel_ret", average="sum", integer=True),
@@ -91,6 +112,10 @@ TREC_EVAL_MEASURES: tuple[TrecMeasure, ...] = (
     TrecMeasure("set_map", sees="all"),
     TrecMeasure("set_F", "numbers", (1.0,), sees="all"),
     TrecMeasure("num_nonrel_judged_ret", average="sum", integer=True, sees="judged"),
+    *_PREFERENCE_MEASURES,
+    TrecMeasure("map_avgjg", needs="qrels_jg"),
+    TrecMeasure("P_avgjg", "cutoffs", CUTOFFS, needs="qrels_jg"),
+    TrecMeasure("Rprec_mult_avgjg", "points", MULTIPLES, needs="qrels_jg"),
     TrecMeasure("yaap"),
     TrecMeasure("rbp", "gains", since=10),
     TrecMeasure("rbp_resid", "gains", since=10),
@@ -109,14 +134,7 @@ SET = [
 _BY_NAME_ONLY = ("dcg", "ideal_dcg", "yaap")
 """Measures that are in no set."""
 
-NEEDS_PREFERENCES = frozenset({
-    "prefs", "all_prefs", "prefs_num_prefs_poss", "prefs_num_prefs_ful",
-    "prefs_num_prefs_ful_ret", "prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel",
-    "prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret", "prefs_avgjg_Rnonrel_ret",
-    "prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp",
-})
 # fmt: on
-NEEDS_JUDGMENT_GROUPS = frozenset({"qrels_jg", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"})
 
 
 def measures_of(version: Version) -> dict[str, TrecMeasure]:
@@ -126,8 +144,20 @@ def measures_of(version: Version) -> dict[str, TrecMeasure]:
 
 def sets_of(version: Version) -> dict[str, list[str]]:
     """Return the measures of each set by the set's name."""
-    everything = [name for name in measures_of(version) if name not in _BY_NAME_ONLY]
-    return {"official": OFFICIAL, "set": SET, "all_trec": everything}
+    of_needs: dict[Needs, list[str]] = {"qrels": [], "prefs": [], "qrels_jg": []}
+    for name, measure in measures_of(version).items():
+        for needs, names in of_needs.items():
+            if name not in _BY_NAME_ONLY and measure.needs in ("any", needs):
+                names.append(name)
+    preferences = of_needs["prefs"]
+    return {
+        "official": OFFICIAL,
+        "set": SET,
+        "all_trec": of_needs["qrels"],
+        "all_prefs": preferences,
+        "prefs": preferences[: preferences.index("prefs_avgjg") + 1],
+        "qrels_jg": of_needs["qrels_jg"],
+    }
 
 
 BINARY_GAIN = "1 for a grade of {level} or more, else 0"
