@@ -24,7 +24,7 @@ def _plain(table: np.ndarray, resamples: int, seed: int) -> tuple[float, float, 
     counts = np.concatenate(
         map_chunks(lambda size, rng: draw_counts(n, size, rng), max(n, variants), resamples, seed)
     )
-    scored, fixed = [], []
+    scored, fixed, times = [], [], 0
     best = int(table.mean(axis=0).argmax())
     for drawn in counts:
         rest = drawn == 0
@@ -32,12 +32,14 @@ def _plain(table: np.ndarray, resamples: int, seed: int) -> tuple[float, float, 
             means = [float((drawn * column).sum() / n) for column in table.T]
             winner = next(at for at, mean in enumerate(means) if mean >= max(means) - 1e-12)
             scored.append(table[rest, winner].mean())
+            times += winner == best
             fixed.append(1 / rest.sum() - 1 / n)
     variance = table[:, best].var(ddof=1)
     extra = max(0.0, np.var(scored) - variance * np.mean(fixed))
     half = stats.t.ppf(0.975, n - 1) * np.sqrt(variance / n + extra)
     centre = float(np.mean(scored))
-    return centre, max(0.0, centre - half), min(1.0, centre + half)
+    moved = max(0.0, times / resamples * (table[:, best].mean() - centre) / 4)
+    return centre, max(0.0, centre - half), min(1.0, centre + half + moved)
 
 
 @pytest.mark.parametrize("shape", [(40, 6), (7, 3), (3, 12)])
