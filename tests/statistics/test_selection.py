@@ -27,12 +27,12 @@ def _plain(table: np.ndarray, resamples: int, seed: int) -> tuple[float, float, 
     scored, fixed, times = [], [], 0
     best = int(table.mean(axis=0).argmax())
     for drawn in counts:
+        means = [float((drawn * column).sum() / n) for column in table.T]
+        winner = next(at for at, mean in enumerate(means) if mean >= max(means) - 1e-12)
+        times += winner == best
         rest = drawn == 0
         if rest.any():
-            means = [float((drawn * column).sum() / n) for column in table.T]
-            winner = next(at for at, mean in enumerate(means) if mean >= max(means) - 1e-12)
             scored.append(table[rest, winner].mean())
-            times += winner == best
             fixed.append(1 / rest.sum() - 1 / n)
     variance = table[:, best].var(ddof=1)
     extra = max(0.0, np.var(scored) - variance * np.mean(fixed))
@@ -127,7 +127,9 @@ def test_queries_without_a_score_are_left_out():
     table[3, 2] = np.nan
     found = select_winner(table, resamples=50)
     assert found.n == 39
-    assert found.corrected_mean == select_winner(np.delete(table, 3, 0), resamples=50).corrected_mean
+    assert (
+        found.corrected_mean == select_winner(np.delete(table, 3, 0), resamples=50).corrected_mean
+    )
 
 
 def test_a_single_query_shows_nothing():

@@ -85,6 +85,10 @@ BENCHMARK = {
         "benchmark.compare_vectors:benchmark_compare_vectors",
         "Compare search with one vector per document to search with one per part of a document.",
     ),
+    "sweep": Entry(
+        "benchmark.sweep:benchmark_sweep",
+        "Choose the best of many variants, and estimate what it is worth on new queries.",
+    ),
     "multilingual": Entry(
         "benchmark.multilingual:benchmark_multilingual",
         "Evaluate test sets of several languages on the HPO, each language separately.",

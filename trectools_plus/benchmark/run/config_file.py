@@ -80,7 +80,10 @@ _MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 _SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
 """Settings of a search that is not compared with another one."""
 
-_PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
+_PATHS = (
+    *("test_file", "held_out", "corpus", "topics", "qrels"),
+    *("ontology", "annotations", "output_dir"),
+)
 
 
 ConfigOptions = Mapping[str, Any]
@@ -91,7 +94,9 @@ They are checked when the configuration is built, with those of the file.
 
 
 def load_config(
-    path: str | Path | None = None, options: ConfigOptions | None = None
+    path: str | Path | None = None,
+    options: ConfigOptions | None = None,
+    model: type[BenchmarkConfig] = BenchmarkConfig,
 ) -> BenchmarkConfig:
     """Read a configuration; options override the file, and the file the defaults.
 
@@ -100,6 +105,7 @@ def load_config(
     Args:
         path: A YAML file with the fields of :class:`BenchmarkConfig`, if any.
         options: Settings that override the file.
+        model: The model of the settings.
 
     Raises:
         InputError: If the file cannot be read.
@@ -114,7 +120,7 @@ def load_config(
             for other in superseded:
                 values.pop(other, None)
     try:
-        return BenchmarkConfig.model_validate(_merge(values, given))
+        return model.model_validate(_merge(values, given))
     except ValidationError as error:
         raise _Translator(path, root, given).translate(error) from error
 

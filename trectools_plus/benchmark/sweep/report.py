@@ -1,0 +1,112 @@
+"""``SweepReport.json``: the variants of a sweep, and the best of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from trectools_plus.benchmark.report.manifest import DatasetInfo
+from trectools_plus.benchmark.report.parts import ConfidenceInterval, ReportModel
+
+SCHEMA_VERSION = "1.0"
+
+
+class Advantage(ReportModel):
+    """The mean difference of a variant from the baseline, query by query."""
+
+    difference: float
+    """The variant's mean minus the baseline's."""
+    ci: ConfidenceInterval | None
+    """Simultaneous for all variants; null without a valid one."""
+    p_adjusted: float
+    """Adjusted for the number of variants."""
+    significant: bool
+    """Whether the difference is significant at the level of the interval."""
+
+
+class SweepVariant(ReportModel):
+    """One variant."""
+
+    name: str
+    """Its settings as they were written, or the name of its run."""
+    settings: dict[str, str]
+    """Values of the varied settings."""
+    mean: float
+    """The mean of the primary measure."""
+    ci: ConfidenceInterval | None
+    """The usual interval of this mean, without correction for the choice."""
+    chosen: float
+    """The share of the resamples in which it is the best variant."""
+    measures: dict[str, float | None]
+    """The means of all measures."""
+    advantage: Advantage | None = None
+    """The difference from the baseline; null without one, and for the baseline."""
+
+
+class HeldOut(ReportModel):
+    """The chosen variant on the held-out part of the test set, scored once."""
+
+    test_set: str
+    """The file or name of the part."""
+    n_queries: int
+    """Number of queries in the mean."""
+    mean: float | None
+    """The mean of the primary measure."""
+    ci: ConfidenceInterval | None
+    """Its usual interval."""
+
+
+class SweepWinner(ReportModel):
+    """The best variant on all queries."""
+
+    name: str
+    settings: dict[str, str]
+    mean: float
+    """The mean on all queries, among which it was chosen."""
+    corrected_mean: float | None
+    """The estimated mean on new queries of the variant that this sweep chooses: that of bootstrap
+    bias corrected selection. Null with a single query."""
+    ci: ConfidenceInterval | None
+    """The interval of the corrected mean."""
+    optimism: float | None
+    """The extent to which the mean looks better than the corrected mean."""
+    advantage: Advantage | None = None
+    """The difference from the baseline."""
+    held_out: HeldOut | None = None
+    """The value on the held-out part, if there is one."""
+
+
+class SweepReport(ReportModel):
+    """A sweep."""
+
+    schema_version: str = SCHEMA_VERSION
+    measure: str
+    """The primary measure, by which the winner was chosen."""
+    higher_is_better: bool
+    n_queries: int
+    """Number of queries in the means."""
+    winner: SweepWinner
+    variants: list[SweepVariant]
+    """All variants, the best first."""
+    baseline: str | None = None
+    """The variant, run or mode that the variants are compared with."""
+    baseline_mean: float | None = None
+    """Its mean of the primary measure."""
+    dataset: DatasetInfo
+    config: dict[str, Any]
+    """The configuration with every default spelled out, without the output folder."""
+    config_hash: str
+    """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
+    packages: dict[str, str]
+    """Versions of the installed packages that affect the figures."""
+    python: str
+    platform: str
+    seed: int
+    resamples: int
+    """Resamples of the queries."""
+    command: str | None
+    """The command line without secrets; null if called from Python."""
+    other_reports: int = 0
+    """Other reports on the same data in the folder that has the report's folder."""
+    notes: list[str] = Field(default_factory=list)

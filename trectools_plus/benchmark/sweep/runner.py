@@ -1,0 +1,359 @@
+"""``run_sweep``: score every variant, choose the best, and estimate what it is worth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.benchmark.compare.compare import interval_of
+from trectools_plus.benchmark.report.manifest import hash_config, make_experiment_id
+from trectools_plus.benchmark.report.parts import ConfidenceInterval
+from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
+from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
+from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
+from trectools_plus.benchmark.sweep.config import SweepConfig
+from trectools_plus.benchmark.sweep.report import (
+    Advantage,
+    HeldOut,
+    SweepReport,
+    SweepVariant,
+    SweepWinner,
+)
+from trectools_plus.benchmark.sweep.variants import Variant, Variants, list_variants
+from trectools_plus.benchmark.tried import count_other_reports
+from trectools_plus.choices import DEFAULT_MEASURES
+from trectools_plus.errors import CheckFailedError, IncomparableError, UsageError
+from trectools_plus.formats.tables import Run
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.progress import Progress, notebook_progress
+from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
+from trectools_plus.statistics.arrays import FloatArray
+from trectools_plus.statistics.bootstrap import Intervals
+from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
+from trectools_plus.statistics.selection import Winner, select_winner
+from trectools_plus.statistics.systems import MAX_T, pairwise_differences
+from trectools_plus.testsets.loading import load_test_set
+
+METHOD = "bootstrap bias corrected selection"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SweepResult:
+    """The outcome of a sweep.
+
+    Attributes:
+        report: The content of ``SweepReport.json``.
+        per_query: Columns ``variant, query_id, measure, value``.
+        run: The run of the winner.
+        folder: The output folder, still without files.
+    """
+
+    report: SweepReport
+    per_query: pl.DataFrame
+    run: Run
+    folder: OutputFolder
+
+
+def run_sweep(
+    config: SweepConfig,
+    progress: Progress | None = None,
+    *,
+    command: str | None = None,
+    clock: Clock = utc_now,
+) -> SweepResult:
+    """Score variants of a system on the same queries, and choose the best.
+
+    The mean of the best variant is too high, because it is the best by chance too. The report
+    therefore has its corrected mean: :func:`trectools_plus.statistics.select_winner`.
+
+    Args:
+        config: The settings; see :class:`SweepConfig`.
+        progress: Called as ``progress(description, done, total)``; by default a bar in notebooks.
+        command: The command line to put into the report, free of secrets.
+        clock: Returns the time in UTC, for the name of the default output folder.
+
+    Returns:
+        The report with the values of all queries. The output folder is still unchanged:
+        :func:`trectools_plus.reporting.write_sweep_report` puts all files there at once.
+
+    Raises:
+        InputError: If data cannot be read, or the folder cannot be written.
+        UsageError: If there is only one variant, or a setting, mode or measure does not exist.
+        FindingsError: If qrels or given runs break a rule that scoring depends on.
+        CheckFailedError: If topics, qrels and documents have no ids in common.
+        IncomparableError: If the variants are averaged over different queries.
+    """
+    if config.output_dir is None:
+        name = make_experiment_id(clock(), hash_config(config.as_manifest()))
+        folder = claim_folder(Path(DEFAULT_FOLDER), name)[1]
+    else:
+        folder = OutputFolder(config.output_dir)
+    try:
+        with notebook_progress(progress) as shown:
+            return _run(config, shown, command, folder)
+    except BaseException:
+        folder.discard()
+        raise
+
+
+def _run(
+    config: SweepConfig, progress: Progress, command: str | None, folder: OutputFolder
+) -> SweepResult:
+    progress("reading the data", 0, 1)
+    dataset = load_dataset(config)
+    progress("reading the data", 1, 1)
+    contents = dataset.hash_contents(progress)
+    variants = list_variants(config, dataset, progress)
+    candidates = variants.variants
+    named = [variants.find(name) for name in config.baseline or ()]
+    # Without a name, the baseline is the best run that is fused.
+    references = named or variants.components
+    scored = [*candidates, *(one for one in references if one not in candidates)]
+    measures = choose_measures(config)
+    query_ids, tables = _score(config, dataset, variants, scored, measures, progress)
+    progress("choosing", 0, 1)
+    primary = measures[0]
+    table = tables[:, :, 0]
+    sign = -1.0 if primary.higher_is_better else 1.0
+    means = sign * table.mean(axis=0)
+    baseline = min(references, key=lambda one: means[scored.index(one)], default=None)
+    compared = scored[: len(candidates)]
+    if baseline is not None and baseline not in compared:
+        compared = [*compared, baseline]
+    winner = select_winner(
+        table[:, : len(candidates)],
+        higher_is_better=primary.higher_is_better,
+        confidence=config.confidence,
+        resamples=config.resamples,
+        seed=config.seed,
+    )
+    intervals = mean_intervals(
+        table, proportions=bool(primary.higher_is_better), **config.resampling
+    )
+    columns = [scored.index(one) for one in compared]
+    advantages = _compare(config, table[:, columns], compared, baseline)
+    listed = [
+        SweepVariant(
+            name=one.name,
+            settings=one.settings,
+            mean=float(intervals.estimate[place]),
+            ci=interval_of(intervals, place),
+            chosen=float(winner.chosen[place]),
+            measures={
+                measure.requested_name: _mean(tables[:, place, number])
+                for number, measure in enumerate(measures)
+            }
+            | {primary.requested_name: float(intervals.estimate[place])},
+            advantage=advantages.get(one.name),
+        )
+        for place, one in enumerate(candidates)
+    ]
+    best = candidates[winner.column]
+    run = next(iter(variants.runs([best], dataset)))
+    held_out = _score_held_out(config, variants, best, primary)
+    progress("choosing", 1, 1)
+    described = dataset.describe(len(query_ids), contents)
+    settings = config.as_manifest()
+    report = SweepReport(
+        measure=primary.requested_name,
+        higher_is_better=bool(primary.higher_is_better),
+        n_queries=len(query_ids),
+        winner=_describe_winner(winner, listed[winner.column], advantages.get(best.name), held_out),
+        variants=sorted(listed, key=lambda one: (one.name != best.name, sign * one.mean)),
+        baseline=None if baseline is None else baseline.name,
+        baseline_mean=None
+        if baseline is None
+        else float(intervals.estimate[scored.index(baseline)]),
+        dataset=described,
+        config=settings,
+        config_hash=hash_config(settings),
+        packages=package_versions(),
+        **describe_machine(),
+        seed=config.seed,
+        resamples=config.resamples,
+        command=command,
+        other_reports=count_other_reports(folder.path, described.sha256),
+        notes=dataset.notes,
+    )
+    return SweepResult(report, _per_query(scored, query_ids, measures, tables), run, folder)
+
+
+def choose_measures(config: SweepConfig) -> list[Measure]:
+    """Return the measures to score, the primary one first.
+
+    Unless it is named, it is RR for terms of an ontology, otherwise nDCG@10, or the first of the
+    given measures if it is not among them. Other measures are scored only if they are named.
+
+    Raises:
+        UsageError: If the primary measure has no mean.
+    """
+    given = config.bind_measures(config.measures) if config.measures else []
+    name = config.primary_measure or next(iter(config.headline_measures), None)
+    default = "RR" if config.over_terms else DEFAULT_MEASURES[0]
+    names = {one.name for one in given}
+    primary = config.bind_measures([name or default])[0]
+    if name is None and given and primary.name not in names:
+        primary = given[0]
+    if primary.aggregate != "mean":
+        raise UsageError(
+            f"{primary.requested_name} is not a mean over queries",
+            where="--primary-measure",
+            remedy="choose the winner by another measure",
+        )
+    chosen = next((one for one in given if one.name == primary.name), primary)
+    return [chosen, *(one for one in given if one.name != primary.name)]
+
+
+def _score(
+    config: SweepConfig,
+    dataset: Dataset,
+    variants: Variants,
+    scored: list[Variant],
+    measures: list[Measure],
+    progress: Progress,
+) -> tuple[list[str], FloatArray]:
+    """Return the queries, and values of shape (queries, variants, measures)."""
+    tables, query_ids = [], None
+    for done, run in enumerate(variants.runs(scored, dataset)):
+        progress("scoring variants", done, len(scored))
+        evaluation = _evaluate(config, dataset, run, measures)
+        found = evaluation.query_ids[run.name]
+        if not found or (query_ids is not None and query_ids != found):
+            raise IncomparableError(
+                f"{run.name} is averaged over other queries than {scored[0].name}",
+                remedy="use missing=zero, which counts a query without results as 0",
+            )
+        query_ids = found
+        tables.append(evaluation.tables[run.name])
+    progress("scoring variants", len(scored), len(scored))
+    assert query_ids is not None
+    table = np.stack(tables, axis=1)
+    if np.isnan(table[:, :, 0]).any():
+        raise CheckFailedError(
+            f"{measures[0].requested_name} is undefined for a query",
+            remedy="choose the winner by another measure",
+        )
+    return query_ids, table
+
+
+def _evaluate(
+    config: SweepConfig, dataset: Dataset, run: Run, measures: list[Measure]
+) -> Evaluation:
+    return score_runs(dataset.judged, {run.name: run}, measures, config.averaging)
+
+
+def _compare(
+    config: SweepConfig, table: FloatArray, scored: list[Variant], baseline: Variant | None
+) -> dict[str, Advantage]:
+    """Return the differences from the baseline by variant, as one family."""
+    if baseline is None:
+        return {}
+    options: dict[str, Any] = {**config.resampling, "interval": "auto"}
+    found = pairwise_differences(
+        table, baselines=[scored.index(baseline)], correction=MAX_T, **options
+    )
+    advantages = {}
+    for (_, place), one, p_value in zip(
+        found.pairs, found.comparisons, found.p_adjusted, strict=True
+    ):
+        ci = None
+        if one.low is not None and not np.isnan(one.low):
+            ci = ConfidenceInterval(
+                low=one.low,
+                high=one.high,
+                level=config.confidence,
+                method=METHOD_NAMES[MAX_T],
+                resamples=config.resamples,
+            )
+        excludes = ci is not None and (one.low > 0.0 or one.high < 0.0)
+        advantages[scored[place].name] = Advantage(
+            difference=float(one.difference),
+            ci=ci,
+            p_adjusted=float(p_value),
+            significant=excludes and not one.borderline,
+        )
+    return advantages
+
+
+def _describe_winner(
+    winner: Winner, best: SweepVariant, advantage: Advantage | None, held_out: HeldOut | None
+) -> SweepWinner:
+    known = not np.isnan(winner.corrected_mean)
+    return SweepWinner(
+        name=best.name,
+        settings=best.settings,
+        mean=best.mean,
+        corrected_mean=winner.corrected_mean if known else None,
+        ci=ConfidenceInterval(
+            low=winner.low,
+            high=winner.high,
+            level=winner.confidence,
+            method=METHOD,
+            resamples=winner.resamples,
+        )
+        if known
+        else None,
+        optimism=winner.optimism if known else None,
+        advantage=advantage,
+        held_out=held_out,
+    )
+
+
+def _score_held_out(
+    config: SweepConfig, variants: Variants, best: Variant, measure: Measure
+) -> HeldOut | None:
+    """Score the chosen variant on the held-out part, if there is one."""
+    name = config.find_held_out()
+    if name is None:
+        return None
+    if config.test_file is not None and config.test_file != name:
+        shared = _query_ids(config.test_file) & _query_ids(name)
+        if shared:
+            raise UsageError(
+                f"{len(shared)} queries are also among those of the sweep, for example "
+                f"{min(shared)}",
+                where=f"--held-out {name}",
+                remedy="make parts with: trectools-plus testset split",
+            )
+    dataset = load_dataset(config.model_copy(update={"test_file": name}))
+    run = next(iter(variants.runs([best], dataset)))
+    evaluation = _evaluate(config, dataset, run, [measure])
+    values = evaluation.tables[run.name]
+    intervals: Intervals = mean_intervals(
+        values, proportions=bool(measure.higher_is_better), **config.resampling
+    )
+    return HeldOut(
+        test_set=name,
+        n_queries=len(values),
+        mean=_mean(values[:, 0]),
+        ci=interval_of(intervals, 0),
+    )
+
+
+def _query_ids(test_set: str) -> set[str]:
+    return {query.query_id for query in load_test_set(test_set).queries}
+
+
+def _mean(values: FloatArray) -> float | None:
+    mean = float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
+    return None if np.isnan(mean) else mean
+
+
+def _per_query(
+    scored: list[Variant], query_ids: list[str], measures: list[Measure], tables: FloatArray
+) -> pl.DataFrame:
+    queries, variants, count = tables.shape
+    names = [one.name for one in scored]
+    return pl.DataFrame(
+        {
+            "variant": np.tile(np.repeat(names, count), queries).tolist(),
+            "query_id": np.repeat(query_ids, variants * count).tolist(),
+            "measure": [one.requested_name for one in measures] * (queries * variants),
+            "value": tables.ravel(),
+        }
+    )

@@ -1,0 +1,89 @@
+"""The plot of a sweep: the mean of each variant by the values of each setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trectools_plus.benchmark.sweep.report import SweepReport, SweepVariant
+from trectools_plus.reporting.plots.layout import HEADING, Plot, finish, new_figure
+from trectools_plus.reporting.plots.style import COLOURS, INK, house_style, label_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_HEIGHT = 2.6
+"""Height of the panel of a setting in inches."""
+_LABELS = 25
+"""More values of a setting have no labels."""
+
+
+def draw_variants(report: SweepReport) -> Plot:
+    """Return the plot ``sweep`` with a panel for each setting, or one for variants without any."""
+    settings = list(dict.fromkeys(name for one in report.variants for name in one.settings)) or [""]
+    with house_style():
+        figure = new_figure(HEADING + _HEIGHT * len(settings))
+        panels = figure.subplots(len(settings), 1, squeeze=False)[:, 0]
+        for axes, setting in zip(panels, settings, strict=True):
+            _plot_setting(axes, report, setting)
+        title = f"{report.measure} by variant"
+        data = f"{report.dataset.id}, {report.n_queries:,} queries; without correction for choice"
+        finish(figure, title, data)
+    best = f"The best is {report.winner.name}: {report.winner.mean:.4f}."
+    return Plot("sweep", title, f"{title}. {best}", figure)
+
+
+def _plot_setting(axes: Axes, report: SweepReport, setting: str) -> None:
+    """Draw means with intervals by the values of a setting; the winner is coloured."""
+    values = list(dict.fromkeys(_values(report, setting)))
+    places = {value: place for place, value in enumerate(values)}
+    for one in reversed(report.variants):
+        value = one.settings.get(setting, one.name if not setting else None)
+        if value is None:
+            continue
+        best = one.name == report.winner.name
+        low, high = (one.mean, one.mean) if one.ci is None else (one.ci.low, one.ci.high)
+        axes.errorbar(
+            places[value],
+            one.mean,
+            yerr=[[one.mean - (low or 0.0)], [(high or 0.0) - one.mean]],
+            fmt="o",
+            color=COLOURS[0] if best else INK,
+            alpha=1.0 if best else 0.5,
+            zorder=3 if best else 2,
+            capsize=2,
+        )
+    if len(values) <= _LABELS:
+        axes.set_xticks(range(len(values)), [label_text(value) for value in values])
+        axes.tick_params(axis="x", labelrotation=45 if max(map(len, values)) > 6 else 0)
+    else:
+        axes.set_xticks([])
+    axes.set_xlabel(label_text(setting) if setting else "variant")
+    axes.set_ylabel(report.measure)
+    axes.grid(axis="y", color=INK, alpha=0.12, linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _values(report: SweepReport, setting: str) -> Iterator[str]:
+    """Yield the values of a setting: numbers in their order, others as in the grid."""
+    found = [one for one in _in_order(report) if setting in one.settings or not setting]
+    texts = [one.settings[setting] if setting else one.name for one in found]
+    try:
+        yield from sorted(texts, key=float)
+    except ValueError:
+        yield from texts
+
+
+def _in_order(report: SweepReport) -> list[SweepVariant]:
+    """Return the variants as in the grid, not by their means."""
+    order: dict[str, list[str]] = {name: list(values) for name, values in _grid(report).items()}
+    return sorted(
+        report.variants,
+        key=lambda one: [
+            order[name].index(text) for name, text in one.settings.items() if name in order
+        ],
+    )
+
+
+def _grid(report: SweepReport) -> dict[str, list[str]]:
+    return report.config.get("grid") or {}
