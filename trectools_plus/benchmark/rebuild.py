@@ -445,7 +445,10 @@ def _remake_manifest(
         manifest = manifest.model_copy(update=changes)
     expected = f"{moment.astimezone(UTC):%Y%m%d-%H%M%S}-{manifest.config_hash[:8]}"
     named = re.fullmatch(rf"{expected}(-\d+)?", old.experiment_id)
-    kept = ("packages", "python", "platform", "blas_threads", "models", "cache_key", "cached_from")
+    kept = (
+        *("packages", "python", "platform", "blas_threads", "models"),
+        *("cache_key", "cached_from", "other_reports"),
+    )
     claimed = {name: getattr(old, name) for name in kept}
     claimed["experiment_id"] = old.experiment_id if named else expected
     return manifest.model_copy(update=claimed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -20,6 +20,7 @@ from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.mode_runs import ModeRun
 from trectools_plus.benchmark.run.modes import prepare_modes
 from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
+from trectools_plus.benchmark.tried import count_other_reports
 from trectools_plus.display import Content, Displayed
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.measures.evaluation import notes_without_relevant
@@ -141,15 +142,21 @@ def _run(
             if found is not None:
                 if strict_input:
                     refuse_errors(_input_findings(found.report, config), strict_input=True)
-                changes = {"experiment_id": experiment_id, "created_at": format_time(moment)}
-                return _reuse(found, dataset, folder, {**changes, "command": command})
+                changes: dict[str, Any] = {
+                    "experiment_id": experiment_id,
+                    "created_at": format_time(moment),
+                }
+                others = count_other_reports(folder.path, found.report.manifest.dataset.sha256)
+                changes |= {"command": command, "other_reports": others or None}
+                return _reuse(found, dataset, folder, changes)
         modes = prepare_modes(config, dataset, folder, progress)
         scored = modes.scored
         evaluation = score_modes(config, dataset, scored, progress)
         progress("comparing", 0, 1)
         described = dataset.describe(len(evaluation.query_ids[next(iter(scored))]), contents)
         manifest = make_manifest(config, moment, experiment_id, described, scored, command)
-        manifest = manifest.model_copy(update={"cache_key": key})
+        others = count_other_reports(folder.path, described.sha256) or None
+        manifest = manifest.model_copy(update={"cache_key": key, "other_reports": others})
         report = make_report(config, dataset, modes, evaluation, manifest)
         folder.keep_components([one.run.path or "" for one in report.components])
         if strict_input:
@@ -193,7 +200,7 @@ def _qrels_path(report: BenchmarkReport) -> str:
 
 
 def _reuse(
-    source: ReportFolder, dataset: Dataset, folder: OutputFolder, changes: dict[str, str | None]
+    source: ReportFolder, dataset: Dataset, folder: OutputFolder, changes: dict[str, Any]
 ) -> BenchmarkResult:
     """Return earlier results as those of this benchmark, with their origin in the manifest."""
     old = source.report

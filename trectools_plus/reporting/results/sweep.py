@@ -139,8 +139,8 @@ def sweep_lines(report: SweepReport) -> list[str]:
     )
     if report.baseline is not None:
         lines.append(
-            f"Δ: the difference from {report.baseline}, query by query; * significant. Its intervals "
-            "are simultaneous for all variants (max-t)."
+            f"Δ: the difference from {report.baseline}, query by query; * significant. Its "
+            "intervals are simultaneous for all variants (max-t)."
         )
     tried = report.other_reports or 0
     lines.append(tried_sentence(tried, report.config, report.config_hash))

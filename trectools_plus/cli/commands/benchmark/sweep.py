@@ -90,8 +90,7 @@ def benchmark_sweep(
         typer.echo(reporting.render_sweep_markdown(result.report), nl=False)
     else:
         reporting.print_sweep_report(result.report, sys.stdout)
-        typer.echo(
-            f"\nreport   {written['html']}\n         {written['markdown']}\n         {written['json']}"
-        )
+        typer.echo(f"\nreport   {written['html']}")
+        typer.echo(f"         {written['markdown']}\n         {written['json']}")
         if "run" in written:
             typer.echo(f"run      {written['run']}")
