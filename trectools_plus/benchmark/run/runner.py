@@ -142,12 +142,13 @@ def _run(
             if found is not None:
                 if strict_input:
                     refuse_errors(_input_findings(found.report, config), strict_input=True)
+                sha256 = found.report.manifest.dataset.sha256
                 changes: dict[str, Any] = {
                     "experiment_id": experiment_id,
                     "created_at": format_time(moment),
+                    "command": command,
+                    "other_reports": count_other_reports(folder.path, sha256) or None,
                 }
-                others = count_other_reports(folder.path, found.report.manifest.dataset.sha256)
-                changes |= {"command": command, "other_reports": others or None}
                 return _reuse(found, dataset, folder, changes)
         modes = prepare_modes(config, dataset, folder, progress)
         scored = modes.scored

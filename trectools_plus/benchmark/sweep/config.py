@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, field_validator, model_validator
+from pydantic import BeforeValidator, ValidationInfo, field_validator, model_validator
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
@@ -73,7 +73,11 @@ class SweepConfig(BenchmarkConfig):
 
     @field_validator("retrieval")
     @classmethod
-    def _for_documents(cls, settings: RetrievalSettings) -> RetrievalSettings:
+    def _for_documents(
+        cls,
+        settings: RetrievalSettings,
+        info: ValidationInfo,  # noqa: ARG003
+    ) -> RetrievalSettings:
         """Leave the settings open that depend on the documents and on the grid."""
         return settings
 

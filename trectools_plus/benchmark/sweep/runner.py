@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import interval_of
+from trectools_plus.benchmark.compare.compare import interval_from, interval_of
+from trectools_plus.benchmark.compare.method import alpha_of
 from trectools_plus.benchmark.report.manifest import hash_config, make_experiment_id
 from trectools_plus.benchmark.report.parts import ConfidenceInterval
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
@@ -34,7 +34,7 @@ from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
 from trectools_plus.statistics.arrays import FloatArray
 from trectools_plus.statistics.bootstrap import Intervals
-from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
+from trectools_plus.statistics.intervals import mean_intervals
 from trectools_plus.statistics.selection import Winner, select_winner
 from trectools_plus.statistics.systems import MAX_T, pairwise_differences
 from trectools_plus.testsets.loading import load_test_set
@@ -253,29 +253,19 @@ def _compare(
     """Return the differences from the baseline by variant, as one family."""
     if baseline is None:
         return {}
-    options: dict[str, Any] = {**config.resampling, "interval": "auto"}
     found = pairwise_differences(
-        table, baselines=[scored.index(baseline)], correction=MAX_T, **options
+        table, baselines=[scored.index(baseline)], correction=MAX_T, **config.resampling
     )
     advantages = {}
     for (_, place), one, p_value in zip(
         found.pairs, found.comparisons, found.p_adjusted, strict=True
     ):
-        ci = None
-        if one.low is not None and not np.isnan(one.low):
-            ci = ConfidenceInterval(
-                low=one.low,
-                high=one.high,
-                level=config.confidence,
-                method=METHOD_NAMES[MAX_T],
-                resamples=config.resamples,
-            )
-        excludes = ci is not None and (one.low > 0.0 or one.high < 0.0)
+        assert one.difference is not None
         advantages[scored[place].name] = Advantage(
-            difference=float(one.difference),
-            ci=ci,
+            difference=one.difference,
+            ci=interval_from(one, config.resamples),
             p_adjusted=float(p_value),
-            significant=excludes and not one.borderline,
+            significant=bool(p_value <= alpha_of(one.level)) and not one.borderline,
         )
     return advantages
 
