@@ -382,7 +382,7 @@ def test_the_plot_has_a_panel_for_each_setting(tmp_path):
     pytest.importorskip("matplotlib")
     from trectools_plus.reporting.plots.variants import draw_variants
 
-    grid = {"fusion.weights": "0.6,0.2,0.4", "fusion.normalisation": "min-max,z-score"}
+    grid = {"fusion.weights": "0.2,0.4,0.6", "fusion.normalisation": "min-max,z-score"}
     plot = draw_variants(fused(tmp_path / "out", grid=grid).report)
     one, two = plot.figure.axes
     assert [label.get_text() for label in one.get_xticklabels()] == ["0.2", "0.4", "0.6"]

@@ -22,26 +22,18 @@ _USED, _HELD_OUT = "-used.json", "-held-out.json"
 
 
 def _read_grid(grid: Any) -> Any:
-    """Return the values of each setting as texts; lists of lists are values with colons."""
+    """Return the values of each setting as texts; a list among the values is joined by colons."""
     if not isinstance(grid, Mapping):
         return grid
-    return {name: _read_values(values) for name, values in grid.items()}
-
-
-def _read_values(values: Any) -> tuple[str, ...]:
-    if isinstance(values, str):
-        values = split_list(values)
-    elif not isinstance(values, list | tuple):
-        values = [values]
-    return tuple(map(_as_text, values))
+    lists = {
+        name: values if isinstance(values, list | tuple) else split_list(str(values))
+        for name, values in grid.items()
+    }
+    return {name: tuple(map(_as_text, values)) for name, values in lists.items()}
 
 
 def _as_text(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return ":".join(map(_as_text, value))
-    if isinstance(value, Mapping):
-        return ":".join(f"{name}={one}" for name, one in value.items())
-    return "none" if value is None else str(value).lower() if value in (True, False) else str(value)
+    return ":".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 class SweepConfig(BenchmarkConfig):
@@ -85,10 +77,11 @@ class SweepConfig(BenchmarkConfig):
     @classmethod
     def _has_values(cls, grid: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         for name, values in grid.items():
-            if not values:
-                raise ValueError(f"{name} has no value — write {name}=0.4,0.5,0.6")
-            if len(set(values)) < len(values):
-                raise ValueError(f"{name} has a value twice — write each value once")
+            if not values or len(set(values)) < len(values):
+                raise ValueError(
+                    f"{name} has {'a value twice' if values else 'no value'} — "
+                    f"write {name}=0.4,0.5,0.6"
+                )
         return grid
 
     @model_validator(mode="after")

@@ -112,7 +112,7 @@ def _run(
     candidates = variants.variants
     named = [variants.find(name) for name in config.baseline or ()]
     # Without a name, the baseline is the best run that is fused.
-    references = named or variants.components
+    references = named or (variants.references if config.runs is not None else ())
     scored = [*candidates, *(one for one in references if one not in candidates)]
     measures = choose_measures(config)
     query_ids, tables = _score(config, dataset, variants, scored, measures, progress)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trectools_plus.benchmark.sweep.report import SweepReport, SweepVariant
+from trectools_plus.benchmark.report.parts import ends_of
+from trectools_plus.benchmark.sweep.report import SweepReport
 from trectools_plus.reporting.plots.layout import HEADING, Plot, finish, new_figure
 from trectools_plus.reporting.plots.style import COLOURS, INK, house_style, label_text
 
@@ -35,18 +35,18 @@ def draw_variants(report: SweepReport) -> Plot:
 
 def _plot_setting(axes: Axes, report: SweepReport, setting: str) -> None:
     """Draw means with intervals by the values of a setting; the winner is coloured."""
-    values = list(dict.fromkeys(_values(report, setting)))
+    values = _values(report, setting)
     places = {value: place for place, value in enumerate(values)}
     for one in reversed(report.variants):
         value = one.settings.get(setting, one.name if not setting else None)
         if value is None:
             continue
         best = one.name == report.winner.name
-        low, high = (one.mean, one.mean) if one.ci is None else (one.ci.low, one.ci.high)
+        low, high = ends_of(one.ci)
         axes.errorbar(
             places[value],
             one.mean,
-            yerr=[[one.mean - (low or 0.0)], [(high or 0.0) - one.mean]],
+            yerr=None if low is None or high is None else [[one.mean - low], [high - one.mean]],
             fmt="o",
             color=COLOURS[0] if best else INK,
             alpha=1.0 if best else 0.5,
@@ -64,26 +64,11 @@ def _plot_setting(axes: Axes, report: SweepReport, setting: str) -> None:
     axes.set_axisbelow(True)
 
 
-def _values(report: SweepReport, setting: str) -> Iterator[str]:
-    """Yield the values of a setting: numbers in their order, others as in the grid."""
-    found = [one for one in _in_order(report) if setting in one.settings or not setting]
-    texts = [one.settings[setting] if setting else one.name for one in found]
-    try:
-        yield from sorted(texts, key=float)
-    except ValueError:
-        yield from texts
-
-
-def _in_order(report: SweepReport) -> list[SweepVariant]:
-    """Return the variants as in the grid, not by their means."""
-    order: dict[str, list[str]] = {name: list(values) for name, values in _grid(report).items()}
-    return sorted(
-        report.variants,
-        key=lambda one: [
-            order[name].index(text) for name, text in one.settings.items() if name in order
-        ],
-    )
-
-
-def _grid(report: SweepReport) -> dict[str, list[str]]:
-    return report.config.get("grid") or {}
+def _values(report: SweepReport, setting: str) -> list[str]:
+    """Return the values of a setting in the order of the configuration."""
+    if not setting:
+        return sorted(one.name for one in report.variants)
+    used = {one.settings.get(setting) for one in report.variants}
+    config = report.config
+    listed = config["modes"] if setting == "mode" else config["grid"][setting]
+    return [value for value in listed if value in used]
