@@ -153,7 +153,13 @@ ALSO = {
 }
 """Modules of other commands that a command imports."""
 FROM_MODELS = {
-    *("benchmark run", "benchmark compare-vectors", "benchmark multilingual", "compare"),
+    *(
+        "benchmark run",
+        "benchmark sweep",
+        "benchmark compare-vectors",
+        "benchmark multilingual",
+        "compare",
+    ),
     *("runs fetch", "extraction run", "extraction sweep", "extraction compare"),
     *("index build", "query", "serve"),
     *("benchmark extraction run", "benchmark extraction sweep", "benchmark extraction compare"),

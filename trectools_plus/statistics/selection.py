@@ -14,7 +14,6 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.display import Content, Displayed, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     ROUNDING,
@@ -30,8 +29,8 @@ from trectools_plus.statistics.intervals import MIN_VALUES
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Winner(Displayed):
+@dataclass(frozen=True, slots=True, eq=False)
+class Winner:
     """The best of several variants on the same queries.
 
     Attributes:
@@ -59,11 +58,6 @@ class Winner(Displayed):
     confidence: float
     resamples: int
     seed: int
-
-    def _content(self) -> Content:
-        names = ("column", "mean", "corrected_mean", "low", "high", "optimism")
-        cells = [as_cell(getattr(self, name)) for name in names]
-        return Content(f"best of {len(self.chosen)}, n = {self.n}", [*names], [cells])
 
 
 def select_winner(

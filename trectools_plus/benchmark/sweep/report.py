@@ -25,23 +25,29 @@ class Advantage(ReportModel):
     """Whether the difference is significant at the level of the interval."""
 
 
-class SweepVariant(ReportModel):
-    """One variant."""
+class ScoredVariant(ReportModel):
+    """A variant and its mean."""
 
     name: str
     """Its settings as they were written, or the name of its run."""
     settings: dict[str, str]
     """Values of the varied settings."""
     mean: float
-    """The mean of the primary measure."""
+    """The mean of the primary measure on all queries."""
     ci: ConfidenceInterval | None
-    """The usual interval of this mean, without correction for the choice."""
+    """The usual interval of this mean, without correction for the choice; that of the winner is of
+    the corrected mean."""
+    advantage: Advantage | None = None
+    """The difference from the baseline; null without one, and for the baseline."""
+
+
+class SweepVariant(ScoredVariant):
+    """One variant."""
+
     chosen: float
     """The share of the resamples in which it is the best variant."""
     measures: dict[str, float | None]
     """The means of all measures."""
-    advantage: Advantage | None = None
-    """The difference from the baseline; null without one, and for the baseline."""
 
 
 class HeldOut(ReportModel):
@@ -57,22 +63,14 @@ class HeldOut(ReportModel):
     """Its usual interval."""
 
 
-class SweepWinner(ReportModel):
+class SweepWinner(ScoredVariant):
     """The best variant on all queries."""
 
-    name: str
-    settings: dict[str, str]
-    mean: float
-    """The mean on all queries, among which it was chosen."""
     corrected_mean: float | None
     """The estimated mean on new queries of the variant that this sweep chooses: that of bootstrap
     bias corrected selection. Null with a single query."""
-    ci: ConfidenceInterval | None
-    """The interval of the corrected mean."""
     optimism: float | None
     """The extent to which the mean looks better than the corrected mean."""
-    advantage: Advantage | None = None
-    """The difference from the baseline."""
     held_out: HeldOut | None = None
     """The value on the held-out part, if there is one."""
 
@@ -81,12 +79,15 @@ class SweepReport(ReportModel):
     """A sweep."""
 
     schema_version: str = SCHEMA_VERSION
+    """The version of this format."""
     measure: str
     """The primary measure, by which the winner was chosen."""
     higher_is_better: bool
+    """Whether a high mean is good."""
     n_queries: int
     """Number of queries in the means."""
     winner: SweepWinner
+    """The best variant."""
     variants: list[SweepVariant]
     """All variants, the best first."""
     baseline: str | None = None
@@ -94,15 +95,15 @@ class SweepReport(ReportModel):
     baseline_mean: float | None = None
     """Its mean of the primary measure."""
     dataset: DatasetInfo
+    """The data."""
     config: dict[str, Any]
     """The configuration with every default spelled out, without the output folder."""
     config_hash: str
     """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
     packages: dict[str, str]
     """Versions of the installed packages that affect the figures."""
-    python: str
-    platform: str
     seed: int
+    """The seed of the resamples."""
     resamples: int
     """Resamples of the queries."""
     command: str | None
@@ -110,3 +111,4 @@ class SweepReport(ReportModel):
     other_reports: int = 0
     """Other reports on the same data in the folder that has the report's folder."""
     notes: list[str] = Field(default_factory=list)
+    """Notes on the data."""

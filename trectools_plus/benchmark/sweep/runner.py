@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import polars as pl
 from trectools_plus.benchmark.compare.compare import interval_from, interval_of
 from trectools_plus.benchmark.compare.method import alpha_of
 from trectools_plus.benchmark.report.manifest import hash_config, make_experiment_id
-from trectools_plus.benchmark.report.parts import ConfidenceInterval
+from trectools_plus.benchmark.report.parts import ConfidenceInterval, none_if_nan
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
 from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
@@ -29,11 +30,10 @@ from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.errors import CheckFailedError, IncomparableError, UsageError
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.progress import Progress, notebook_progress
-from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
+from trectools_plus.provenance import Clock, package_versions, utc_now
 from trectools_plus.statistics.arrays import FloatArray
-from trectools_plus.statistics.bootstrap import Intervals
 from trectools_plus.statistics.intervals import mean_intervals
 from trectools_plus.statistics.selection import Winner, select_winner
 from trectools_plus.statistics.systems import MAX_T, pairwise_differences
@@ -120,8 +120,11 @@ def _run(
     primary = measures[0]
     table = tables[:, :, 0]
     sign = -1.0 if primary.higher_is_better else 1.0
-    means = sign * table.mean(axis=0)
-    baseline = min(references, key=lambda one: means[scored.index(one)], default=None)
+    with np.errstate(invalid="ignore"), warnings.catch_warnings(action="ignore"):
+        means = np.nanmean(tables, axis=0)
+    baseline = min(
+        references, key=lambda one: sign * float(means[scored.index(one), 0]), default=None
+    )
     compared = scored[: len(candidates)]
     if baseline is not None and baseline not in compared:
         compared = [*compared, baseline]
@@ -141,14 +144,13 @@ def _run(
         SweepVariant(
             name=one.name,
             settings=one.settings,
-            mean=float(intervals.estimate[place]),
+            mean=float(means[place, 0]),
             ci=interval_of(intervals, place),
             chosen=float(winner.chosen[place]),
             measures={
-                measure.requested_name: _mean(tables[:, place, number])
+                measure.requested_name: none_if_nan(float(means[place, number]))
                 for number, measure in enumerate(measures)
-            }
-            | {primary.requested_name: float(intervals.estimate[place])},
+            },
             advantage=advantages.get(one.name),
         )
         for place, one in enumerate(candidates)
@@ -163,17 +165,14 @@ def _run(
         measure=primary.requested_name,
         higher_is_better=bool(primary.higher_is_better),
         n_queries=len(query_ids),
-        winner=_describe_winner(winner, listed[winner.column], advantages.get(best.name), held_out),
+        winner=_describe_winner(winner, listed[winner.column], held_out),
         variants=sorted(listed, key=lambda one: (one.name != best.name, sign * one.mean)),
         baseline=None if baseline is None else baseline.name,
-        baseline_mean=None
-        if baseline is None
-        else float(intervals.estimate[scored.index(baseline)]),
+        baseline_mean=None if baseline is None else float(means[scored.index(baseline), 0]),
         dataset=described,
         config=settings,
         config_hash=hash_config(settings),
         packages=package_versions(),
-        **describe_machine(),
         seed=config.seed,
         resamples=config.resamples,
         command=command,
@@ -193,20 +192,18 @@ def choose_measures(config: SweepConfig) -> list[Measure]:
         UsageError: If the primary measure has no mean.
     """
     given = config.bind_measures(config.measures) if config.measures else []
-    name = config.primary_measure or next(iter(config.headline_measures), None)
     default = "RR" if config.over_terms else DEFAULT_MEASURES[0]
-    names = {one.name for one in given}
-    primary = config.bind_measures([name or default])[0]
-    if name is None and given and primary.name not in names:
-        primary = given[0]
+    name = config.primary_measure or next(iter(config.headline_measures), default)
+    primary = config.bind_measures([name])[0]
+    if name == default and config.primary_measure is None and given:
+        primary = next((one for one in given if one.name == primary.name), given[0])
     if primary.aggregate != "mean":
         raise UsageError(
             f"{primary.requested_name} is not a mean over queries",
             where="--primary-measure",
             remedy="choose the winner by another measure",
         )
-    chosen = next((one for one in given if one.name == primary.name), primary)
-    return [chosen, *(one for one in given if one.name != primary.name)]
+    return [primary, *(one for one in given if one.name != primary.name)]
 
 
 def _score(
@@ -221,7 +218,7 @@ def _score(
     tables, query_ids = [], None
     for done, run in enumerate(variants.runs(scored, dataset)):
         progress("scoring variants", done, len(scored))
-        evaluation = _evaluate(config, dataset, run, measures)
+        evaluation = score_runs(dataset.judged, {run.name: run}, measures, config.averaging)
         found = evaluation.query_ids[run.name]
         if not found or (query_ids is not None and query_ids != found):
             raise IncomparableError(
@@ -239,12 +236,6 @@ def _score(
             remedy="choose the winner by another measure",
         )
     return query_ids, table
-
-
-def _evaluate(
-    config: SweepConfig, dataset: Dataset, run: Run, measures: list[Measure]
-) -> Evaluation:
-    return score_runs(dataset.judged, {run.name: run}, measures, config.averaging)
 
 
 def _compare(
@@ -270,26 +261,22 @@ def _compare(
     return advantages
 
 
-def _describe_winner(
-    winner: Winner, best: SweepVariant, advantage: Advantage | None, held_out: HeldOut | None
-) -> SweepWinner:
-    known = not np.isnan(winner.corrected_mean)
+def _describe_winner(found: Winner, best: SweepVariant, held_out: HeldOut | None) -> SweepWinner:
+    ci = ConfidenceInterval(
+        low=found.low,
+        high=found.high,
+        level=found.confidence,
+        method=METHOD,
+        resamples=found.resamples,
+    )
     return SweepWinner(
         name=best.name,
         settings=best.settings,
         mean=best.mean,
-        corrected_mean=winner.corrected_mean if known else None,
-        ci=ConfidenceInterval(
-            low=winner.low,
-            high=winner.high,
-            level=winner.confidence,
-            method=METHOD,
-            resamples=winner.resamples,
-        )
-        if known
-        else None,
-        optimism=winner.optimism if known else None,
-        advantage=advantage,
+        corrected_mean=none_if_nan(found.corrected_mean),
+        ci=ci if found.n > 1 else None,
+        optimism=none_if_nan(found.optimism),
+        advantage=best.advantage,
         held_out=held_out,
     )
 
@@ -301,8 +288,9 @@ def _score_held_out(
     name = config.find_held_out()
     if name is None:
         return None
-    if config.test_file is not None and config.test_file != name:
-        shared = _query_ids(config.test_file) & _query_ids(name)
+    if config.test_file is not None:
+        used, held_out = map(load_test_set, (config.test_file, name))
+        shared = {one.query_id for one in used.queries} & {one.query_id for one in held_out.queries}
         if shared:
             raise UsageError(
                 f"{len(shared)} queries are also among those of the sweep, for example "
@@ -312,26 +300,18 @@ def _score_held_out(
             )
     dataset = load_dataset(config.model_copy(update={"test_file": name}))
     run = next(iter(variants.runs([best], dataset)))
-    evaluation = _evaluate(config, dataset, run, [measure])
-    values = evaluation.tables[run.name]
-    intervals: Intervals = mean_intervals(
-        values, proportions=bool(measure.higher_is_better), **config.resampling
+    evaluation = score_runs(dataset.judged, {run.name: run}, [measure], config.averaging)
+    intervals = mean_intervals(
+        evaluation.tables[run.name],
+        proportions=bool(measure.higher_is_better),
+        **config.resampling,
     )
     return HeldOut(
         test_set=name,
-        n_queries=len(values),
-        mean=_mean(values[:, 0]),
+        n_queries=int(intervals.n[0]),
+        mean=none_if_nan(float(intervals.estimate[0])),
         ci=interval_of(intervals, 0),
     )
-
-
-def _query_ids(test_set: str) -> set[str]:
-    return {query.query_id for query in load_test_set(test_set).queries}
-
-
-def _mean(values: FloatArray) -> float | None:
-    mean = float(np.nanmean(values)) if not np.isnan(values).all() else np.nan
-    return None if np.isnan(mean) else mean
 
 
 def _per_query(

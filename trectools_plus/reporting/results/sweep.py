@@ -216,6 +216,6 @@ def render_sweep_page(report: SweepReport, plot: Path | None = None) -> str:
         report: The sweep.
         plot: The plot as SVG, which becomes part of the page.
     """
-    sentences = [sweep_sentence(report), *sweep_lines(report)]
     image = None if plot is None else plot.read_bytes()
+    sentences = [sweep_sentence(report), *sweep_lines(report)]
     return render_sweep_html(report, sentences, make_sweep_table(report), image)
