@@ -316,7 +316,7 @@ def test_reports_on_the_same_data_are_counted(small, tmp_path):
     assert "1 other report on the same data" in page
     assert third.report.other_reports == 2
     files = write_sweep_report(third)
-    text = files["markdown"].read_text()
+    text = files["md"].read_text()
     assert "Tried: 2 other reports on the same data in the results folder" in text
     assert "primary measure declared: nDCG@10" in text
     assert third.report.config_hash[:12] in text
@@ -340,7 +340,7 @@ def test_a_held_out_part_is_scored_once(tmp_path):
     }
     expected = run_benchmark(load_config(None, {**FEW, **config})).report
     assert found.mean == pytest.approx(expected.modes["lexical"].measures["RR"].mean)
-    text = write_sweep_report(result)["markdown"].read_text()
+    text = write_sweep_report(result)["md"].read_text()
     assert f"({found.n_queries} queries), scored once: {found.mean:.4f}" in text
     with pytest.raises(UsageError, match="also among those of the sweep"):
         sweep(tmp_path / "two", test_file="hpo-en-tiny", held_out=str(files["held-out"]), **options)
@@ -392,6 +392,6 @@ def test_the_plot_has_a_panel_for_each_setting(tmp_path):
 
 def test_values_of_all_queries_are_written(tmp_path):
     files = write_sweep_report(fused(tmp_path / "out"))
-    table = pl.read_parquet(files["per_query"])
+    table = pl.read_parquet(files["parquet"])
     assert table.columns == ["variant", "query_id", "measure", "value"]
     assert table["variant"].n_unique() == 6  # four variants, and the two runs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,11 @@ def count_other_reports(folder: Path, sha256: str) -> int:
         folder: The folder of the report that is being made; its own files do not count.
         sha256: The dataset's hash in the manifest. A file that has it is a report on the dataset.
     """
-    own = folder.resolve()
-    found = [path for name in (REPORT_FILE, SWEEP_FILE) for path in own.parent.glob(f"*/{name}")]
-    return sum(path.parent != own and _contains(path, sha256) for path in found)
-
-
-def _contains(path: Path, sha256: str) -> bool:
-    try:
-        return f'"{sha256}"'.encode() in path.read_bytes()
-    except OSError:
-        return False
+    own, others = folder.resolve(), 0
+    for path in (*own.parent.glob(f"*/{REPORT_FILE}"), *own.parent.glob(f"*/{SWEEP_FILE}")):
+        with suppress(OSError):
+            others += path.parent != own and f'"{sha256}"'.encode() in path.read_bytes()
+    return others
 
 
 def tried_sentence(others: int, config: Mapping[str, Any], config_hash: str) -> str:
@@ -40,9 +36,8 @@ def tried_sentence(others: int, config: Mapping[str, Any], config_hash: str) -> 
         config_hash: Its hash.
     """
     reports = plural(others, "other report") if others else "no other report"
-    declared = config.get("primary_measure")
-    which = f"declared: {declared}" if declared else "not declared"
+    declared = f"declared: {config['primary_measure']}" if config.get("primary_measure") else ""
     return (
-        f"Tried: {reports} on the same data in the results folder; primary measure {which} "
-        f"(configuration {config_hash[:12]})."
+        f"Tried: {reports} on the same data in the results folder; primary measure "
+        f"{declared or 'not declared'} (configuration {config_hash[:12]})."
     )

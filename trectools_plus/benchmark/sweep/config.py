@@ -14,7 +14,6 @@ from trectools_plus.choices import Panel
 from trectools_plus.retrieval.backends.registry import EMBEDDED
 from trectools_plus.retrieval.setting_types import Option, setting
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.testsets.loading import find_shipped
 from trectools_plus.text import split_list
 
 _USED, _HELD_OUT = "-used.json", "-held-out.json"
@@ -100,12 +99,10 @@ class SweepConfig(BenchmarkConfig):
 
     def find_held_out(self) -> str | None:
         """Return the held-out part: the given one, or the file beside the used part."""
-        if self.held_out is not None or self.test_file is None:
+        used = self.test_file or ""
+        if self.held_out is not None or not used.endswith(_USED):
             return self.held_out
-        used = Path(self.test_file)
-        if not used.name.endswith(_USED) or find_shipped(self.test_file) is not None:
-            return None
-        found = used.with_name(used.name.removesuffix(_USED) + _HELD_OUT)
+        found = Path(used.removesuffix(_USED) + _HELD_OUT)
         return str(found) if found.is_file() else None
 
 

@@ -35,16 +35,15 @@ def draw_variants(report: SweepReport) -> Plot:
 
 def _plot_setting(axes: Axes, report: SweepReport, setting: str) -> None:
     """Draw means with intervals by the values of a setting; the winner is coloured."""
-    values = _values(report, setting)
-    places = {value: place for place, value in enumerate(values)}
-    for one in reversed(report.variants):
-        value = one.settings.get(setting, one.name if not setting else None)
-        if value is None:
-            continue
+    shown = [one for one in report.variants if not setting or setting in one.settings]
+    names = [one.settings.get(setting, one.name) for one in shown]
+    order = {"mode": report.config.get("modes"), **report.config["grid"]}.get(setting) or names
+    values = [value for value in order if value in names]
+    for one, value in zip(shown, names, strict=True):
         best = one.name == report.winner.name
         low, high = ends_of(one.ci)
         axes.errorbar(
-            places[value],
+            values.index(value),
             one.mean,
             yerr=None if low is None or high is None else [[one.mean - low], [high - one.mean]],
             fmt="o",
@@ -53,22 +52,9 @@ def _plot_setting(axes: Axes, report: SweepReport, setting: str) -> None:
             zorder=3 if best else 2,
             capsize=2,
         )
-    if len(values) <= _LABELS:
-        axes.set_xticks(range(len(values)), [label_text(value) for value in values])
-        axes.tick_params(axis="x", labelrotation=45 if max(map(len, values)) > 6 else 0)
-    else:
-        axes.set_xticks([])
-    axes.set_xlabel(label_text(setting) if setting else "variant")
+    labels = [label_text(value) for value in values] if len(values) <= _LABELS else []
+    axes.set_xticks(range(len(labels)), labels, rotation=45 if len("".join(labels)) > 60 else 0)
+    axes.set_xlabel(label_text(setting or "variant"))
     axes.set_ylabel(report.measure)
     axes.grid(axis="y", color=INK, alpha=0.12, linewidth=0.6)
     axes.set_axisbelow(True)
-
-
-def _values(report: SweepReport, setting: str) -> list[str]:
-    """Return the values of a setting in the order of the configuration."""
-    if not setting:
-        return sorted(one.name for one in report.variants)
-    used = {one.settings.get(setting) for one in report.variants}
-    config = report.config
-    listed = config["modes"] if setting == "mode" else config["grid"][setting]
-    return [value for value in listed if value in used]

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TextIO
 
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
-from trectools_plus.benchmark.sweep.report import Advantage, SweepReport
+from trectools_plus.benchmark.sweep.report import SweepReport
 from trectools_plus.benchmark.sweep.runner import SweepResult
 from trectools_plus.benchmark.tried import SWEEP_FILE, tried_sentence
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.run import write_run
 from trectools_plus.formats.writing import write_parquet
@@ -38,113 +38,92 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
         result: From :func:`trectools_plus.benchmark.run_sweep`. It can be written once.
 
     Returns:
-        The files by name: ``json``, ``markdown``, ``html``, ``per_query``, ``run`` (of the winner),
-        and the plot as ``png`` and ``svg`` if Matplotlib is installed.
+        The files by suffix: ``json``, ``md``, ``html``, ``parquet``, ``run`` (of the winner), and
+        the plot as ``png`` and ``svg`` if Matplotlib is installed.
 
     Raises:
         InputError: If a file cannot be written, or the folder has the report of a benchmark.
-        UsageError: If this result was already written.
     """
-    folder, report = result.folder, result.report
-    where = str(folder.path)
-    if not folder.discard.alive:
-        raise UsageError("this result was already written or discarded", where=where)
-    names = {
-        "json": SWEEP_FILE,
-        "markdown": MARKDOWN_FILE,
-        "html": HTML_FILE,
-        "per_query": PER_QUERY_FILE,
-    }
+    folder = result.folder
     try:
         if (folder.path / REPORT_FILE).exists():
             raise InputError(
-                "the folder has the report of a benchmark", where=where, remedy="use another one"
+                "the folder has the report of a benchmark",
+                where=str(folder.path),
+                remedy="use another one",
             )
         with folder.final_names():
-            images = _draw(report, folder.partial)
-            texts = {
-                SWEEP_FILE: render_json(report),
-                MARKDOWN_FILE: render_sweep_markdown(report),
-                HTML_FILE: render_sweep_page(report, images.get("svg")),
-            }
-            for name, text in texts.items():
-                with atomic_write(folder.partial / name) as stream:
-                    stream.write(text)
-            write_parquet(result.per_query, folder.partial / PER_QUERY_FILE)
-            if len(result.run.frame):
-                names["run"] = RUN_FILE
-                write_run(result.run, folder.partial / RUN_FILE, tag="winner")
+            _write_files(result, folder.partial)
+        written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
         folder.publish()
     except BaseException:
         folder.discard()
         raise
-    names |= {kind: f"{PLOTS_FOLDER}/{path.name}" for kind, path in images.items()}
-    return {kind: folder.path / name for kind, name in names.items()}
+    return {path.suffix.removeprefix("."): folder.path / path for path in written}
 
 
-def _draw(report: SweepReport, folder: Path) -> dict[str, Path]:
-    if not can_draw():
-        return {}
-    from trectools_plus.reporting.plots.figures import save_plots
-    from trectools_plus.reporting.plots.variants import draw_variants
+def _write_files(result: SweepResult, folder: Path) -> None:
+    report, plot = result.report, None
+    if can_draw():
+        from trectools_plus.reporting.plots.figures import save_plots
+        from trectools_plus.reporting.plots.variants import draw_variants
 
-    files = save_plots([draw_variants(report)], folder / PLOTS_FOLDER)
-    return {path.suffix.removeprefix("."): path for path in files}
+        plot = save_plots([draw_variants(report)], folder / PLOTS_FOLDER)[0].with_suffix(".svg")
+    texts = {
+        SWEEP_FILE: render_json(report),
+        MARKDOWN_FILE: render_sweep_markdown(report),
+        HTML_FILE: render_sweep_page(report, plot),
+    }
+    for name, text in texts.items():
+        with atomic_write(folder / name) as stream:
+            stream.write(text)
+    write_parquet(result.per_query, folder / PER_QUERY_FILE)
+    if len(result.run.frame):
+        write_run(result.run, folder / RUN_FILE, tag="winner")
 
 
 def sweep_sentence(report: SweepReport) -> str:
     """Return the result: the winner, and whether its value and its advantage will hold."""
-    best, measure = report.winner, report.measure
-    text = (
-        f"{best.name} is the best of {plural(len(report.variants), 'variant')} on {measure}: "
-        f"{best.mean:.4f}"
-    )
+    best, count = report.winner, plural(len(report.variants), "variant")
+    text = f"{best.name} is the best of {count} on {report.measure}: {best.mean:.4f}"
     if best.corrected_mean is not None:
         text += (
             f"; on new queries, expect {best.corrected_mean:.4f} {show_ci(best.ci)} "
             f"(optimism {best.optimism:+.4f})"
         )
-    if report.baseline is not None:
-        text += f". {_on_baseline(report)}"
+    if (one := best.advantage) is not None:
+        figures = f"{one.difference:+.4f} {show_ci(one.ci, '+')}".rstrip()
+        text += (
+            f". Difference from {report.baseline} ({show(report.baseline_mean)}): {figures}, "
+            f"{'' if one.significant else 'not '}significant among {count}"
+        )
+    elif report.baseline is not None:
+        text += f". No variant is better than the baseline {report.baseline}"
     return f"{text}."
-
-
-def _on_baseline(report: SweepReport) -> str:
-    one = report.winner.advantage
-    if one is None:
-        return f"No variant is better than the baseline {report.baseline}"
-    figures = f"{one.difference:+.4f} {show_ci(one.ci, '+')}".rstrip()
-    decision = "" if one.significant else "not "
-    return (
-        f"Difference from {report.baseline} ({show(report.baseline_mean)}): {figures}, {decision}"
-        f"significant among {len(report.variants)} variants"
-    )
 
 
 def sweep_lines(report: SweepReport) -> list[str]:
     """Return the lines after the sentence: held-out part, earlier reports, and how to read them."""
-    best, lines = report.winner, []
-    if best.held_out is not None:
-        one = best.held_out
-        lines.append(
-            f"On the held-out part {one.test_set} ({one.n_queries:,} queries), scored once: "
-            f"{show(one.mean)} {show_ci(one.ci)}".rstrip()
-            + "."
+    lines = [
+        f"{report.n_queries:,} queries, {report.config['confidence'] * 100:g}% intervals. The "
+        "corrected mean: the best variant on resampled queries, scored on the others "
+        f"({report.resamples:,} resamples). Best in: share of the resamples. Intervals in the "
+        "table are not corrected for the choice."
+    ]
+    if (part := report.winner.held_out) is not None:
+        lines.insert(
+            0,
+            f"On the held-out part {part.test_set} ({part.n_queries:,} queries), scored once: "
+            f"{show(part.mean)} {show_ci(part.ci)}".rstrip()
+            + ".",
         )
-    level = report.config.get("confidence", 0.95)
-    lines.append(
-        f"{report.n_queries:,} queries, {level * 100:g}% intervals. The corrected mean: the best "
-        f"variant on resampled queries, scored on the others ({report.resamples:,} resamples). "
-        "Best in: share of the resamples. Intervals in the table are not corrected for the choice."
-    )
     if report.baseline is not None:
         lines.append(
             f"Δ: the difference from {report.baseline}, query by query; * significant. Its "
             "intervals are simultaneous for all variants (max-t)."
         )
-    tried = report.other_reports or 0
-    lines.append(tried_sentence(tried, report.config, report.config_hash))
-    return lines + report.notes
+    tried = tried_sentence(report.other_reports, report.config, report.config_hash)
+    return [*lines, tried, *report.notes]
 
 
 def make_sweep_table(report: SweepReport, most: int | None = None) -> Table:
@@ -155,28 +134,29 @@ def make_sweep_table(report: SweepReport, most: int | None = None) -> Table:
         most: Maximum number of variants; ``None`` for all.
     """
     others = list(report.variants[0].measures)[1:]
-    compares = any(one.advantage is not None for one in report.variants)
     header = ["Variant", report.measure, "Interval", "Best in"]
-    header += [f"Δ {report.baseline}", "Interval of Δ", "Adj. p"] if compares else []
+    if report.baseline is not None:
+        header += [f"Δ {report.baseline}", "Interval of Δ", "Adj. p"]
     rows = []
     for one in report.variants[:most]:
-        best = one.name == report.winner.name
+        best, difference = one.name == report.winner.name, one.advantage
         cells: list[str | Cell] = [
             Cell(one.name, best=best),
             Cell(show(one.mean), best=best, value=one.mean),
             show_ci(one.ci) or "–",
             f"{one.chosen:.0%}",
         ]
-        cells += _difference_cells(one.advantage) if compares else []
+        if difference is not None:
+            mark = "*" if difference.significant else ""
+            cells += [
+                Cell(show(difference.difference, "+"), marks=mark),
+                show_ci(difference.ci, "+"),
+                show(difference.p_adjusted),
+            ]
+        elif report.baseline is not None:
+            cells += ["baseline", "", ""]
         rows.append(make_row([*cells, *(show(one.measures[name]) for name in others)]))
     return Table.of([*header, *others], rows, right=["Best in"])
-
-
-def _difference_cells(one: Advantage | None) -> list[str | Cell]:
-    if one is None:
-        return ["baseline", "", ""]
-    mark = "*" if one.significant else ""
-    return [Cell(show(one.difference, "+"), marks=mark), show_ci(one.ci, "+"), show(one.p_adjusted)]
 
 
 def print_sweep_report(report: SweepReport, stream: TextIO = sys.stdout) -> None:
@@ -203,9 +183,8 @@ def render_sweep_markdown(report: SweepReport) -> str:
         f"**{escape(sweep_sentence(report))}**",
         render_table(make_sweep_table(report), show_cell),
         *map(escape, sweep_lines(report)),
+        f"Created by `{report.command or 'Python'}`.",
     ]
-    if report.command:
-        parts.append(f"Created by `{report.command}`.")
     return "\n\n".join(parts) + "\n"
 
 

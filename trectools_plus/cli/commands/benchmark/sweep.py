@@ -84,13 +84,10 @@ def benchmark_sweep(
     with show_progress() as progress:
         result = benchmark.run_sweep(configuration, progress, command=format_command(sys.argv))
     written = reporting.write_sweep_report(result)
-    if output_format == "json":
-        typer.echo(reporting.render_json(result.report), nl=False)
-    elif output_format == "markdown":
-        typer.echo(reporting.render_sweep_markdown(result.report), nl=False)
-    else:
+    if output_format == "text":
         reporting.print_sweep_report(result.report, sys.stdout)
-        typer.echo(f"\nreport   {written['html']}")
-        typer.echo(f"         {written['markdown']}\n         {written['json']}")
-        if "run" in written:
-            typer.echo(f"run      {written['run']}")
+        places = [str(written[kind]) for kind in ("html", "md", "json", "run") if kind in written]
+        typer.echo("\nfiles    " + "\n         ".join(places))
+        return
+    render = reporting.render_json if output_format == "json" else reporting.render_sweep_markdown
+    typer.echo(render(result.report), nl=False)
