@@ -105,7 +105,7 @@ def test_the_best_weights_of_two_runs(call, tmp_path):
 
 def test_the_figures_are_those_of_the_values_of_all_queries(tmp_path):
     result = fused(tmp_path / "out", baseline="lexical")
-    table = result.per_query.pivot("variant", index="query_id", values="value")
+    table = result.per_query.pivot("run", index="query_id", values="value")
     names = [f"fusion.weights={weight}" for weight in WEIGHTS.split(",")]
     scores = table.select(names).to_numpy()
     winner = select_winner(scores, resamples=200)
@@ -269,7 +269,7 @@ def test_variants_over_different_queries_are_refused(small, tmp_path):
         "part": small.write_run("part", {"q1": ["d1"], "q2": ["d2"]}),
     }
     options = {"runs": runs, "qrels": small.qrels}
-    with pytest.raises(IncomparableError, match="part is averaged over other queries than all"):
+    with pytest.raises(IncomparableError, match="all is averaged over 4 queries and part over 2"):
         sweep(tmp_path / "out", missing="drop", **options)
     assert sweep(tmp_path / "out", **options).report.n_queries == 4
 
@@ -393,5 +393,5 @@ def test_the_plot_has_a_panel_for_each_setting(tmp_path):
 def test_values_of_all_queries_are_written(tmp_path):
     files = write_sweep_report(fused(tmp_path / "out"))
     table = pl.read_parquet(files["parquet"])
-    assert table.columns == ["variant", "query_id", "measure", "value"]
-    assert table["variant"].n_unique() == 6  # four variants, and the two runs
+    assert table.columns == ["run", "query_id", "measure", "value"]
+    assert table["run"].n_unique() == 6  # four variants, and the two runs

@@ -42,9 +42,6 @@ class Winner:
         low: The lower end of the interval of ``corrected_mean``.
         high: Its upper end. All four are ``nan`` with fewer than two queries.
         chosen: The share of resamples in which each variant is the best, shape (variants,).
-        confidence: The level of the interval.
-        resamples: The number of resamples.
-        seed: Their seed.
     """
 
     column: int
@@ -55,9 +52,6 @@ class Winner:
     low: float
     high: float
     chosen: FloatArray
-    confidence: float
-    resamples: int
-    seed: int
 
 
 def select_winner(
@@ -127,9 +121,6 @@ def select_winner(
         low=low,
         high=high,
         chosen=chosen,
-        confidence=settings.confidence,
-        resamples=settings.resamples,
-        seed=settings.seed,
     )
 
 

@@ -163,8 +163,8 @@ BENCHMARKS = (
         "sweep",
         (
             f"benchmark sweep --runs lexical={RUNS}/lexical.run vector={RUNS}/vector.run "
-            f"--qrels {QRELS} --grid fusion.weights=0.2,0.5,0.8 --grid fusion.normalisation=min-max "
-            "--resamples 500 --output-dir out --format json",
+            f"--qrels {QRELS} --grid fusion.weights=0.2,0.5,0.8 --resamples 500 "
+            "--grid fusion.normalisation=min-max --output-dir out --format json",
         ),
     ),
     Case(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ValidationInfo, field_validator, model_validator
 
@@ -83,17 +83,13 @@ class SweepConfig(BenchmarkConfig):
                 )
         return grid
 
-    @model_validator(mode="after")
-    def _check_sweep(self) -> Self:
+    def _check_names(self) -> None:
+        """Check the backend, and the number of baselines: a variant, a run or a mode is one."""
         if self.runs is None and not self.is_embedded:
             raise ValueError(
                 f"`backend`: a sweep searches with the embedded modes, not with {self.backend} — "
                 "fetch a run for each variant, and give them with `runs`"
             )
-        return self
-
-    def _check_baselines(self, known: str) -> None:  # noqa: ARG002
-        """Check the number of baselines; a baseline is a variant, a run or a mode."""
         if len(self.baseline or ()) > 1:
             raise ValueError("`baseline`: a sweep has one baseline — name one")
 

@@ -104,8 +104,6 @@ class SweepReport(ReportModel):
     """Versions of the installed packages that affect the figures."""
     seed: int
     """The seed of the resamples."""
-    resamples: int
-    """Resamples of the queries."""
     command: str | None
     """The command line without secrets; null if called from Python."""
     other_reports: int = 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 
 from trectools_plus.benchmark.compare.compare import interval_from, interval_of
 from trectools_plus.benchmark.compare.method import alpha_of
+from trectools_plus.benchmark.compare.preconditions import refuse_different_queries
 from trectools_plus.benchmark.report.manifest import hash_config, make_experiment_id
 from trectools_plus.benchmark.report.parts import ConfidenceInterval, none_if_nan
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
@@ -27,10 +28,10 @@ from trectools_plus.benchmark.sweep.report import (
 from trectools_plus.benchmark.sweep.variants import Variant, Variants, list_variants
 from trectools_plus.benchmark.tried import count_other_reports
 from trectools_plus.choices import DEFAULT_MEASURES
-from trectools_plus.errors import CheckFailedError, IncomparableError, UsageError
+from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import score_runs
+from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import Clock, package_versions, utc_now
 from trectools_plus.statistics.arrays import FloatArray
@@ -39,8 +40,6 @@ from trectools_plus.statistics.selection import Winner, select_winner
 from trectools_plus.statistics.systems import MAX_T, pairwise_differences
 from trectools_plus.testsets.loading import load_test_set
 
-METHOD = "bootstrap bias corrected selection"
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SweepResult:
@@ -48,7 +47,7 @@ class SweepResult:
 
     Attributes:
         report: The content of ``SweepReport.json``.
-        per_query: Columns ``variant, query_id, measure, value``.
+        per_query: Columns ``run, query_id, measure, value``; a run is a variant or a baseline.
         run: The run of the winner.
         folder: The output folder, still without files.
     """
@@ -114,20 +113,13 @@ def _run(
     # Without a name, the baseline is the best run that is fused.
     references = named or (variants.references if config.runs is not None else ())
     scored = [*candidates, *(one for one in references if one not in candidates)]
-    measures = choose_measures(config)
-    query_ids, tables = _score(config, dataset, variants, scored, measures, progress)
-    progress("choosing", 0, 1)
-    primary = measures[0]
-    table = tables[:, :, 0]
+    evaluation = _score(config, dataset, variants, scored, progress)
+    primary = evaluation.measures[0]
+    columns = {one.name: evaluation.values(one.name, primary) for one in scored}
+    table = np.column_stack([*columns.values()])
+    means = {name: float(values.mean()) for name, values in columns.items()}
     sign = -1.0 if primary.higher_is_better else 1.0
-    with np.errstate(invalid="ignore"), warnings.catch_warnings(action="ignore"):
-        means = np.nanmean(tables, axis=0)
-    baseline = min(
-        references, key=lambda one: sign * float(means[scored.index(one), 0]), default=None
-    )
-    compared = scored[: len(candidates)]
-    if baseline is not None and baseline not in compared:
-        compared = [*compared, baseline]
+    baseline = min(references, key=lambda one: sign * means[one.name], default=None)
     winner = select_winner(
         table[:, : len(candidates)],
         higher_is_better=primary.higher_is_better,
@@ -138,18 +130,17 @@ def _run(
     intervals = mean_intervals(
         table, proportions=bool(primary.higher_is_better), **config.resampling
     )
-    columns = [scored.index(one) for one in compared]
-    advantages = _compare(config, table[:, columns], compared, baseline)
+    advantages = _compare(config, columns, candidates, baseline)
     listed = [
         SweepVariant(
             name=one.name,
             settings=one.settings,
-            mean=float(means[place, 0]),
+            mean=means[one.name],
             ci=interval_of(intervals, place),
             chosen=float(winner.chosen[place]),
             measures={
-                measure.requested_name: none_if_nan(float(means[place, number]))
-                for number, measure in enumerate(measures)
+                name: none_if_nan(evaluation.mean(one.name, name))
+                for name in evaluation.measure_names
             },
             advantage=advantages.get(one.name),
         )
@@ -158,28 +149,26 @@ def _run(
     best = candidates[winner.column]
     run = next(iter(variants.runs([best], dataset)))
     held_out = _score_held_out(config, variants, best, primary)
-    progress("choosing", 1, 1)
-    described = dataset.describe(len(query_ids), contents)
+    described = dataset.describe(len(table), contents)
     settings = config.as_manifest()
     report = SweepReport(
         measure=primary.requested_name,
         higher_is_better=bool(primary.higher_is_better),
-        n_queries=len(query_ids),
-        winner=_describe_winner(winner, listed[winner.column], held_out),
+        n_queries=len(table),
+        winner=_describe_winner(config, winner, listed[winner.column], held_out),
         variants=sorted(listed, key=lambda one: (one.name != best.name, sign * one.mean)),
         baseline=None if baseline is None else baseline.name,
-        baseline_mean=None if baseline is None else float(means[scored.index(baseline), 0]),
+        baseline_mean=None if baseline is None else means[baseline.name],
         dataset=described,
         config=settings,
         config_hash=hash_config(settings),
         packages=package_versions(),
         seed=config.seed,
-        resamples=config.resamples,
         command=command,
         other_reports=count_other_reports(folder.path, described.sha256),
         notes=dataset.notes,
     )
-    return SweepResult(report, _per_query(scored, query_ids, measures, tables), run, folder)
+    return SweepResult(report, evaluation.per_query(), run, folder)
 
 
 def choose_measures(config: SweepConfig) -> list[Measure]:
@@ -211,63 +200,65 @@ def _score(
     dataset: Dataset,
     variants: Variants,
     scored: list[Variant],
-    measures: list[Measure],
     progress: Progress,
-) -> tuple[list[str], FloatArray]:
-    """Return the queries, and values of shape (queries, variants, measures)."""
-    tables, query_ids = [], None
+) -> Evaluation:
+    """Score one variant after the other, so that only one run is in memory."""
+    measures, parts = choose_measures(config), []
     for done, run in enumerate(variants.runs(scored, dataset)):
         progress("scoring variants", done, len(scored))
-        evaluation = score_runs(dataset.judged, {run.name: run}, measures, config.averaging)
-        found = evaluation.query_ids[run.name]
-        if not found or (query_ids is not None and query_ids != found):
-            raise IncomparableError(
-                f"{run.name} is averaged over other queries than {scored[0].name}",
-                remedy="use missing=zero, which counts a query without results as 0",
-            )
-        query_ids = found
-        tables.append(evaluation.tables[run.name])
+        parts.append(score_runs(dataset.judged, {run.name: run}, measures, config.averaging))
     progress("scoring variants", len(scored), len(scored))
-    assert query_ids is not None
-    table = np.stack(tables, axis=1)
-    if np.isnan(table[:, :, 0]).any():
+    found = replace(
+        parts[0],
+        query_ids={name: ids for part in parts for name, ids in part.query_ids.items()},
+        counts={name: counts for part in parts for name, counts in part.counts.items()},
+        tables={name: table for part in parts for name, table in part.tables.items()},
+    )
+    refuse_different_queries(found)
+    if np.isnan([found.values(one.name, measures[0]) for one in scored]).any():
         raise CheckFailedError(
             f"{measures[0].requested_name} is undefined for a query",
             remedy="choose the winner by another measure",
         )
-    return query_ids, table
+    return found
 
 
 def _compare(
-    config: SweepConfig, table: FloatArray, scored: list[Variant], baseline: Variant | None
+    config: SweepConfig,
+    columns: Mapping[str, FloatArray],
+    candidates: list[Variant],
+    baseline: Variant | None,
 ) -> dict[str, Advantage]:
     """Return the differences from the baseline by variant, as one family."""
     if baseline is None:
         return {}
+    names = [one.name for one in candidates if one.name != baseline.name]
     found = pairwise_differences(
-        table, baselines=[scored.index(baseline)], correction=MAX_T, **config.resampling
+        np.column_stack([columns[name] for name in (baseline.name, *names)]),
+        baselines=[0],
+        correction=MAX_T,
+        **config.resampling,
     )
-    advantages = {}
-    for (_, place), one, p_value in zip(
-        found.pairs, found.comparisons, found.p_adjusted, strict=True
-    ):
-        assert one.difference is not None
-        advantages[scored[place].name] = Advantage(
-            difference=one.difference,
+    return {
+        name: Advantage(
+            difference=one.difference or 0.0,
             ci=interval_from(one, config.resamples),
             p_adjusted=float(p_value),
             significant=bool(p_value <= alpha_of(one.level)) and not one.borderline,
         )
-    return advantages
+        for name, one, p_value in zip(names, found.comparisons, found.p_adjusted, strict=True)
+    }
 
 
-def _describe_winner(found: Winner, best: SweepVariant, held_out: HeldOut | None) -> SweepWinner:
+def _describe_winner(
+    config: SweepConfig, found: Winner, best: SweepVariant, held_out: HeldOut | None
+) -> SweepWinner:
     ci = ConfidenceInterval(
         low=found.low,
         high=found.high,
-        level=found.confidence,
-        method=METHOD,
-        resamples=found.resamples,
+        level=config.confidence,
+        method="bootstrap bias corrected selection",
+        resamples=config.resamples,
     )
     return SweepWinner(
         name=best.name,
@@ -311,19 +302,4 @@ def _score_held_out(
         n_queries=int(intervals.n[0]),
         mean=none_if_nan(float(intervals.estimate[0])),
         ci=interval_of(intervals, 0),
-    )
-
-
-def _per_query(
-    scored: list[Variant], query_ids: list[str], measures: list[Measure], tables: FloatArray
-) -> pl.DataFrame:
-    queries, variants, count = tables.shape
-    names = [one.name for one in scored]
-    return pl.DataFrame(
-        {
-            "variant": np.tile(np.repeat(names, count), queries).tolist(),
-            "query_id": np.repeat(query_ids, variants * count).tolist(),
-            "measure": [one.requested_name for one in measures] * (queries * variants),
-            "value": tables.ravel(),
-        }
     )

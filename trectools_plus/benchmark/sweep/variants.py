@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, product
 from typing import Any
 
@@ -22,7 +22,6 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Run
 from trectools_plus.progress import Progress
 from trectools_plus.retrieval.backends.embedded.backend import (
-    Leaves,
     SharedSearch,
     build_retrievers,
 )
@@ -34,7 +33,6 @@ from trectools_plus.retrieval.source import (
     BackendRequest,
     Query,
     Ranking,
-    Retriever,
     check_ids,
     empty_ranking,
     run_of,
@@ -208,22 +206,22 @@ class SearchVariants(Variants):
     def __init__(self, config: SweepConfig, dataset: Dataset, progress: Progress) -> None:
         if dataset.topics is None or not isinstance(dataset.corpus, Corpus):
             raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
+        check_ids(dataset.corpus.frame["doc_id"], "document", dataset.corpus.path)
         self._config = config
-        self._corpus = dataset.corpus
-        self._progress = progress
-        self._leaves: Leaves = {}
+        self._build = partial(build_retrievers, dataset.corpus, progress=progress, leaves={})
         self.references = [Variant(mode, mode=mode) for mode in ALL_MODES]
         allowed = (*RetrievalSettings.model_fields, DEPTH)
         self.variants = _combine(config.grid, allowed, self._unused, config.modes)
-        check_ids(self._corpus.frame["doc_id"], "document", self._corpus.path)
 
     def runs(self, chosen: Sequence[Variant], dataset: Dataset) -> Iterator[Run]:
         """Search; each index is searched once for each query."""
         assert dataset.topics is not None
-        retrievers = [self._retriever(one) for one in chosen]
+        retrievers = [
+            self._build(self._modes(one), self._settings(one))[one.mode] for one in chosen
+        ]
         depths = [one.depth or self._config.depth for one in chosen]
         alone = self._config.exclude_self
-        request = BackendRequest(self._corpus, (), depth=max(depths) + alone, exclude_self=alone)
+        request = BackendRequest(None, (), depth=max(depths) + alone, exclude_self=alone)
         shared = SharedSearch(retrievers, request)
         queries = [Query(*row) for row in dataset.topics.frame["query_id", "text"].iter_rows()]
         for one, retriever, depth in zip(chosen, retrievers, depths, strict=True):
@@ -235,9 +233,8 @@ class SearchVariants(Variants):
 
     def _settings(self, one: Variant) -> RetrievalSettings:
         base = self._config.retrieval
-        given = base.model_dump(include=set(base.model_fields_set))
         varied = {name: value for name, value in one.values.items() if name != DEPTH}
-        made = make_settings({**given, **varied})
+        made = make_settings({**base.model_dump(include=base.model_fields_set), **varied})
         return made.for_documents(has_parts=self._config.has_terms)
 
     def _unused(self, one: Variant) -> dict[str, str]:
@@ -246,13 +243,6 @@ class SearchVariants(Variants):
     def _modes(self, one: Variant) -> list[str]:
         """Return the mode, and splade if hybrid shall merge it."""
         return list(dict.fromkeys([one.mode, *({"splade"} & {*self._config.modes})]))
-
-    def _retriever(self, one: Variant) -> Retriever:
-        settings = self._settings(one)
-        made = build_retrievers(
-            self._corpus, self._modes(one), settings, self._progress, self._leaves
-        )
-        return made[one.mode]
 
 
 @contextmanager

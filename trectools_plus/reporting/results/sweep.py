@@ -107,8 +107,8 @@ def sweep_lines(report: SweepReport) -> list[str]:
     lines = [
         f"{report.n_queries:,} queries, {report.config['confidence'] * 100:g}% intervals. The "
         "corrected mean: the best variant on resampled queries, scored on the others "
-        f"({report.resamples:,} resamples). Best in: share of the resamples. Intervals in the "
-        "table are not corrected for the choice."
+        f"({report.config['resamples']:,} resamples). Best in: share of the resamples. Intervals "
+        "in the table are not corrected for the choice."
     ]
     if (part := report.winner.held_out) is not None:
         lines.insert(
@@ -195,6 +195,6 @@ def render_sweep_page(report: SweepReport, plot: Path | None = None) -> str:
         report: The sweep.
         plot: The plot as SVG, which becomes part of the page.
     """
-    image = None if plot is None else plot.read_bytes()
     sentences = [sweep_sentence(report), *sweep_lines(report)]
+    image = None if plot is None else plot.read_bytes()
     return render_sweep_html(report, sentences, make_sweep_table(report), image)
