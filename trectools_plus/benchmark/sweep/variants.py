@@ -17,7 +17,7 @@ from typing import Any
 
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.sweep.config import SweepConfig
-from trectools_plus.choices import ALL_MODES, RANK_FUSION
+from trectools_plus.choices import ALL_MODES
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Run
 from trectools_plus.progress import Progress
@@ -182,22 +182,21 @@ class RunVariants(Variants):
         return run_of(query_ids, rankings, one.name)
 
 
+def _method_of(one: Variant) -> str:
+    return one.values.get("fusion") or ("weighted" if "weights" in one.values else "rrf")
+
+
 def _fusion_of(one: Variant) -> Fusion:
     fields: dict[str, Any] = {
         _OF_FUSION[name]: text for name, text in one.values.items() if name in _OF_FUSION
     }
-    fields.setdefault("method", "weighted" if "weights" in fields else "rrf")
     if "weights" in fields:
         fields["weights"] = fields["weights"].split(",")
-    return Fusion(**fields)
+    return Fusion(**{**fields, "method": _method_of(one)})
 
 
 def _unused_by_fusion(one: Variant) -> dict[str, str]:
-    method = one.values.get("fusion") or ("weighted" if "weights" in one.values else "rrf")
-    of_scores = () if method not in RANK_FUSION else ("normalisation", "missing_documents")
-    used = {"rrf": "rrf_k", "weighted": "weights"}
-    unused = {"rrf_k", "weights", *of_scores} - {used.get(method)}
-    return dict.fromkeys(sorted(unused), "no variant has a fusion method that uses it")
+    return unused_settings(["hybrid"], make_settings({"fusion": _method_of(one)}))
 
 
 class SearchVariants(Variants):
