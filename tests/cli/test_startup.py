@@ -149,7 +149,13 @@ LIGHT |= {"blas", "redaction", "text"}
 REGISTRIES = {"retrieval.backends.registry", "retrieval.backends.http.engines"}
 """The backends and engines, for the help and completion of --backend and --engine."""
 FROM_MODELS = {
-    *("benchmark run", "benchmark compare-vectors", "benchmark multilingual", "compare"),
+    *(
+        "benchmark run",
+        "benchmark sweep",
+        "benchmark compare-vectors",
+        "benchmark multilingual",
+        "compare",
+    ),
     *("runs fetch", "extraction run", "extraction sweep", "extraction compare"),
     *("index build", "query", "serve"),
     *("benchmark extraction run", "benchmark extraction sweep", "benchmark extraction compare"),

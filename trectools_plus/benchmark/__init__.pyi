@@ -43,6 +43,11 @@ from trectools_plus.benchmark.run.dataset import open_corpus as open_corpus
 from trectools_plus.benchmark.run.runner import BenchmarkResult as BenchmarkResult
 from trectools_plus.benchmark.run.runner import input_notes as input_notes
 from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
+from trectools_plus.benchmark.sweep.config import SweepConfig as SweepConfig
+from trectools_plus.benchmark.sweep.config import load_sweep_config as load_sweep_config
+from trectools_plus.benchmark.sweep.report import SweepReport as SweepReport
+from trectools_plus.benchmark.sweep.runner import SweepResult as SweepResult
+from trectools_plus.benchmark.sweep.runner import run_sweep as run_sweep
 from trectools_plus.reporting.verification.verify import verify_report as verify_report
 from trectools_plus.statistics.comparison import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.comparison import Comparison as Comparison
@@ -56,6 +61,8 @@ __all__ = [
     "GateResult",
     "GateRules",
     "Reproduction",
+    "SweepReport",
+    "SweepResult",
     "check_overfitting",
     "compare_reproduction",
     "compare_vectors_options",
@@ -63,10 +70,12 @@ __all__ = [
     "list_reports",
     "load_config",
     "load_hpo_collection",
+    "load_sweep_config",
     "merge_run",
     "precision_recall_curves",
     "report_json_schema",
     "run_gate",
     "run_multilingual",
+    "run_sweep",
     "verify_report",
 ]

@@ -431,7 +431,10 @@ def _restore_manifest(inputs: _StoredInputs, made: BenchmarkReport, dataset: Dat
     merged = [one for one in old.merged if one.name in made.modes]
     merged += [] if inputs.added is None else [inputs.added]
     queries = made.manifest.dataset.queries
-    claimed = ("command", "packages", "python", "platform", "blas_threads", "models", "cached_from")
+    claimed = (
+        *("command", "packages", "python", "platform", "blas_threads", "models"),
+        *("cached_from", "other_reports"),
+    )
     changes = {name: getattr(old, name) for name in claimed} | {
         "created_at": format_time(moment),
         "experiment_id": experiment_id,

@@ -87,6 +87,10 @@ BENCHMARK = {
         "benchmark.run:benchmark_compare_vectors",
         "Compare search with one vector per document to search with one per part of a document.",
     ),
+    "sweep": CommandEntry(
+        "benchmark.sweep:benchmark_sweep",
+        "Choose the best of many variants, and estimate what it is worth on new queries.",
+    ),
     "multilingual": CommandEntry(
         "benchmark.run:benchmark_multilingual",
         "Evaluate test sets of several languages on the HPO, each language separately.",

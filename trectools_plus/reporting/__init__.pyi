@@ -79,6 +79,11 @@ from trectools_plus.reporting.results.reproduction import (
     reproduction_document as reproduction_document,
 )
 from trectools_plus.reporting.results.reproduction import write_similarity as write_similarity
+from trectools_plus.reporting.results.sweep import print_sweep_report as print_sweep_report
+from trectools_plus.reporting.results.sweep import (
+    render_sweep_markdown as render_sweep_markdown,
+)
+from trectools_plus.reporting.results.sweep import write_sweep_report as write_sweep_report
 from trectools_plus.reporting.results.testsets import agreement_document as agreement_document
 from trectools_plus.reporting.results.testsets import overfitting_document as overfitting_document
 from trectools_plus.reporting.results.testsets import print_agreement as print_agreement
@@ -103,5 +108,6 @@ __all__ = [
     "write_extraction",
     "write_multilingual",
     "write_plots",
+    "write_sweep_report",
     "write_table",
 ]

@@ -20,6 +20,7 @@ from trectools_plus.benchmark.report import (
     TermLabel,
     UpliftResult,
 )
+from trectools_plus.benchmark.tried import tried_sentence
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import EQUAL, MAX_T, alpha_of, describe_family
 from trectools_plus.text import join_names, plural
@@ -328,6 +329,8 @@ def report_notes(report: BenchmarkReport) -> list[str]:
             f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
             "computes them again."
         )
+    if manifest.other_reports is not None:
+        notes.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
     for mode in report.unscored.values():
         state = "failed" if mode.status == "failed" else f"is {mode.status}"
         notes.append(f"{mode.label} {state} and was neither scored nor compared: {mode.reason}.")

@@ -40,6 +40,8 @@ from trectools_plus.statistics.rankings import (
 )
 from trectools_plus.statistics.rankings import tau_ap as tau_ap
 from trectools_plus.statistics.rankings import truncated_overlap as truncated_overlap
+from trectools_plus.statistics.selection import Winner as Winner
+from trectools_plus.statistics.selection import select_winner as select_winner
 from trectools_plus.statistics.systems import MeanRanks as MeanRanks
 from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
 from trectools_plus.statistics.systems import adjust_p_values as adjust_p_values
@@ -65,6 +67,7 @@ __all__ = [
     "Resampling",
     "SystemComparisons",
     "UnpairedComparison",
+    "Winner",
     "adjust_p_values",
     "advise_on_size",
     "bayesian_comparison",
@@ -86,6 +89,7 @@ __all__ = [
     "randomised_tukey",
     "rank_biased_overlap",
     "root_mean_square_error",
+    "select_winner",
     "smallest_detectable_difference",
     "tau_ap",
     "truncated_overlap",

@@ -160,6 +160,14 @@ BENCHMARKS = (
         writes={"benchmark.yaml": CONFIG},
     ),
     Case(
+        "sweep",
+        (
+            f"benchmark sweep --runs lexical={RUNS}/lexical.run vector={RUNS}/vector.run "
+            f"--qrels {QRELS} --grid fusion.weights=0.2,0.5,0.8 --resamples 500 "
+            "--grid fusion.normalisation=min-max --output-dir out --format json",
+        ),
+    ),
+    Case(
         "vectors",
         (
             f"benchmark compare-vectors {TOY_SET} --strategies label_only,all_max "

@@ -308,8 +308,10 @@ class DatasetInfo(ReportModel):
     """Findings about qrels and topics."""
 
 
-class Manifest(ReportModel):
+class Manifest(WithoutUnset):
     """Everything that is needed to reproduce the figures."""
+
+    _optional: ClassVar[Mapping[str, object]] = {"other_reports": None}
 
     experiment_id: str
     created_at: str
@@ -341,6 +343,9 @@ class Manifest(ReportModel):
     """SHA-256 over configuration, data and code; null if it is not known in advance."""
     cached_from: str | None = None
     """The experiment whose results, latencies included, are reused; null if all were computed."""
+    other_reports: int | None = None
+    """Other reports on the same data beside the report's folder, when it was made. Omitted if there
+    was none, and in reports of earlier versions."""
 
     @property
     def averaging(self) -> Averaging:

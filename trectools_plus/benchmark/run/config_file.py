@@ -85,7 +85,10 @@ _MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 _SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
 """Settings of a search that is not compared with another one."""
 
-_PATHS = ("test_file", "corpus", "topics", "qrels", "ontology", "annotations", "output_dir")
+_PATHS = (
+    *("test_file", "held_out", "corpus", "topics", "qrels"),
+    *("ontology", "annotations", "output_dir"),
+)
 
 
 _Settings = TypeVar("_Settings", bound=DataSettings)
@@ -97,7 +100,9 @@ They are checked when the configuration is built, with those of the file.
 
 
 def load_config(
-    path: str | Path | None = None, options: ConfigOptions | None = None
+    path: str | Path | None = None,
+    options: ConfigOptions | None = None,
+    model: type[BenchmarkConfig] = BenchmarkConfig,
 ) -> BenchmarkConfig:
     """Read a configuration; options override the file, and the file the defaults.
 
@@ -106,6 +111,7 @@ def load_config(
     Args:
         path: A YAML file with the fields of :class:`BenchmarkConfig`, if any.
         options: Settings that override the file.
+        model: The model of the settings.
 
     Raises:
         InputError: If the file cannot be read.
@@ -116,7 +122,7 @@ def load_config(
     for name, superseded in _SUPERSEDES.items():
         if name in file.given:
             file.remove(superseded)
-    return file.validate(BenchmarkConfig, file.merge())
+    return file.validate(model, file.merge())
 
 
 class FetchSettings(DataSettings):

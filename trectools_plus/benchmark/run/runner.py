@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -33,6 +33,7 @@ from trectools_plus.benchmark.run.output_folder import (
     claim_folder,
     read_checksums,
 )
+from trectools_plus.benchmark.tried import count_other_reports
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
@@ -295,15 +296,22 @@ def _run(
             if found is not None:
                 if strict_input:
                     refuse_errors(_input_findings(found.report, config), strict_input=True)
-                changes = {"experiment_id": experiment_id, "created_at": format_time(moment)}
-                return _reuse(found, dataset, folder, {**changes, "command": command})
+                sha256 = found.report.manifest.dataset.sha256
+                changes: dict[str, Any] = {
+                    "experiment_id": experiment_id,
+                    "created_at": format_time(moment),
+                    "command": command,
+                    "other_reports": count_other_reports(folder.path, sha256) or None,
+                }
+                return _reuse(found, dataset, folder, changes)
         modes = inputs.prepare_modes(dataset, folder, progress)
         scored = modes.scored
         evaluation = score_modes(config, dataset, scored, progress)
         progress("comparing", 0, 1)
         described = dataset.describe(len(evaluation.query_ids[next(iter(scored))]), contents)
         manifest = make_manifest(config, moment, experiment_id, described, scored, command)
-        manifest = manifest.model_copy(update={"cache_key": key})
+        others = count_other_reports(folder.path, described.sha256) or None
+        manifest = manifest.model_copy(update={"cache_key": key, "other_reports": others})
         report = make_report(config, dataset, modes, evaluation, manifest)
         folder.keep_components([one.run.path or "" for one in report.components])
         if strict_input:
@@ -347,7 +355,7 @@ def _qrels_path(report: BenchmarkReport) -> str:
 
 
 def _reuse(
-    source: ReportFolder, dataset: Dataset, folder: OutputFolder, changes: dict[str, str | None]
+    source: ReportFolder, dataset: Dataset, folder: OutputFolder, changes: dict[str, Any]
 ) -> BenchmarkResult:
     """Return earlier results as those of this benchmark, with their origin in the manifest."""
     old = source.report

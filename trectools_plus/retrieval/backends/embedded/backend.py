@@ -23,6 +23,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     model_of,
     models_used,
     puts_exact_first,
+    unused_settings,
 )
 from trectools_plus.retrieval.fusion import HybridRetriever, fusion_of
 from trectools_plus.retrieval.index.encoder import Encoder, make_encoder
@@ -255,6 +256,7 @@ def build_retrievers(
     modes: Sequence[str],
     settings: RetrievalSettings | None = None,
     progress: Progress = no_progress,
+    leaves: Leaves | None = None,
 ) -> dict[str, Retriever]:
     """Build a retriever for each mode; indexes are read from the cache or added to it.
 
@@ -267,6 +269,8 @@ def build_retrievers(
             :func:`~trectools_plus.retrieval.backends.embedded.modes.expand_modes`.
         settings: ``None`` uses the defaults.
         progress: Receives the progress of building indexes.
+        leaves: Retrievers of indexes that earlier calls for these documents built. They are used
+            again where their settings are the same; new ones are added.
 
     Returns:
         The retrievers by mode.
@@ -286,7 +290,7 @@ def build_retrievers(
             where=corpus.path,
             remedy="search the terms of an ontology, or use the mode hybrid",
         )
-    factory = _RetrieverFactory(corpus, settings, progress)
+    factory = _RetrieverFactory(corpus, settings, progress, {} if leaves is None else leaves)
     retrievers = {
         mode: factory.build(mode, merged_modes(modes, settings, model_of(mode))) for mode in modes
     }
@@ -304,26 +308,42 @@ def build_retrievers(
     }
 
 
+Leaves = dict[tuple[str, str], Retriever]
+"""Retrievers of indexes, by mode and the settings that the mode uses."""
+
+
+def _key_of_leaf(mode: str, settings: RetrievalSettings) -> tuple[str, str]:
+    of_results = {"reranker", "reranker_model", "rerank_depth", "batch_size"}
+    unused = {*unused_settings([mode], settings), *of_results}
+    return mode, settings.model_dump_json(exclude=unused)
+
+
 class _RetrieverFactory:
     """Builds retrievers that share components, encoders and multi-vector indexes."""
 
-    def __init__(self, corpus: Corpus, settings: RetrievalSettings, progress: Progress) -> None:
+    def __init__(
+        self, corpus: Corpus, settings: RetrievalSettings, progress: Progress, leaves: Leaves
+    ) -> None:
         self._corpus = corpus
         self._documents = corpus.in_index_order()
         self._settings = settings
         self._progress = progress
+        self._leaves = leaves
         self._built: dict[str, Retriever] = {}
         self._encoders: dict[str, Encoder] = {}
         self._multi: dict[str, MultiVectorRetriever] = {}
 
     def build(self, name: str, merged: dict[str, str]) -> Retriever:
         mode = "-".join(filter(None, (kind_of(name), model_of(name))))
-        if mode not in self._built:
-            self._built[mode] = (
-                self._build_hybrid(merged)
-                if kind_of(mode) == "hybrid"
-                else self._build_indexed(kind_of(mode), model_of(mode))
-            )
+        if mode in self._built:
+            return self._built[mode]
+        if kind_of(mode) == "hybrid":
+            self._built[mode] = self._build_hybrid(merged)
+            return self._built[mode]
+        key = _key_of_leaf(mode, self._settings)
+        if key not in self._leaves:
+            self._leaves[key] = self._build_indexed(kind_of(mode), model_of(mode))
+        self._built[mode] = self._leaves[key]
         return self._built[mode]
 
     def _build_hybrid(self, merged: dict[str, str]) -> HybridRetriever:

@@ -1,0 +1,397 @@
+"""``benchmark sweep``: variants that are given, fused or searched, and the best of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import typer
+
+from trectools_plus.benchmark import load_config, load_sweep_config, run_benchmark, run_sweep
+from trectools_plus.cli.commands.benchmark.sweep import benchmark_sweep
+from trectools_plus.cli.errors import run_command
+from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
+from trectools_plus.reporting import write_reports, write_sweep_report
+from trectools_plus.retrieval.index.lexical import LexicalRetriever
+from trectools_plus.retrieval.index.vector import VectorRetriever
+from trectools_plus.statistics import pairwise_differences, select_winner
+from trectools_plus.testsets import load_test_set, split_test_set
+
+SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"
+QRELS = str(SAMPLE / "qrels.txt")
+RUNS = {name: str(SAMPLE / "runs" / f"{name}.run") for name in ("lexical", "vector")}
+WEIGHTS = "0.3,0.4,0.5,0.6"
+FEW = {"resamples": 200}
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Call:
+    """Call ``benchmark sweep`` like its console command; return exit code, stdout and stderr."""
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command("sweep")(benchmark_sweep)
+    app.callback()(lambda: None)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["/somewhere/bin/benchmark", "sweep", *arguments])
+        capsys.readouterr()
+        code = 0
+        try:
+            run_command(app, "benchmark")
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 1
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def sweep(folder: Path, **options: Any) -> Any:
+    """Run a sweep and return its result."""
+    return run_sweep(load_sweep_config(None, {**FEW, **options, "output_dir": folder}))
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def fused(folder: Path, **options: Any) -> Any:
+    """Run a sweep over weights of the fusion of the sample's runs."""
+    given = {"runs": RUNS, "qrels": QRELS, "grid": {"fusion.weights": WEIGHTS}}
+    return sweep(folder, **{**given, **options})
+
+
+def test_the_best_weights_of_two_runs(call, tmp_path):
+    words = ("--runs", *RUNS.values(), "--qrels", QRELS, "-o", "out", "--resamples", "500")
+    code, out, err = call(*words, "--grid", f"fusion.weights={WEIGHTS}")
+    assert code == 0, err
+    text = " ".join(out.split())
+    assert text.startswith("fusion.weights=0.4 is the best of 4 variants on nDCG@10: 0.8405")
+    assert "on new queries, expect 0.84" in text
+    assert "Difference from vector (0.8326): +0.0079" in text  # the best of the two runs
+    assert "not significant among 4 variants" in text
+    assert max(map(len, out.splitlines())) <= 100
+    report = json.loads((tmp_path / "out/SweepReport.json").read_text())
+    best = report["winner"]
+    assert {"name", "mean", "corrected_mean", "ci", "optimism"} <= best.keys()
+    assert best["optimism"] == pytest.approx(best["mean"] - best["corrected_mean"])
+    assert best["ci"]["low"] < best["corrected_mean"] < best["ci"]["high"]
+    means = [one["mean"] for one in report["variants"]]
+    assert means == sorted(means, reverse=True)
+    assert report["n_queries"] == 30
+    assert report["seed"] == 42
+    page = (tmp_path / "out/SweepReport.html").read_text()
+    markdown = (tmp_path / "out/SweepReport.md").read_text()
+    for text in (page, markdown):
+        assert "fusion.weights=0.4 is the best of 4 variants" in text
+        assert "0.7714" in text
+
+
+def test_the_figures_are_those_of_the_values_of_all_queries(tmp_path):
+    result = fused(tmp_path / "out", baseline="lexical")
+    table = result.per_query.pivot("run", index="query_id", values="value")
+    names = [f"fusion.weights={weight}" for weight in WEIGHTS.split(",")]
+    scores = table.select(names).to_numpy()
+    winner = select_winner(scores, resamples=200)
+    best = result.report.winner
+    assert best.name == names[winner.column]
+    assert best.corrected_mean == winner.corrected_mean
+    assert (best.ci.low, best.ci.high) == (winner.low, winner.high)
+    chosen = {one.name: one.chosen for one in result.report.variants}
+    assert chosen == pytest.approx(dict(zip(names, winner.chosen, strict=True)))
+    family = pairwise_differences(
+        np.column_stack([table["lexical"], scores]), baselines=[0], resamples=200
+    )
+    one = family.comparisons[winner.column]
+    assert best.advantage.difference == pytest.approx(one.difference)
+    assert best.advantage.ci.low == pytest.approx(one.low)
+    assert best.advantage.ci.high == pytest.approx(one.high)
+    assert best.advantage.p_adjusted == pytest.approx(family.p_adjusted[winner.column])
+    assert result.report.baseline == "lexical"
+
+
+def test_runs_of_variants_that_were_made_elsewhere(call, tmp_path):
+    runs = [str(path) for path in sorted((SAMPLE / "runs").glob("*.run"))]
+    words = ("--runs", *runs, "--qrels", QRELS, "-m", "AP,P@5", "--format", "json", "-o", "out")
+    code, out, _ = call(*words, "--baseline", "lexical", "--resamples", "300")
+    report = json.loads(out)
+    assert code == 0
+    assert [one["name"] for one in report["variants"]] == ["vector", "hybrid", "lexical"]
+    assert report["measure"] == "AP"
+    assert report["variants"][0]["measures"].keys() == {"AP", "P@5"}
+    assert report["variants"][2]["advantage"] is None
+    assert (tmp_path / "out/winner.run").read_text().startswith("1 Q0")
+
+
+@pytest.mark.parametrize("variant", ["mode lexical", "hybrid"])
+def test_a_searched_variant_has_the_figures_of_a_benchmark(small, tmp_path, variant):
+    mode = variant.removeprefix("mode ")
+    options = {**small.options, "measures": "nDCG@10", **FEW}
+    grid = {"k1": "0.5,1.2", "b": "0.1,0.9", "depth": "2,5"}
+    result = sweep(tmp_path / "sweep", modes=mode, grid=grid, **options)
+    assert len(result.report.variants) == 8
+    for one in result.report.variants:
+        config = load_config(
+            None,
+            {
+                **options,
+                "modes": mode,
+                "depth": int(one.settings["depth"]),
+                "retrieval": {name: one.settings[name] for name in ("k1", "b")},
+                "output_dir": tmp_path / one.name,
+            },
+        )
+        expected = run_benchmark(config).report.modes[mode].measures["nDCG@10"]
+        assert one.mean == pytest.approx(expected.mean), one.name
+        assert one.ci == expected.ci
+
+
+def test_shared_components_are_searched_once(small, tmp_path, monkeypatch):
+    searched: dict[str, list[str]] = {}
+
+    def count(kind: Any) -> None:
+        original = kind.search
+
+        def search(self: Any, queries: Any, depth: int) -> Any:
+            searched.setdefault(kind.__name__, []).extend(queries)
+            return original(self, queries, depth)
+
+        monkeypatch.setattr(kind, "search", search)
+
+    count(LexicalRetriever)
+    count(VectorRetriever)
+    grid = {"fusion.weights": "0.2,0.4,0.6", "depth": "3,5", "b": "0.1,0.9"}
+    result = sweep(tmp_path / "out", grid=grid, **small.options)
+    assert len(result.report.variants) == 12
+    # Twice as often as there are queries for the two values of b; and once for the winner's run.
+    assert len(searched["LexicalRetriever"]) == 3 * 4
+    assert len(searched["VectorRetriever"]) == 2 * 4
+
+
+def test_a_setting_that_some_variants_do_not_use_is_left_out_there(small, tmp_path):
+    result = sweep(
+        tmp_path / "out",
+        grid={"fusion.method": "rrf,weighted", "fusion.k": "20,60", "weights": "0.3,0.7"},
+        **small.options,
+    )
+    assert {one.name for one in result.report.variants} == {
+        "fusion.method=rrf fusion.k=20",
+        "fusion.method=rrf fusion.k=60",
+        "fusion.method=weighted weights=0.3",
+        "fusion.method=weighted weights=0.7",
+    }
+
+
+def test_several_modes_are_variants_too(small, tmp_path):
+    result = sweep(tmp_path / "out", modes="lexical,vector", grid={"b": "0.1,0.9"}, **small.options)
+    assert {one.name for one in result.report.variants} == {
+        "lexical b=0.1",
+        "lexical b=0.9",
+        "vector",
+    }
+
+
+def test_the_grid_of_a_file(small, tmp_path):
+    runs = tmp_path / "runs.yaml"
+    runs.write_text(
+        f"runs: {json.dumps(RUNS)}\nqrels: {QRELS}\nprimary_measure: AP\nresamples: 100\n"
+        "measures: [AP]\ngrid:\n  fusion.weights: [0.5, [0.2, 0.8]]\n  depth: 20\n"
+    )
+    config = load_sweep_config(runs, {"output_dir": tmp_path / "out"})
+    report = run_sweep(config).report
+    assert {one.settings["fusion.weights"] for one in report.variants} == {"0.5", "0.2:0.8"}
+    assert report.measure == "AP"
+    assert report.config["primary_measure"] == "AP"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"grid": {"fusion.weigths": "0.1,0.2"}}, "'fusion.weigths' cannot be varied"),
+        ({"grid": {"k1": "0.1,0.2"}}, "'k1' cannot be varied"),
+        ({"grid": {"fusion.weights": "0.4,much"}}, "much"),
+        ({"grid": {"fusion.weights": "0.4,1.4"}}, "invalid weights 1.4"),
+        ({"grid": {"fusion.weights": "0.4,0.2:0.3:0.5"}}, "expected 2 weights but got 3"),
+        ({"grid": {"fusion.weights": "0.4,0.4"}}, "has a value twice"),
+        ({"grid": {"fusion.weights": ""}}, "has no value"),
+        ({"grid": {"fusion.weights": "0.4"}}, "nothing to choose from"),
+        ({"grid": {"depth": "10,none"}}, "expected a whole number"),
+        ({"grid": {"fusion.k": "10,20", "fusion.method": "weighted"}}, "changes nothing"),
+        ({"grid": {"weights": "0.1", "fusion.weights": "0.2,0.3"}}, "given twice"),
+        ({"grid": {"fusion.k": "x,20"}}, "k"),
+        ({"runs": {"lexical": RUNS["lexical"]}}, "one run cannot be fused"),
+        ({"runs": {"lexical": RUNS["lexical"]}, "grid": {}}, "nothing to choose from"),
+        ({"baseline": "bm25"}, "'bm25' is not one of the variants"),
+        ({"baseline": "lexical,vector"}, "one baseline"),
+        ({"measures": "NumRet", "primary_measure": "NumRet"}, "not a mean"),
+    ],
+)
+def test_wrong_sweeps_are_refused(tmp_path, options, message):
+    with pytest.raises(UsageError, match=message):
+        fused(tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"grid": {"k1": "0.5,-1"}}, "--grid k1=-1"),
+        ({"grid": {"kl": "0.5,1"}}, "cannot be varied"),
+        ({"grid": {"ngram_min": "2,3"}}, "changes nothing: no mode uses n-grams"),
+        ({"backend": "milvus", "modes": "lexical"}, "embedded modes"),
+    ],
+)
+def test_wrong_settings_of_a_search_are_refused(small, tmp_path, options, message):
+    with pytest.raises(UsageError, match=message):
+        sweep(tmp_path / "out", **small.options, **options)
+
+
+def test_variants_over_different_queries_are_refused(small, tmp_path):
+    rankings = {"q1": ["d1"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]}
+    runs = {
+        "all": small.write_run("all", rankings),
+        "part": small.write_run("part", {"q1": ["d1"], "q2": ["d2"]}),
+    }
+    options = {"runs": runs, "qrels": small.qrels}
+    with pytest.raises(IncomparableError, match="all is averaged over 4 queries and part over 2"):
+        sweep(tmp_path / "out", missing="drop", **options)
+    assert sweep(tmp_path / "out", **options).report.n_queries == 4
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path):
+    folders = [tmp_path / "one" / "out", tmp_path / "two" / "out"]
+    for folder in folders:
+        write_sweep_report(fused(folder))
+    one, two = map(_files, folders)
+    assert one.keys() >= {"SweepReport.json", "SweepReport.md", "SweepReport.html", "winner.run"}
+    assert one == two
+
+
+def test_files_are_written_completely_or_not_at_all(tmp_path, monkeypatch):
+    result = fused(tmp_path / "out")
+    monkeypatch.setattr(
+        "trectools_plus.reporting.results.sweep.write_parquet",
+        lambda *_: (_ for _ in ()).throw(InputError("no space left")),
+    )
+    with pytest.raises(InputError, match="no space left"):
+        write_sweep_report(result)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_report_of_a_benchmark_is_not_overwritten(tmp_path):
+    options = {"runs": RUNS, "qrels": QRELS, **FEW}
+    write_reports(run_benchmark(load_config(None, {**options, "output_dir": tmp_path / "out"})))
+    files = _files(tmp_path / "out")
+    with pytest.raises(InputError, match="has the report of a benchmark"):
+        write_sweep_report(fused(tmp_path / "out"))
+    assert files == _files(tmp_path / "out")
+
+
+def test_reports_on_the_same_data_are_counted(small, tmp_path):
+    write_sweep_report(fused(tmp_path / "results/one"))
+    benchmark = {"runs": RUNS, "qrels": QRELS, **FEW, "output_dir": tmp_path / "results/two"}
+    second = run_benchmark(load_config(None, benchmark))
+    write_reports(second)
+    other = {name: small.write_run(name, {"q1": ["d1"], "q2": ["d2"]}) for name in ("x", "y")}
+    write_sweep_report(sweep(tmp_path / "results/other", runs=other, qrels=small.qrels))
+    third = fused(tmp_path / "results/three", primary_measure="nDCG@10")
+    assert second.report.manifest.other_reports == 1
+    page = (tmp_path / "results/two/BenchmarkReport.html").read_text()
+    assert "1 other report on the same data" in page
+    assert third.report.other_reports == 2
+    files = write_sweep_report(third)
+    text = files["md"].read_text()
+    assert "Tried: 2 other reports on the same data in the results folder" in text
+    assert "primary measure declared: nDCG@10" in text
+    assert third.report.config_hash[:12] in text
+
+
+def test_a_held_out_part_is_scored_once(tmp_path):
+    parts = split_test_set(load_test_set("hpo-en-tiny"), 0.3, 4)
+    files = {name: tmp_path / f"mine-{name}.json" for name in ("used", "held-out")}
+    for name, part in (("used", parts.used), ("held-out", parts.held_out)):
+        files[name].write_text(part.model_dump_json(exclude_none=True))
+    options = {"dataset": "hpo", "modes": "lexical", "grid": {"b": "0.1,0.9"}, "measures": "RR"}
+    result = sweep(tmp_path / "out", test_file=str(files["used"]), **options)
+    found = result.report.winner.held_out
+    assert found.test_set == str(files["held-out"])
+    assert found.n_queries == len(parts.held_out.queries)
+    config = {
+        **{name: options[name] for name in ("dataset", "modes", "measures")},
+        "test_file": str(files["held-out"]),
+        "retrieval": result.report.winner.settings,
+        "output_dir": tmp_path / "expected",
+    }
+    expected = run_benchmark(load_config(None, {**FEW, **config})).report
+    assert found.mean == pytest.approx(expected.modes["lexical"].measures["RR"].mean)
+    text = write_sweep_report(result)["md"].read_text()
+    assert f"({found.n_queries} queries), scored once: {found.mean:.4f}" in text
+    with pytest.raises(UsageError, match="also among those of the sweep"):
+        sweep(tmp_path / "two", test_file="hpo-en-tiny", held_out=str(files["held-out"]), **options)
+
+
+def test_the_best_of_a_cost_is_the_lowest(small, tmp_path):
+    relevant = ["d1", "d2", "d4", "d7"]
+    documents = {"early": relevant, "late": ["d6", *relevant], "last": ["d6", "d8", *relevant]}
+    runs = {
+        name: small.write_run(name, dict.fromkeys(("q1", "q2", "q3", "q4"), ranked))
+        for name, ranked in documents.items()
+    }
+    options = {"runs": runs, "qrels": small.qrels, "measures": "MeanRank", "baseline": "late"}
+    report = sweep(tmp_path / "out", **options).report
+    assert not report.higher_is_better
+    means = [one.mean for one in report.variants]
+    assert means == sorted(means)
+    assert report.winner.name == report.variants[0].name == "early"
+    assert report.winner.optimism == report.winner.corrected_mean - report.winner.mean
+    assert report.winner.advantage.difference < 0
+
+
+def test_a_measure_that_is_undefined_for_a_query_cannot_choose(small, tmp_path):
+    runs = {name: small.write_run(name, {"q1": [name], "q2": ["d2"]}) for name in ("d1", "d6")}
+    with pytest.raises(CheckFailedError, match="MeanRank is undefined for a query"):
+        sweep(tmp_path / "out", runs=runs, qrels=small.qrels, measures="MeanRank")
+
+
+def test_long_sweeps_show_twenty_variants(call):
+    weights = ",".join(f"{weight / 100:g}" for weight in range(1, 31))
+    words = ("--runs", *RUNS.values(), "--qrels", QRELS, "-o", "out", "--resamples", "100")
+    code, out, _ = call(*words, "--grid", f"fusion.weights={weights}")
+    assert code == 0
+    assert sum(line.startswith(" fusion.weights=") for line in out.splitlines()) == 20
+    assert "10 more variants: see SweepReport.md" in out
+
+
+def test_the_plot_has_a_panel_for_each_setting(tmp_path):
+    pytest.importorskip("matplotlib")
+    from trectools_plus.reporting.plots.variants import draw_variants
+
+    grid = {"fusion.weights": "0.2,0.4,0.6", "fusion.normalisation": "min-max,z-score"}
+    plot = draw_variants(fused(tmp_path / "out", grid=grid).report)
+    one, two = plot.figure.axes
+    assert [label.get_text() for label in one.get_xticklabels()] == ["0.2", "0.4", "0.6"]
+    assert [label.get_text() for label in two.get_xticklabels()] == ["min-max", "z-score"]
+    assert len(one.containers) == 6
+
+
+def test_values_of_all_queries_are_written(tmp_path):
+    files = write_sweep_report(fused(tmp_path / "out"))
+    table = pl.read_parquet(files["parquet"])
+    assert table.columns == ["run", "query_id", "measure", "value"]
+    assert table["run"].n_unique() == 6  # four variants, and the two runs

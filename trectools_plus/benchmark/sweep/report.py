@@ -1,0 +1,113 @@
+"""``SweepReport.json``: the variants of a sweep, and the best of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from trectools_plus.benchmark.report.parts import DatasetInfo
+from trectools_plus.models import ReportModel
+from trectools_plus.statistics.comparison import ConfidenceInterval
+
+SCHEMA_VERSION = "1.0"
+
+
+class Advantage(ReportModel):
+    """The mean difference of a variant from the baseline, query by query."""
+
+    difference: float
+    """The variant's mean minus the baseline's."""
+    ci: ConfidenceInterval | None
+    """Simultaneous for all variants; null without a valid one."""
+    p_adjusted: float
+    """Adjusted for the number of variants."""
+    significant: bool
+    """Whether the difference is significant at the level of the interval."""
+
+
+class ScoredVariant(ReportModel):
+    """A variant and its mean."""
+
+    name: str
+    """Its settings as they were written, or the name of its run."""
+    settings: dict[str, str]
+    """Values of the varied settings."""
+    mean: float
+    """The mean of the primary measure on all queries."""
+    ci: ConfidenceInterval | None
+    """The usual interval of this mean, without correction for the choice; that of the winner is of
+    the corrected mean."""
+    advantage: Advantage | None = None
+    """The difference from the baseline; null without one, and for the baseline."""
+
+
+class SweepVariant(ScoredVariant):
+    """One variant."""
+
+    chosen: float
+    """The share of the resamples in which it is the best variant."""
+    measures: dict[str, float | None]
+    """The means of all measures."""
+
+
+class HeldOut(ReportModel):
+    """The chosen variant on the held-out part of the test set, scored once."""
+
+    test_set: str
+    """The file or name of the part."""
+    n_queries: int
+    """Number of queries in the mean."""
+    mean: float | None
+    """The mean of the primary measure."""
+    ci: ConfidenceInterval | None
+    """Its usual interval."""
+
+
+class SweepWinner(ScoredVariant):
+    """The best variant on all queries."""
+
+    corrected_mean: float | None
+    """The estimated mean on new queries of the variant that this sweep chooses: that of bootstrap
+    bias corrected selection. Null with a single query."""
+    optimism: float | None
+    """The extent to which the mean looks better than the corrected mean."""
+    held_out: HeldOut | None = None
+    """The value on the held-out part, if there is one."""
+
+
+class SweepReport(ReportModel):
+    """A sweep."""
+
+    schema_version: str = SCHEMA_VERSION
+    """The version of this format."""
+    measure: str
+    """The primary measure, by which the winner was chosen."""
+    higher_is_better: bool
+    """Whether a high mean is good."""
+    n_queries: int
+    """Number of queries in the means."""
+    winner: SweepWinner
+    """The best variant."""
+    variants: list[SweepVariant]
+    """All variants, the best first."""
+    baseline: str | None = None
+    """The variant, run or mode that the variants are compared with."""
+    baseline_mean: float | None = None
+    """Its mean of the primary measure."""
+    dataset: DatasetInfo
+    """The data."""
+    config: dict[str, Any]
+    """The configuration with every default spelled out, without the output folder."""
+    config_hash: str
+    """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
+    packages: dict[str, str]
+    """Versions of the installed packages that affect the figures."""
+    seed: int
+    """The seed of the resamples."""
+    command: str | None
+    """The command line without secrets; null if called from Python."""
+    other_reports: int = 0
+    """Other reports on the same data in the folder that has the report's folder."""
+    notes: list[str] = Field(default_factory=list)
+    """Notes on the data."""

@@ -1,0 +1,305 @@
+"""``run_sweep``: score every variant, choose the best, and estimate what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from trectools_plus.benchmark.compare.compare import refuse_different_queries
+from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id
+from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
+from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
+from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
+from trectools_plus.benchmark.sweep.config import SweepConfig
+from trectools_plus.benchmark.sweep.report import (
+    Advantage,
+    HeldOut,
+    SweepReport,
+    SweepVariant,
+    SweepWinner,
+)
+from trectools_plus.benchmark.sweep.variants import Variant, Variants, list_variants
+from trectools_plus.benchmark.tried import count_other_reports
+from trectools_plus.choices import DEFAULT_MEASURES
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.tables import Run
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.progress import Progress, notebook_progress
+from trectools_plus.provenance import Clock, package_versions, utc_now
+from trectools_plus.statistics.arrays import FloatArray, none_if_nan
+from trectools_plus.statistics.comparison import ConfidenceInterval
+from trectools_plus.statistics.intervals import mean_intervals
+from trectools_plus.statistics.method import MAX_T, alpha_of
+from trectools_plus.statistics.scores import interval_from, interval_of
+from trectools_plus.statistics.selection import Winner, select_winner
+from trectools_plus.statistics.systems import pairwise_differences
+from trectools_plus.testsets.loading import load_test_set
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SweepResult:
+    """The outcome of a sweep.
+
+    Attributes:
+        report: The content of ``SweepReport.json``.
+        per_query: Columns ``run, query_id, measure, value``; a run is a variant or a baseline.
+        run: The run of the winner.
+        folder: The output folder, still without files.
+    """
+
+    report: SweepReport
+    per_query: pl.DataFrame
+    run: Run
+    folder: OutputFolder
+
+
+def run_sweep(
+    config: SweepConfig,
+    progress: Progress | None = None,
+    *,
+    command: str | None = None,
+    clock: Clock = utc_now,
+) -> SweepResult:
+    """Score variants of a system on the same queries, and choose the best.
+
+    The mean of the best variant is too high, because it is the best by chance too. The report
+    therefore has its corrected mean: :func:`trectools_plus.statistics.select_winner`.
+
+    Args:
+        config: The settings; see :class:`SweepConfig`.
+        progress: Called as ``progress(description, done, total)``; by default a bar in notebooks.
+        command: The command line to put into the report, free of secrets.
+        clock: Returns the time in UTC, for the name of the default output folder.
+
+    Returns:
+        The report with the values of all queries. The output folder is still unchanged:
+        :func:`trectools_plus.reporting.write_sweep_report` puts all files there at once.
+
+    Raises:
+        InputError: If data cannot be read, or the folder cannot be written.
+        UsageError: If there is only one variant, or a setting, mode or measure does not exist.
+        FindingsError: If qrels or given runs break a rule that scoring depends on.
+        CheckFailedError: If topics, qrels and documents have no ids in common.
+        IncomparableError: If the variants are averaged over different queries.
+    """
+    if config.output_dir is None:
+        name = make_experiment_id(clock(), hash_config(config.as_manifest()))
+        folder = claim_folder(Path(DEFAULT_FOLDER), name)[1]
+    else:
+        folder = OutputFolder(config.output_dir)
+    try:
+        with notebook_progress(progress) as shown:
+            return _run(config, shown, command, folder)
+    except BaseException:
+        folder.discard()
+        raise
+
+
+def _run(
+    config: SweepConfig, progress: Progress, command: str | None, folder: OutputFolder
+) -> SweepResult:
+    progress("reading the data", 0, 1)
+    dataset = load_dataset(config)
+    progress("reading the data", 1, 1)
+    contents = dataset.hash_contents(progress)
+    variants = list_variants(config, dataset, progress)
+    candidates = variants.variants
+    named = [variants.find(name) for name in config.baseline or ()]
+    # Without a name, the baseline is the best run that is fused.
+    references = named or (variants.references if config.runs is not None else ())
+    scored = [*candidates, *(one for one in references if one not in candidates)]
+    evaluation = _score(config, dataset, variants, scored, progress)
+    primary = evaluation.measures[0]
+    columns = {one.name: evaluation.values(one.name, primary) for one in scored}
+    table = np.column_stack([*columns.values()])
+    means = {name: float(values.mean()) for name, values in columns.items()}
+    sign = -1.0 if primary.higher_is_better else 1.0
+    baseline = min(references, key=lambda one: sign * means[one.name], default=None)
+    winner = select_winner(
+        table[:, : len(candidates)],
+        higher_is_better=primary.higher_is_better,
+        confidence=config.confidence,
+        resamples=config.resamples,
+        seed=config.seed,
+    )
+    intervals = mean_intervals(
+        table, proportions=bool(primary.higher_is_better), **config.resampling
+    )
+    advantages = _compare(config, columns, candidates, baseline)
+    listed = [
+        SweepVariant(
+            name=one.name,
+            settings=one.settings,
+            mean=means[one.name],
+            ci=interval_of(intervals, place),
+            chosen=float(winner.chosen[place]),
+            measures={
+                name: none_if_nan(evaluation.mean(one.name, name))
+                for name in evaluation.measure_names
+            },
+            advantage=advantages.get(one.name),
+        )
+        for place, one in enumerate(candidates)
+    ]
+    best = candidates[winner.column]
+    run = next(iter(variants.runs([best], dataset)))
+    held_out = _score_held_out(config, variants, best, primary)
+    described = dataset.describe(len(table), contents)
+    settings = config.as_manifest()
+    report = SweepReport(
+        measure=primary.requested_name,
+        higher_is_better=bool(primary.higher_is_better),
+        n_queries=len(table),
+        winner=_describe_winner(config, winner, listed[winner.column], held_out),
+        variants=sorted(listed, key=lambda one: (one.name != best.name, sign * one.mean)),
+        baseline=None if baseline is None else baseline.name,
+        baseline_mean=None if baseline is None else means[baseline.name],
+        dataset=described,
+        config=settings,
+        config_hash=hash_config(settings),
+        packages=package_versions(),
+        seed=config.seed,
+        command=command,
+        other_reports=count_other_reports(folder.path, described.sha256),
+        notes=dataset.notes,
+    )
+    return SweepResult(report, evaluation.per_query(), run, folder)
+
+
+def choose_measures(config: SweepConfig) -> list[Measure]:
+    """Return the measures to score, the primary one first.
+
+    Unless it is named, it is RR for terms of an ontology, otherwise nDCG@10, or the first of the
+    given measures if it is not among them. Other measures are scored only if they are named.
+
+    Raises:
+        UsageError: If the primary measure has no mean.
+    """
+    given = config.bind_measures(config.measures) if config.measures else []
+    default = "RR" if config.over_terms else DEFAULT_MEASURES[0]
+    name = config.primary_measure or next(iter(config.headline_measures), default)
+    primary = config.bind_measures([name])[0]
+    if name == default and config.primary_measure is None and given:
+        primary = next((one for one in given if one.name == primary.name), given[0])
+    if primary.aggregate != "mean":
+        raise UsageError(
+            f"{primary.requested_name} is not a mean over queries",
+            where="--primary-measure",
+            remedy="choose the winner by another measure",
+        )
+    return [primary, *(one for one in given if one.name != primary.name)]
+
+
+def _score(
+    config: SweepConfig,
+    dataset: Dataset,
+    variants: Variants,
+    scored: list[Variant],
+    progress: Progress,
+) -> Evaluation:
+    """Score one variant after the other, so that only one run is in memory."""
+    measures, parts = choose_measures(config), []
+    for done, run in enumerate(variants.runs(scored, dataset)):
+        progress("scoring variants", done, len(scored))
+        parts.append(score_runs(dataset.judged, {run.name: run}, measures, config.averaging))
+    progress("scoring variants", len(scored), len(scored))
+    found = replace(
+        parts[0],
+        query_ids={name: ids for part in parts for name, ids in part.query_ids.items()},
+        counts={name: counts for part in parts for name, counts in part.counts.items()},
+        tables={name: table for part in parts for name, table in part.tables.items()},
+    )
+    refuse_different_queries(found)
+    if np.isnan([found.values(one.name, measures[0]) for one in scored]).any():
+        raise CheckFailedError(
+            f"{measures[0].requested_name} is undefined for a query",
+            remedy="choose the winner by another measure",
+        )
+    return found
+
+
+def _compare(
+    config: SweepConfig,
+    columns: Mapping[str, FloatArray],
+    candidates: list[Variant],
+    baseline: Variant | None,
+) -> dict[str, Advantage]:
+    """Return the differences from the baseline by variant, as one family."""
+    if baseline is None:
+        return {}
+    names = [one.name for one in candidates if one.name != baseline.name]
+    found = pairwise_differences(
+        np.column_stack([columns[name] for name in (baseline.name, *names)]),
+        baselines=[0],
+        correction=MAX_T,
+        **config.resampling,
+    )
+    return {
+        name: Advantage(
+            difference=one.difference or 0.0,
+            ci=interval_from(one, config.resamples),
+            p_adjusted=float(p_value),
+            significant=bool(p_value <= alpha_of(one.level)) and not one.borderline,
+        )
+        for name, one, p_value in zip(names, found.comparisons, found.p_adjusted, strict=True)
+    }
+
+
+def _describe_winner(
+    config: SweepConfig, found: Winner, best: SweepVariant, held_out: HeldOut | None
+) -> SweepWinner:
+    ci = ConfidenceInterval(
+        low=found.low,
+        high=found.high,
+        level=config.confidence,
+        method="bootstrap bias corrected selection",
+        resamples=config.resamples,
+    )
+    return SweepWinner(
+        name=best.name,
+        settings=best.settings,
+        mean=best.mean,
+        corrected_mean=none_if_nan(found.corrected_mean),
+        ci=ci if found.n > 1 else None,
+        optimism=none_if_nan(found.optimism),
+        advantage=best.advantage,
+        held_out=held_out,
+    )
+
+
+def _score_held_out(
+    config: SweepConfig, variants: Variants, best: Variant, measure: Measure
+) -> HeldOut | None:
+    """Score the chosen variant on the held-out part, if there is one."""
+    name = config.find_held_out()
+    if name is None:
+        return None
+    if config.test_file is not None:
+        used, held_out = map(load_test_set, (config.test_file, name))
+        shared = {one.query_id for one in used.queries} & {one.query_id for one in held_out.queries}
+        if shared:
+            raise UsageError(
+                f"{len(shared)} queries are also among those of the sweep, for example "
+                f"{min(shared)}",
+                where=f"--held-out {name}",
+                remedy="make parts with: trectools-plus testset split",
+            )
+    dataset = load_dataset(config.model_copy(update={"test_file": name}))
+    run = next(iter(variants.runs([best], dataset)))
+    evaluation = score_runs(dataset.judged, {run.name: run}, [measure], config.averaging)
+    intervals = mean_intervals(
+        evaluation.tables[run.name],
+        proportions=bool(measure.higher_is_better),
+        **config.resampling,
+    )
+    return HeldOut(
+        test_set=name,
+        n_queries=int(intervals.n[0]),
+        mean=none_if_nan(float(intervals.estimate[0])),
+        ci=interval_of(intervals, 0),
+    )

@@ -1,0 +1,315 @@
+"""The variants of a sweep, and their runs: given, fused from given runs, or searched.
+
+Variants share what they can: given runs are read once, an index is opened once for all variants
+with the same settings of it, and searched once for each query.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import chain, product
+from typing import Any
+
+from trectools_plus.benchmark.run.dataset import Dataset
+from trectools_plus.benchmark.sweep.config import SweepConfig
+from trectools_plus.choices import ALL_MODES
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.formats.tables import Corpus, Run
+from trectools_plus.progress import Progress
+from trectools_plus.retrieval.backends.embedded.backend import (
+    SharedSearch,
+    build_retrievers,
+)
+from trectools_plus.retrieval.backends.embedded.modes import unused_settings
+from trectools_plus.retrieval.fusion import Fusion, fuse_rankings, rankings_of
+from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings, make_settings
+from trectools_plus.retrieval.source import (
+    BackendRequest,
+    Query,
+    Ranking,
+    check_ids,
+    empty_ranking,
+    run_of,
+)
+from trectools_plus.validation import check_pair, refuse_errors
+from trectools_plus.validation.loading import load_run_with_findings
+
+DEPTH = "depth"
+_NUMBER = re.compile(r"\d*\.?\d+")
+_SPELLINGS = {
+    "fusion.method": "fusion",
+    "fusion_method": "fusion",
+    "fusion.k": "rrf_k",
+    "reranker.model": "reranker_model",
+    "reranker.depth": "rerank_depth",
+}
+_OF_FUSION = {
+    "fusion": "method",
+    "rrf_k": "k",
+    "weights": "weights",
+    "normalisation": "normalisation",
+    "missing_documents": "missing_documents",
+}
+"""Fields of :class:`Fusion` by setting."""
+_LISTS = ("weights", "components", "aggregation_weights", "stopwords")
+"""Settings whose values have several parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A variant of a sweep.
+
+    Attributes:
+        name: Its settings as the user wrote them, or the name of its run or mode.
+        settings: Values of the varied settings, as the user wrote them.
+        mode: The mode, or the run; empty for a fusion of runs.
+        values: Values by canonical name of the setting.
+    """
+
+    name: str
+    settings: dict[str, str] = field(default_factory=dict)
+    mode: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def depth(self) -> int | None:
+        """The number of results for each query; ``None`` if it is not varied."""
+        text = self.values.get(DEPTH)
+        if text is not None and not (text.isdecimal() and int(text)):
+            raise UsageError(f"expected a whole number of at least 1 but got '{text}'")
+        return None if text is None else int(text)
+
+
+class Variants(ABC):
+    """Variants that make runs of the queries of a dataset.
+
+    Attributes:
+        variants: The candidates, each once.
+        references: Runs or modes that are not candidates, but can be the baseline.
+    """
+
+    variants: list[Variant]
+    references: Sequence[Variant] = ()
+
+    @abstractmethod
+    def runs(self, chosen: Sequence[Variant], dataset: Dataset) -> Iterator[Run]:
+        """Yield the run of each variant, for the queries of a dataset."""
+
+    def find(self, name: str) -> Variant:
+        """Return the variant, run or mode of a name.
+
+        Raises:
+            UsageError: If there is none.
+        """
+        known = {one.name: one for one in (*self.references, *self.variants)}
+        if name not in known:
+            raise UsageError(
+                f"'{name}' is not one of the variants",
+                where="--baseline",
+                remedy=f"use one of {', '.join([*known][:9])}",
+            )
+        return known[name]
+
+
+def list_variants(config: SweepConfig, dataset: Dataset, progress: Progress) -> Variants:
+    """Return the variants of a configuration.
+
+    Raises:
+        UsageError: If a setting is unknown, not used or out of range, or there is one variant only.
+    """
+    made: Variants = (
+        RunVariants(config) if config.runs else SearchVariants(config, dataset, progress)
+    )
+    if len(made.variants) < 2:
+        raise UsageError(
+            f"there is nothing to choose from: {len(made.variants)} variant",
+            where="sweep",
+            remedy="give several values, as in --grid fusion.weights=0.4,0.5,0.6, or several runs",
+        )
+    return made
+
+
+class RunVariants(Variants):
+    """Given runs, or fusions of them."""
+
+    def __init__(self, config: SweepConfig) -> None:
+        self._files = dict(config.runs or {})
+        self._runs: dict[str, Run] = {}
+        self.variants = [Variant(name, mode=name) for name in self._files]
+        if not config.grid:
+            return
+        if len(self._files) < 2:
+            raise UsageError(
+                "one run cannot be fused", where="--runs", remedy="name two or more, or no --grid"
+            )
+        self.references = self.variants
+        self.variants = _combine(config.grid, (*_OF_FUSION, DEPTH), _unused_by_fusion)
+        for one in self.variants:
+            with _naming(one):
+                _fusion_of(one).check_count(len(self._files))
+
+    def runs(self, chosen: Sequence[Variant], dataset: Dataset) -> Iterator[Run]:
+        """Read the runs, those to fuse once for all variants, or fuse them."""
+        if self.references and not self._runs:
+            self._runs = {name: self._read(name, dataset) for name in self._files}
+        for one in chosen:
+            if one.mode:
+                yield self._runs.get(one.mode) or self._read(one.mode, dataset)
+            else:
+                yield self._fuse(one)
+
+    def _read(self, name: str, dataset: Dataset) -> Run:
+        run, _ = load_run_with_findings(self._files[name], max_depth=None)
+        refuse_errors(check_pair(run, dataset.qrels, dataset.topics))
+        return Run(run.frame, name)
+
+    @cached_property
+    def _rankings(self) -> list[dict[str, Ranking]]:
+        return [rankings_of(run) for run in self._runs.values()]
+
+    def _fuse(self, one: Variant) -> Run:
+        query_ids = list(dict.fromkeys(chain.from_iterable(self._rankings)))
+        found = (
+            [table.get(query, empty_ranking()) for table in self._rankings] for query in query_ids
+        )
+        rankings = [fuse_rankings(rankings, _fusion_of(one), one.depth) for rankings in found]
+        return run_of(query_ids, rankings, one.name)
+
+
+def _method_of(one: Variant) -> str:
+    return one.values.get("fusion") or ("weighted" if "weights" in one.values else "rrf")
+
+
+def _fusion_of(one: Variant) -> Fusion:
+    fields: dict[str, Any] = {
+        _OF_FUSION[name]: text for name, text in one.values.items() if name in _OF_FUSION
+    }
+    if "weights" in fields:
+        fields["weights"] = fields["weights"].split(",")
+    return Fusion(**{**fields, "method": _method_of(one)})
+
+
+def _unused_by_fusion(one: Variant) -> dict[str, str]:
+    return unused_settings(["hybrid"], make_settings({"fusion": _method_of(one)}))
+
+
+class SearchVariants(Variants):
+    """Modes of the embedded backend with different settings."""
+
+    def __init__(self, config: SweepConfig, dataset: Dataset, progress: Progress) -> None:
+        if dataset.topics is None or not isinstance(dataset.corpus, Corpus):
+            raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
+        check_ids(dataset.corpus.frame["doc_id"], "document", dataset.corpus.path)
+        self._config = config
+        self._build = partial(build_retrievers, dataset.corpus, progress=progress, leaves={})
+        self.references = [Variant(mode, mode=mode) for mode in ALL_MODES]
+        allowed = (*RetrievalSettings.model_fields, DEPTH)
+        self.variants = _combine(config.grid, allowed, self._unused, config.modes)
+
+    def runs(self, chosen: Sequence[Variant], dataset: Dataset) -> Iterator[Run]:
+        """Search; each index is searched once for each query."""
+        assert dataset.topics is not None
+        retrievers = [
+            self._build(self._modes(one), self._settings(one))[one.mode] for one in chosen
+        ]
+        depths = [one.depth or self._config.depth for one in chosen]
+        alone = self._config.exclude_self
+        request = BackendRequest(None, (), depth=max(depths) + alone, exclude_self=alone)
+        shared = SharedSearch(retrievers, request)
+        queries = [Query(*row) for row in dataset.topics.frame["query_id", "text"].iter_rows()]
+        for one, retriever, depth in zip(chosen, retrievers, depths, strict=True):
+            rankings: list[Ranking] = []
+            for start in range(0, len(queries), BATCH_SIZE):
+                some = queries[start : start + BATCH_SIZE]
+                rankings += shared.search(retriever, some, depth)[0]
+            yield run_of(dataset.topics.query_ids, rankings, one.name)
+
+    def _settings(self, one: Variant) -> RetrievalSettings:
+        base = self._config.retrieval
+        varied = {name: value for name, value in one.values.items() if name != DEPTH}
+        made = make_settings({**base.model_dump(include=base.model_fields_set), **varied})
+        return made.for_documents(has_parts=self._config.has_terms)
+
+    def _unused(self, one: Variant) -> dict[str, str]:
+        return unused_settings(self._modes(one), self._settings(one))
+
+    def _modes(self, one: Variant) -> list[str]:
+        """Return the mode, and splade if hybrid shall merge it."""
+        return list(dict.fromkeys([one.mode, *({"splade"} & {*self._config.modes})]))
+
+
+@contextmanager
+def _naming(one: Variant) -> Iterator[None]:
+    """Name the variant in errors of the block."""
+    try:
+        yield
+    except UsageError as error:
+        error.where = " ".join(["--grid", *map("=".join, one.settings.items())])
+        raise
+
+
+def _combine(
+    grid: Mapping[str, Sequence[str]],
+    allowed: Collection[str],
+    find_unused: Callable[[Variant], Mapping[str, str]],
+    modes: Sequence[str] = ("",),
+) -> list[Variant]:
+    """Return a variant for each mode and combination of values, without those that it ignores.
+
+    Args:
+        grid: Texts by setting.
+        allowed: The settings that can be varied.
+        find_unused: Returns the settings that a variant ignores, each with the reason.
+        modes: The modes.
+
+    Raises:
+        UsageError: If a setting cannot be varied, is given twice, or is ignored by all variants.
+    """
+    canonical = {name: _canonical(name, allowed) for name in grid}
+    if len(set(canonical.values())) < len(canonical):
+        raise UsageError("a setting is given twice", where="--grid", remedy="name it once")
+    found: dict[tuple[Any, ...], Variant] = {}
+    ignored: dict[str, str] = {}
+    for mode, texts in product(modes, product(*grid.values())):
+        given = dict(zip(grid, texts, strict=True))
+        values = {canonical[name]: _read(canonical[name], text) for name, text in given.items()}
+        whole = Variant("", given, mode, values)
+        with _naming(whole):
+            unused = find_unused(whole)
+            _ = whole.depth  # checked
+        ignored |= unused
+        kept = {name: text for name, text in given.items() if canonical[name] not in unused}
+        settings = {**({"mode": mode} if len(modes) > 1 else {}), **kept}
+        values = {name: value for name, value in values.items() if name not in unused}
+        texts = tuple(map("=".join, kept.items()))
+        name = " ".join([mode, *texts] if len(modes) > 1 or not texts else texts)
+        found.setdefault((mode, *values.items()), Variant(name, settings, mode, values))
+    for name in grid:
+        if not any(name in one.settings for one in found.values()):
+            raise UsageError(
+                f"'{name}' changes nothing: {ignored[canonical[name]]}",
+                where="--grid",
+                remedy="leave it out",
+            )
+    return list(found.values())
+
+
+def _canonical(name: str, allowed: Collection[str]) -> str:
+    short = _SPELLINGS.get(name, name).removeprefix("fusion.").removeprefix("retrieval.")
+    if short not in allowed:
+        raise UsageError(
+            f"'{name}' cannot be varied", where="--grid", remedy=f"use one of {', '.join(allowed)}"
+        )
+    return short
+
+
+def _read(name: str, text: str) -> str:
+    """Return a value as in a configuration; a single weight w means w and 1 - w."""
+    if name == "weights" and _NUMBER.fullmatch(text):
+        return f"{text},{round(1.0 - float(text), 12)!r}"
+    return text.replace(":", ",") if name in _LISTS else text

@@ -1,0 +1,41 @@
+"""``SweepReport.html``: the result, the variants and the plot of a sweep, as one file."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+
+from trectools_plus.benchmark.sweep.report import SweepReport
+from trectools_plus.display import TextTable
+from trectools_plus.reporting.html.page import _environment, _make_policy, _read_asset
+
+_STYLES = ("base.css", "tables.css", "print.css")
+
+
+def render_sweep_html(
+    report: SweepReport, sentences: Sequence[str], table: TextTable, plot: bytes | None = None
+) -> str:
+    """Return the page, which loads nothing else.
+
+    Args:
+        report: The sweep.
+        sentences: The result, and the lines after it.
+        table: The variants.
+        plot: The plot as SVG.
+    """
+    styles = "".join(_read_asset(name) for name in _STYLES)
+    return (
+        _environment()
+        .get_template("sweep.html.j2")
+        .render(
+            title=f"Sweep on {report.dataset.id}",
+            sentence=sentences[0],
+            lines=sentences[1:],
+            table=table,
+            plot=None if plot is None else b64encode(plot).decode(),
+            alt=f"{report.measure} by the values of each setting",
+            command=report.command,
+            styles=styles,
+            policy=_make_policy(styles, ""),
+        )
+    )

@@ -1,0 +1,201 @@
+"""A sweep: its files, Markdown, page and text for the terminal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TextIO
+
+from trectools_plus.benchmark.run.output_folder import REPORT_FILE
+from trectools_plus.benchmark.sweep.report import SweepReport
+from trectools_plus.benchmark.sweep.runner import SweepResult
+from trectools_plus.benchmark.tried import SWEEP_FILE, tried_sentence
+from trectools_plus.display import Cell, TextTable, make_row
+from trectools_plus.errors import InputError
+from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.trec_files import write_run
+from trectools_plus.formats.writing import write_parquet
+from trectools_plus.reporting.export import render_json
+from trectools_plus.reporting.html.sweep_page import render_sweep_html
+from trectools_plus.reporting.markdown import escape, render_table, show_cell
+from trectools_plus.reporting.plots.style import can_draw
+from trectools_plus.reporting.terminal import print_table
+from trectools_plus.reporting.wording import show, show_ci
+from trectools_plus.text import make_console, plural
+
+MARKDOWN_FILE = "SweepReport.md"
+HTML_FILE = "SweepReport.html"
+PER_QUERY_FILE = "per_query.parquet"
+RUN_FILE = "winner.run"
+PLOTS_FOLDER = "visualizations"
+_SHOWN = 20
+"""Variants in the terminal."""
+
+
+def write_sweep_report(result: SweepResult) -> dict[str, Path]:
+    """Write all files of a sweep into its output folder, or none of them.
+
+    Args:
+        result: From :func:`trectools_plus.benchmark.run_sweep`. It can be written once.
+
+    Returns:
+        The files by suffix: ``json``, ``md``, ``html``, ``parquet``, ``run`` (of the winner), and
+        the plot as ``png`` and ``svg`` if Matplotlib is installed.
+
+    Raises:
+        InputError: If a file cannot be written, or the folder has the report of a benchmark.
+    """
+    folder = result.folder
+    try:
+        if (folder.path / REPORT_FILE).exists():
+            raise InputError(
+                "the folder has the report of a benchmark",
+                where=str(folder.path),
+                remedy="use another one",
+            )
+        with folder.final_names():
+            _write_files(result, folder.partial)
+        written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
+        folder.publish()
+    except BaseException:
+        folder.discard()
+        raise
+    return {path.suffix.removeprefix("."): folder.path / path for path in written}
+
+
+def _write_files(result: SweepResult, folder: Path) -> None:
+    report, plot = result.report, None
+    if can_draw():
+        from trectools_plus.reporting.plots.figures import save_plots
+        from trectools_plus.reporting.plots.variants import draw_variants
+
+        plot = save_plots([draw_variants(report)], folder / PLOTS_FOLDER)[0].with_suffix(".svg")
+    texts = {
+        SWEEP_FILE: render_json(report),
+        MARKDOWN_FILE: render_sweep_markdown(report),
+        HTML_FILE: render_sweep_page(report, plot),
+    }
+    for name, text in texts.items():
+        with atomic_write(folder / name) as stream:
+            stream.write(text)
+    write_parquet(result.per_query, folder / PER_QUERY_FILE)
+    if len(result.run.frame):
+        write_run(result.run, folder / RUN_FILE, tag="winner")
+
+
+def sweep_sentence(report: SweepReport) -> str:
+    """Return the result: the winner, and whether its value and its advantage will hold."""
+    best, count = report.winner, plural(len(report.variants), "variant")
+    text = f"{best.name} is the best of {count} on {report.measure}: {best.mean:.4f}"
+    if best.corrected_mean is not None:
+        text += (
+            f"; on new queries, expect {best.corrected_mean:.4f} {show_ci(best.ci)} "
+            f"(optimism {best.optimism:+.4f})"
+        )
+    if (one := best.advantage) is not None:
+        figures = f"{one.difference:+.4f} {show_ci(one.ci, '+')}".rstrip()
+        text += (
+            f". Difference from {report.baseline} ({show(report.baseline_mean)}): {figures}, "
+            f"{'' if one.significant else 'not '}significant among {count}"
+        )
+    elif report.baseline is not None:
+        text += f". No variant is better than the baseline {report.baseline}"
+    return f"{text}."
+
+
+def sweep_lines(report: SweepReport) -> list[str]:
+    """Return the lines after the sentence: held-out part, earlier reports, and how to read them."""
+    lines = [
+        f"{report.n_queries:,} queries, {report.config['confidence'] * 100:g}% intervals. The "
+        "corrected mean: the best variant on resampled queries, scored on the others "
+        f"({report.config['resamples']:,} resamples). Best in: share of the resamples. Intervals "
+        "in the table are not corrected for the choice."
+    ]
+    if (part := report.winner.held_out) is not None:
+        lines.insert(
+            0,
+            f"On the held-out part {part.test_set} ({part.n_queries:,} queries), scored once: "
+            f"{show(part.mean)} {show_ci(part.ci)}".rstrip()
+            + ".",
+        )
+    if report.baseline is not None:
+        lines.append(
+            f"Δ: the difference from {report.baseline}, query by query; * significant. Its "
+            "intervals are simultaneous for all variants (max-t)."
+        )
+    tried = tried_sentence(report.other_reports, report.config, report.config_hash)
+    return [*lines, tried, *report.notes]
+
+
+def make_sweep_table(report: SweepReport, most: int | None = None) -> TextTable:
+    """Return the table of the variants, the best first.
+
+    Args:
+        report: The sweep.
+        most: Maximum number of variants; ``None`` for all.
+    """
+    others = list(report.variants[0].measures)[1:]
+    header = ["Variant", report.measure, "Interval", "Best in"]
+    if report.baseline is not None:
+        header += [f"Δ {report.baseline}", "Interval of Δ", "Adj. p"]
+    rows = []
+    for one in report.variants[:most]:
+        best, difference = one.name == report.winner.name, one.advantage
+        cells: list[str | Cell] = [
+            Cell(one.name, best=best),
+            Cell(show(one.mean), best=best, value=one.mean),
+            show_ci(one.ci) or "–",
+            f"{one.chosen:.0%}",
+        ]
+        if difference is not None:
+            mark = "*" if difference.significant else ""
+            cells += [
+                Cell(show(difference.difference, "+"), marks=mark),
+                show_ci(difference.ci, "+"),
+                show(difference.p_adjusted),
+            ]
+        elif report.baseline is not None:
+            cells += ["baseline", "", ""]
+        rows.append(make_row([*cells, *(show(one.measures[name]) for name in others)]))
+    return TextTable.of([*header, *others], rows, right=["Best in"])
+
+
+def print_sweep_report(report: SweepReport, stream: TextIO = sys.stdout) -> None:
+    """Print the result, at most 100 characters wide: the sentence, the table, the reading.
+
+    Args:
+        report: The sweep.
+        stream: The output.
+    """
+    console = make_console(stream)
+    console.print(sweep_sentence(report), style="bold", highlight=False)
+    print_table(console, make_sweep_table(report, _SHOWN))
+    more = len(report.variants) - _SHOWN
+    if more > 0:
+        console.print(f"{plural(more, 'more variant')}: see {MARKDOWN_FILE}")
+    for line in sweep_lines(report):
+        console.print(line, highlight=False)
+
+
+def render_sweep_markdown(report: SweepReport) -> str:
+    """Return the report as GitHub-flavoured Markdown."""
+    parts = [
+        "# Sweep",
+        f"**{escape(sweep_sentence(report))}**",
+        render_table(make_sweep_table(report), show_cell),
+        *map(escape, sweep_lines(report)),
+        f"Created by `{report.command or 'Python'}`.",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def render_sweep_page(report: SweepReport, plot: Path | None = None) -> str:
+    """Return the report as one HTML file.
+
+    Args:
+        report: The sweep.
+        plot: The plot as SVG, which becomes part of the page.
+    """
+    sentences = [sweep_sentence(report), *sweep_lines(report)]
+    image = None if plot is None else plot.read_bytes()
+    return render_sweep_html(report, sentences, make_sweep_table(report), image)
