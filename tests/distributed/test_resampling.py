@@ -72,7 +72,7 @@ def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):
     given = collection(6)
     written = {}
     for name, address in (("here", None), ("spread", scheduler)):
-        folder = tmp_path / name
+        folder = tmp_path / name / "report"  # reports count others beside them
         options = {
             "runs": {f"m{number}": path for number, path in enumerate(given.runs)},
             "qrels": given.qrels,

@@ -14,6 +14,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     FloatArray,
@@ -29,8 +30,8 @@ from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Winner:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Winner(Displayed):
     """The best of several variants on the same queries.
 
     Attributes:
@@ -52,6 +53,17 @@ class Winner:
     low: float
     high: float
     chosen: FloatArray
+
+    def _content(self) -> TextTable:
+        rows = [
+            ["Variant", str(self.column + 1)],
+            ["Queries", str(self.n)],
+            ["Mean", as_cell(self.mean)],
+            ["Corrected mean", as_cell(self.corrected_mean)],
+            ["Interval", f"[{self.low:.4f}, {self.high:.4f}]"],
+            ["Optimism", as_cell(self.optimism)],
+        ]
+        return TextTable.of(["Field", "Value"], rows, caption="Winner")
 
 
 def select_winner(

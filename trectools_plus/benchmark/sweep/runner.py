@@ -25,6 +25,7 @@ from trectools_plus.benchmark.sweep.report import (
 from trectools_plus.benchmark.sweep.variants import Variant, Variants, list_variants
 from trectools_plus.benchmark.tried import count_other_reports
 from trectools_plus.choices import DEFAULT_MEASURES
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.definitions.base import Measure
@@ -41,8 +42,8 @@ from trectools_plus.statistics.systems import pairwise_differences
 from trectools_plus.testsets.loading import load_test_set
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SweepResult:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SweepResult(Displayed):
     """The outcome of a sweep.
 
     Attributes:
@@ -56,6 +57,11 @@ class SweepResult:
     per_query: pl.DataFrame
     run: Run
     folder: OutputFolder
+
+    def _content(self) -> TextTable:
+        rows = [[one.name, as_cell(one.mean)] for one in self.report.variants]
+        caption = f"{self.report.winner.name} is the best of {len(rows)} variants"
+        return TextTable.of(["Variant", self.report.measure], rows, caption=caption)
 
 
 def run_sweep(
