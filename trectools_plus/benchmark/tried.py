@@ -1,4 +1,4 @@
-"""What was tried before: the other reports on the same data in a folder of results."""
+"""The other reports on the same data in a folder of results: what was tried before."""
 
 from __future__ import annotations
 

@@ -329,14 +329,14 @@ def report_notes(report: BenchmarkReport) -> list[str]:
             f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
             "computes them again."
         )
-    if manifest.other_reports is not None:
-        notes.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
     for mode in report.unscored.values():
         state = "failed" if mode.status == "failed" else f"is {mode.status}"
         notes.append(f"{mode.label} {state} and was neither scored nor compared: {mode.reason}.")
-    return [*notes, *report.notes] + [
-        f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
-    ]
+    notes += report.notes
+    notes += [f"{run.name} was merged into this report from {run.path}." for run in manifest.merged]
+    if manifest.other_reports is not None:
+        notes.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
+    return notes
 
 
 def list_stratum(

@@ -3,14 +3,13 @@
 ::
 
     arguments.py    flags and parameters of measures, parsed as by getopt and trec_eval
-    command.py      scores of the files of a command line
+    command.py      scores of the files of a command line, and z-scores
     inputs.py       reading and validation of the files
     scoring.py      values of each query and measure, from pytrec_eval or builtin.py
     judges.py       grades and preferences of several judges, and their scores
     preferences.py  measures of preferences
-    zscores.py      values as numbers of deviations from a mean
     builtin.py      measures that pytrec_eval does not have or version 10 computes differently
-    plain_measures.py  measures for -l 0 and below, and for -M 0
+    plain_measures.py   measures for -l 0 and below, and for -M 0
     output.py       trec_eval's output lines
     explain.py      the help of -h
 

@@ -52,7 +52,7 @@ _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"
 _SEVENTH_FIELD = re.compile(
     rb"(?m)^(?!#)(B*W(?:B+W){5})B+[^ \t\f\v\r\n][^\n]*$".replace(b"B", _BLANK).replace(b"W", _WORD)
 )
-_NUMBER_START = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NUMBER_START = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _HEX_START = re.compile(r"[+-]?0[xX][0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?(?:[pP][+-]?[0-9]+)?")
 _INTEGER_START = re.compile(r"[+-]?[0-9]+")
 _NOT_FINITE = re.compile(r"(?i)[+-]?(?:nan|inf)")
@@ -310,7 +310,7 @@ def _read_float(text: str) -> float:
     in_hex = _HEX_START.match(text)
     if in_hex is not None:
         return float.fromhex(in_hex[0])
-    start = _NUMBER_START.match(text)
+    start = NUMBER_START.match(text)
     return 0.0 if start is None else float(start[0])
 
 

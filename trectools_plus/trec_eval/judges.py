@@ -8,7 +8,6 @@ know one judgment of a document, do not apply. Files of preferences are describe
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -26,7 +25,7 @@ from trectools_plus.measures.definitions.trec_eval_measures import measures_of
 from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.scoring.scores import judge_view
 from trectools_plus.trec_eval.arguments import Arguments
-from trectools_plus.trec_eval.inputs import Input, read_run, restore_bytes
+from trectools_plus.trec_eval.inputs import NUMBER_START, Input, read_run, restore_bytes
 from trectools_plus.trec_eval.output import Scores
 from trectools_plus.trec_eval.preferences import Preference, score_preferences
 from trectools_plus.trec_eval.scoring import QueryScores, score_queries, summarise_queries
@@ -38,7 +37,6 @@ _COLUMNS = {
     "qrels_prefs": "query_id judge doc_id level",
     "qrels_jg": "query_id judge doc_id grade",
 }
-_NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 class _Row(NamedTuple):
@@ -100,7 +98,7 @@ def _read_rows(source: FileContent, judgments: str) -> Iterator[_Row]:
         words = line.split()
         if not words or line.startswith(b"#"):
             continue
-        value = _NUMBER.match(words[-1])
+        value = NUMBER_START.match(words[-1].decode("latin-1"))
         if len(words) != n_columns or value is None:
             expected = f"{n_columns} columns with a number at the end"
             raise CheckFailedError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.trec_eval.arguments import Arguments, Requested
-from trectools_plus.trec_eval.builtin import Scorer, relevant_counts
+from trectools_plus.trec_eval.builtin import Scorer, relevant_counts, utility
 from trectools_plus.trec_eval.output import MIN_GEO_MEAN
 
 _NOT_IN_QRELS, _NOT_JUDGED = -1, -2
@@ -36,7 +36,6 @@ class _Ranking:
         n_relevant: The number of relevant documents in the qrels, of a grade of 0 or more.
         n_found: The number of those that were retrieved.
         level: The lowest grade that is relevant.
-        collection_size: The number of documents in the collection.
         version: The version of trec_eval.
     """
 
@@ -44,7 +43,6 @@ class _Ranking:
     n_relevant: int
     n_found: int
     level: int
-    collection_size: int
     version: int
 
     @cached_property
@@ -128,16 +126,6 @@ class _Ranking:
             left -= rank in relevant
         return values
 
-    def utility(self, weights: Sequence[float]) -> float:
-        hit, noise, missed, rejected = weights
-        n_retrieved, n_documents = len(self.grades), self.collection_size
-        return (
-            hit * self.n_found
-            + noise * (n_retrieved - self.n_found)
-            + missed * (self.n_relevant - self.n_found)
-            + rejected * (n_documents + self.n_found - n_retrieved - self.n_relevant)
-        )
-
     def binary_gain(self) -> float:
         total = 0.0
         for number, rank in enumerate(self.hits, 1):
@@ -185,7 +173,6 @@ _SCORERS: Mapping[str, _Scorer] = {
     "infAP": _single(_Ranking.inferred_precision),
     "gm_bpref": _single(lambda one: math.log(max(one.preference(), MIN_GEO_MEAN))),
     "Rprec_mult": _Ranking.precision_at_multiples,
-    "utility": lambda one, weights: [one.utility(weights)],
     "11pt_avg": lambda one, points: [sum(reversed(one.interpolated(points))) / len(points)],
     "binG": _single(_Ranking.binary_gain),
     "map_cut": _of_cutoffs(lambda one, cutoff: one.per_relevant(one.sum_of_precisions(cutoff))),
@@ -215,7 +202,14 @@ _SCORERS: Mapping[str, _Scorer] = {
 
 def scorer_of(name: str) -> Scorer | None:
     """Return the function that computes a measure that depends on ``-l``; ``None`` for others."""
+    if name == "utility":
+        return _utility
     return _score_plainly if name in _SCORERS else None
+
+
+def _utility(requested: Requested, run: JudgedRun, arguments: Arguments) -> FloatArray:
+    # It has no place in the ranking at which a document without a judgment could count.
+    return utility(requested, run, replace(arguments, level=max(arguments.level, 0)))
 
 
 def _score_plainly(requested: Requested, run: JudgedRun, arguments: Arguments) -> FloatArray:
@@ -224,19 +218,19 @@ def _score_plainly(requested: Requested, run: JudgedRun, arguments: Arguments) -
     Args:
         requested: The measure.
         run: The ranks of judged documents, after ``-M`` and ``-J``.
-        arguments: ``-l``, ``-N`` and the version are used.
+        arguments: ``-l`` and the version are used.
 
     Returns:
         Shape (queries, lines).
     """
     score = _SCORERS[requested.measure.name]
-    rankings = _rankings_of(run, arguments.level, arguments.collection_size, arguments.version)
+    rankings = _rankings_of(run, arguments.level, arguments.version)
     values = [score(ranking, requested.numbers) for ranking in rankings]
     return np.array(values, np.float64).reshape(len(rankings), len(requested.names))
 
 
 @lru_cache(maxsize=1)
-def _rankings_of(run: JudgedRun, level: int, collection_size: int, version: int) -> list[_Ranking]:
+def _rankings_of(run: JudgedRun, level: int, version: int) -> list[_Ranking]:
     """Return the ranking of every query, once for all measures."""
     n_relevant, n_found = relevant_counts(run, max(level, 0))
     grades = [[_NOT_IN_QRELS] * count for count in run.retrieved.tolist()]
@@ -244,6 +238,6 @@ def _rankings_of(run: JudgedRun, level: int, collection_size: int, version: int)
     for query, rank, grade in zip(run.query[shown], run.rank[shown], run.grade[shown], strict=True):
         grades[query][rank - 1] = grade if grade >= 0 else _NOT_JUDGED
     return [
-        _Ranking(own, total, found, level, collection_size, version)
+        _Ranking(own, total, found, level, version)
         for own, total, found in zip(grades, n_relevant.tolist(), n_found.tolist(), strict=True)
     ]

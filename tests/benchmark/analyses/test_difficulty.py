@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.benchmark.compare.evaluations import compare_evaluation
 from trectools_plus.benchmark.analyses.queries import (
     find_difficulty,
     find_discriminative_power,
 )
-from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Evaluation, evaluate
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
+from tests.benchmark.compare.evaluations import compare_evaluation
 from trectools_plus import (
     BenchmarkConfig,
     Run,
@@ -23,7 +24,6 @@ from trectools_plus import (
     write_run,
 )
 from trectools_plus.benchmark import Comparisons
-from trectools_plus.benchmark.compare.compare import compare_evaluation
 from trectools_plus.errors import IncomparableError, TrectoolsPlusError, UsageError
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
 from trectools_plus.validation import FindingsError

@@ -7,11 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.compare.compare import (
-    compare_evaluation,
-    find_groups,
-    is_best_significant,
-)
+from tests.benchmark.compare.evaluations import compare_evaluation
+from trectools_plus.benchmark.compare.compare import find_groups, is_best_significant
 from trectools_plus.choices import Averaging
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import Counts, Evaluation

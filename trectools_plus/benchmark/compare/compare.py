@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Unpack
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from trectools_plus.statistics import (
     indistinguishable_groups,
     pairs_of,
 )
-from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
+from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import (
     ADJUSTED_TEST,
@@ -26,61 +25,12 @@ from trectools_plus.statistics.method import (
     EQUAL,
     FAMILY_TESTS,
     TUKEY,
-    choose_method,
     describe_family,
 )
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 from trectools_plus.statistics.systems import CORRECTIONS
 from trectools_plus.text import plural
-
-
-def compare_evaluation(
-    evaluation: Evaluation,
-    baseline: str | Sequence[str] | None = None,
-    *,
-    correction: str | None = None,
-    test: str | None = None,
-    rope: float | None = None,
-    **options: Unpack[IntervalOptions],
-) -> list[Comparison]:
-    """Compare the runs of an evaluation, query by query, on every measure except sums.
-
-    The family is all comparisons on the same measure. By default, the studentised bootstrap with
-    single-step max-t gives adjusted p-values and simultaneous intervals. Otherwise the p-values of
-    a paired test are adjusted. A difference is significant if its adjusted p-value is at most 1 -
-    ``confidence``, and not ``borderline``. Each difference also has five paired tests.
-
-    Args:
-        evaluation: At least one run; all over the same queries.
-        baseline: Compare each other run with this one, or with each of several; ``None`` compares
-            every pair.
-        correction: ``max_t``, the default unless a test is named; ``holm``, ``bonferroni``,
-            ``benjamini_hochberg``; or ``tukey_hsd``: the randomised Tukey HSD test, for every pair
-            only.
-        test: The test whose p-values are adjusted: a name of ``PAIRED_TESTS``. ``tukey_hsd`` and
-            ``max_t`` are tests themselves, so no test can be named with them.
-        rope: Half the width of the region of practical equivalence, in the unit of the measures:
-            adds a Bayesian comparison to each entry.
-        **options: ``interval``, the method of the intervals (``auto``); ``confidence``, their level
-            between 0 and 1; ``resamples`` of the bootstrap and of the randomisation; ``seed``. The
-            same seed gives the resamples of the runs' means.
-
-    Returns:
-        One entry per pair and measure: pairs in the order of the runs, then measures.
-
-    Raises:
-        UsageError: If a baseline is not one of the runs, or an option is out of range.
-        IncomparableError: If the runs are averaged over different queries (``missing="drop"``).
-    """
-    names = list(evaluation.run_names)
-    correction, test = choose_method(correction, test)
-    baselines = check_baselines(baseline, names, correction)
-    check_test(test, correction)
-    refuse_different_queries(evaluation)
-    pairs = pairs_of(len(names), [names.index(name) for name in baselines])
-    family = describe_family(len(pairs), len(names), baselines)
-    return compare_pairs(evaluation, pairs, Method(options, correction, test, family, rope))
 
 
 def compare_pairs(
@@ -94,7 +44,7 @@ def compare_pairs(
         method: The method; the correction ``tukey_hsd`` counts every pair of the runs.
 
     Returns:
-        As :func:`compare_evaluation`.
+        One entry per pair and measure: pairs in the order given, then measures.
     """
     names = evaluation.run_names
     scores = [

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, ValidationInfo, field_validator
 
-from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName
+from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName, MeasureNames
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
-from trectools_plus.choices import Panel
-from trectools_plus.retrieval.backends.registry import EMBEDDED
-from trectools_plus.retrieval.setting_types import Option, setting
+from trectools_plus.choices import MEASURE_HELP, Panel
+from trectools_plus.retrieval.setting_types import Names, Option, setting
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.text import split_list
 
@@ -49,18 +48,31 @@ class SweepConfig(BenchmarkConfig):
         "combination is a variant.",
         Option("NAME=VALUE", names="--grid", default=None),
     )
+    modes: Names = setting(
+        ("hybrid",),
+        "Modes to vary, comma-separated; with several, each variant of each mode is a candidate.",
+        Option("NAMES", default="hybrid"),
+    )
+    measures: MeasureNames = setting(
+        (),
+        MEASURE_HELP,
+        Option(
+            "NAME",
+            names="--measure --measures -m",
+            default="only the primary measure",
+            is_repeated=True,
+        ),
+    )
+    baseline: Names | None = setting(
+        None,
+        "Compare every variant with this variant, run or mode.",
+        Option("NAME", default="the best of the runs that are fused; otherwise none"),
+    )
     held_out: FileName | None = setting(
         None,
         "Test set on which the chosen variant is scored, once.",
         Option("SET", Panel.DATA, default="the file …-held-out.json beside a set …-used.json"),
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fuse_by_default(cls, given: Any) -> Any:
-        if not isinstance(given, dict) or given.get("runs") is not None or "modes" in given:
-            return given
-        return {**given, "modes": "hybrid"} if given.get("backend", EMBEDDED) == EMBEDDED else given
 
     @field_validator("retrieval")
     @classmethod

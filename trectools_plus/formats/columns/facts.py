@@ -1,4 +1,4 @@
-"""What a column file contains besides its rows: other lines, line ends, encoding, spacing."""
+"""Facts about a column file besides its rows: other lines, line ends, encoding, spacing."""
 
 from __future__ import annotations
 

@@ -76,9 +76,9 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
     values = None if evidence is None else read_values(report, evidence.per_query, measures)
     if values is not None:
         measures = list(values.parts)
-    styles = "".join(_read_asset(name) for name in _STYLES)
-    scripts = "".join(_read_asset(name) for name in _SCRIPTS)
-    environment = _environment()
+    styles = "".join(read_asset(name) for name in _STYLES)
+    scripts = "".join(read_asset(name) for name in _SCRIPTS)
+    environment = make_environment()
     dynamic = environment.get_template("dynamic.html.j2").module
     views = {name: _view_measure(report, name) for name in measures}
     most = max(len(view["steps"]) for view in views.values())
@@ -108,7 +108,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         queries=_embed_queries(report, evidence, values),
         styles=styles,
         scripts=scripts,
-        policy=_make_policy(styles, scripts),
+        policy=make_policy(styles, scripts),
     )
 
 
@@ -200,7 +200,8 @@ def _embed_queries(
 
 
 @cache
-def _environment() -> Environment:
+def make_environment() -> Environment:
+    """Return the environment of the templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -232,12 +233,13 @@ def _begin_sentence(text: str) -> str:
 
 
 @cache
-def _read_asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """Return a style sheet or a script."""
     folder = resources.files(__package__) / "assets"
     return (folder / name).read_text(encoding="utf-8")
 
 
-def _make_policy(styles: str, scripts: str) -> str:
+def make_policy(styles: str, scripts: str) -> str:
     """Return a content security policy that allows exactly this style and this script."""
     style, script = (
         b64encode(sha256(text.encode()).digest()).decode() for text in (styles, scripts)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from trectools_plus.benchmark.sweep.report import SweepReport
 from trectools_plus.display import TextTable
-from trectools_plus.reporting.html.page import _environment, _make_policy, _read_asset
+from trectools_plus.reporting.html.page import make_environment, make_policy, read_asset
 
 _STYLES = ("base.css", "tables.css", "print.css")
 
@@ -23,9 +23,9 @@ def render_sweep_html(
         table: The variants.
         plot: The plot as SVG.
     """
-    styles = "".join(_read_asset(name) for name in _STYLES)
+    styles = "".join(read_asset(name) for name in _STYLES)
     return (
-        _environment()
+        make_environment()
         .get_template("sweep.html.j2")
         .render(
             title=f"Sweep on {report.dataset.id}",
@@ -36,6 +36,6 @@ def render_sweep_html(
             alt=f"{report.measure} by the values of each setting",
             command=report.command,
             styles=styles,
-            policy=_make_policy(styles, ""),
+            policy=make_policy(styles, ""),
         )
     )
