@@ -20,7 +20,7 @@ from trectools_plus.reporting.html.sweep_page import render_sweep_html
 from trectools_plus.reporting.markdown import escape, render_table, show_cell
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import show, show_ci
+from trectools_plus.reporting.wording import NARROW, show, show_ci
 from trectools_plus.text import make_console, plural
 
 MARKDOWN_FILE = "SweepReport.md"
@@ -123,6 +123,10 @@ def sweep_lines(report: SweepReport) -> list[str]:
             f"Δ: the difference from {report.baseline}, query by query; * significant. Its "
             "intervals are simultaneous for all variants (max-t)."
         )
+    intervals = [one.ci for one in report.variants]
+    intervals += [one.advantage.ci for one in report.variants if one.advantage is not None]
+    notes = dict.fromkeys(ci.note for ci in intervals if ci is not None and ci.note)
+    lines += [f"{NARROW} {note}." for note in notes]
     tried = tried_sentence(report.other_reports, report.config, report.config_hash)
     return [*lines, tried, *report.notes]
 
