@@ -1,4 +1,4 @@
-"""The second edition of the shipped test sets does not change; its content is in test_shipped.py."""
+"""The second edition of the shipped test sets does not change."""
 
 import hashlib
 from pathlib import Path
