@@ -4,6 +4,7 @@ import importlib.util
 import json
 import re
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -90,7 +91,7 @@ def test_findings_side_by_side_have_the_same_grade(name: str) -> None:
 
 
 @every_set
-def test_no_text_is_in_a_public_test_set(name: str, shared_data) -> None:
+def test_no_text_is_in_a_public_test_set(name: str, shared_data: Path) -> None:
     public = set()
     for path in (shared_data / "phentrieve" / "german").iterdir():
         for case in json.loads(path.read_text("utf-8")):
