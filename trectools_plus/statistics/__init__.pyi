@@ -5,6 +5,9 @@ from trectools_plus.statistics.agreement import Agreement as Agreement
 from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
 from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendorffs_alpha
 from trectools_plus.statistics.arrays import Resampling as Resampling
+from trectools_plus.statistics.combined import CombinedMean as CombinedMean
+from trectools_plus.statistics.combined import combine_judgments as combine_judgments
+from trectools_plus.statistics.combined import people_needed as people_needed
 from trectools_plus.statistics.comparison import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.intervals import Intervals as Intervals
 from trectools_plus.statistics.intervals import bootstrap_intervals as bootstrap_intervals
@@ -59,6 +62,7 @@ from trectools_plus.statistics.systems import variance_of_means as variance_of_m
 
 __all__ = [
     "Agreement",
+    "CombinedMean",
     "BayesianComparison",
     "Intervals",
     "MeanRanks",

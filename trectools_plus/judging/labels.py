@@ -1,0 +1,86 @@
+"""Labels of pooled documents: who judged what, and how.
+
+``labels.jsonl`` of a plan has a line for each answer of a model. Lines are only appended, and
+synced to disk one by one, so a killed process loses nothing and leaves at most one incomplete line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.jsonl import iter_objects
+from trectools_plus.models import ReportModel
+
+LABELS_FILE = "labels.jsonl"
+MAX_GRADE = 3
+
+Kind = Literal["person", "model"]
+
+
+class LabelOrigin(ReportModel):
+    """What determines the answers of a model."""
+
+    model: str
+    """The model, or the function ``module:name``."""
+    host: str | None = None
+    """The host of the endpoint, without path and secrets; null for a function."""
+    prompt_sha256: str
+    """SHA-256 of the prompt."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """Parameters of the request, for example ``temperature``."""
+
+
+class Label(ReportModel):
+    """The judgment of a pooled document by a person or a model."""
+
+    query_id: str
+    """The query."""
+    doc_id: str
+    """The document."""
+    grade: int | None = Field(ge=0, le=MAX_GRADE)
+    """0 (not relevant) to 3 (highly relevant); null is a missing judgment, which is never 0."""
+    annotator: str
+    """The name of the person, or the model."""
+    kind: Kind
+    """Who judged."""
+    time: str
+    """The time in UTC."""
+    reason: str | None = None
+    """Why the judgment is missing."""
+    origin: LabelOrigin | None = None
+    """For models: what determines the answer."""
+    answer: str | None = None
+    """For models: the raw text."""
+    cut: bool = False
+    """For models: whether the document was too long and only its beginning was shown."""
+    repeat: int = 0
+    """For models: 0 for the first answer, 1 if the pair was asked again to measure agreement."""
+
+
+def read_labels(file: Path) -> list[Label]:
+    """Read the labels of models in the order in which they were made.
+
+    An incomplete last line, which a killed process leaves, is ignored.
+
+    Raises:
+        FormatError: If another line is not a label.
+    """
+    if not file.exists():
+        return []
+    lines = file.read_bytes().splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n"):
+        lines.pop()
+    return list(_parse(lines, str(file)))
+
+
+def _parse(lines: Iterable[bytes], path: str) -> Iterable[Label]:
+    for number, row in iter_objects(lines, path):
+        try:
+            yield Label.model_validate(row)
+        except ValidationError as error:
+            raise FormatError("not a label", path=path, line=number) from error
