@@ -62,8 +62,8 @@ from trectools_plus.statistics.systems import variance_of_means as variance_of_m
 
 __all__ = [
     "Agreement",
-    "CombinedMean",
     "BayesianComparison",
+    "CombinedMean",
     "Intervals",
     "MeanRanks",
     "PairedComparison",
@@ -77,6 +77,7 @@ __all__ = [
     "bayesian_comparison",
     "bootstrap_intervals",
     "cohens_kappa",
+    "combine_judgments",
     "delta_relative_improvement",
     "effect_ratio",
     "indistinguishable_groups",
@@ -88,6 +89,7 @@ __all__ = [
     "nemenyi_difference",
     "paired_difference",
     "pairwise_differences",
+    "people_needed",
     "power_of_t_test",
     "queries_needed",
     "randomised_tukey",
