@@ -10,10 +10,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
 from pydantic import Field, ValidationError
 
+from trectools_plus.choices import MODEL_JUDGED, PERSON_JUDGED
 from trectools_plus.errors import FormatError
+from trectools_plus.formats import trec_files
 from trectools_plus.formats.jsonl import iter_objects
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.writing import valid_tag
 from trectools_plus.models import ReportModel
 
 LABELS_FILE = "labels.jsonl"
@@ -30,10 +35,11 @@ class LabelOrigin(ReportModel):
     host: str | None = None
     """The host of the endpoint, without path and secrets; null for a function."""
     prompt_sha256: str
-    """SHA-256 of the prompt."""
+    """SHA-256 of the prompt; for a function, of its source."""
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Parameters of the request, for example ``temperature``."""
-
+    longest: int | None = None
+    """The number of characters of a document after which it is cut."""
 
 class Label(ReportModel):
     """The judgment of a pooled document by a person or a model."""
@@ -60,6 +66,8 @@ class Label(ReportModel):
     """For models: whether the document was too long and only its beginning was shown."""
     repeat: int = 0
     """For models: 0 for the first answer, 1 if the pair was asked again to measure agreement."""
+    text_sha256: str | None = None
+    """For models: SHA-256 of the texts that the model judged."""
 
 
 def read_labels(file: Path) -> list[Label]:
@@ -84,3 +92,40 @@ def _parse(lines: Iterable[bytes], path: str) -> Iterable[Label]:
             yield Label.model_validate(row)
         except ValidationError as error:
             raise FormatError("not a label", path=path, line=number) from error
+
+
+def write_qrels(labels: Iterable[Label], path: str | Path) -> None:
+    """Write labels as qrels whose second column names who judged: ``model:NAME`` or ``person``.
+
+    Missing judgments are left out. Of several labels of a pair, the last one is written.
+
+    Raises:
+        InputError: If no label has a grade, or the file cannot be written.
+    """
+    rows = {
+        (label.query_id, label.doc_id): (
+            label.query_id,
+            _second_column(label),
+            label.doc_id,
+            label.grade,
+        )
+        for label in labels
+        if label.grade is not None
+    }
+    frame = pl.DataFrame(
+        list(rows.values()),
+        schema={
+            "query_id": pl.String,
+            "iteration": pl.String,
+            "doc_id": pl.String,
+            "relevance": pl.Int64,
+        },
+        orient="row",
+    )
+    trec_files.write_qrels(Qrels(frame), path)
+
+
+def _second_column(label: Label) -> str:
+    if label.kind == "person":
+        return PERSON_JUDGED
+    return MODEL_JUDGED + valid_tag(label.annotator)
