@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import quote
 
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.service.review.material import ReviewMaterial
+from trectools_plus.judging.review.shown import ReviewMaterial
 
 FORMAT = "2"
 _FIRST_FORMAT = "1"
