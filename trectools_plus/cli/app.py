@@ -135,6 +135,12 @@ INDEX = {
         "Build indexes, so that the first search does not have to build them.",
     ),
 }
+JUDGE = {
+    "label": CommandEntry(
+        "judge:judge_label",
+        "Let a model judge the documents of a plan, and store every answer.",
+    ),
+}
 REVIEW = {
     "serve": CommandEntry(
         "review:review_serve", "Serve a page on which annotators judge results side by side."
@@ -253,6 +259,9 @@ _GROUPS = {
         "Extract ontology terms from documents, and score the extraction.", EXTRACTION
     ),
     "index": _group("Build search indexes.", INDEX),
+    "judge": _group(
+        "Plan judgments, let a model judge, and estimate runs from people and the model.", JUDGE
+    ),
     "review": _group(
         "Let annotators judge results side by side, and summarise their judgments.", REVIEW
     ),

@@ -124,11 +124,6 @@ class ModelJudge:
             headers["authorization"] = f"Bearer {options.key.value}"
         self._client = JsonClient(options, headers, options.key)
 
-    @property
-    def is_local(self) -> bool:
-        """True if documents stay on this machine."""
-        return is_local(self._url)
-
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
         """Send a request, again after failures that can pass."""
         content = self._prompt.fill(query, document)

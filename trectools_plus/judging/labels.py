@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from trectools_plus.choices import MODEL_JUDGED, PERSON_JUDGED
 from trectools_plus.errors import FormatError
 from trectools_plus.formats import trec_files
+from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.formats.writing import valid_tag
@@ -41,6 +42,7 @@ class LabelOrigin(ReportModel):
     longest: int | None = None
     """The number of characters of a document after which it is cut."""
 
+
 class Label(ReportModel):
     """The judgment of a pooled document by a person or a model."""
 
@@ -58,6 +60,8 @@ class Label(ReportModel):
     """The time in UTC."""
     reason: str | None = None
     """Why the judgment is missing."""
+    final: bool = False
+    """For people: whether it decides a disagreement, so that it replaces all other labels."""
     origin: LabelOrigin | None = None
     """For models: what determines the answer."""
     answer: str | None = None
@@ -71,9 +75,10 @@ class Label(ReportModel):
 
 
 def read_labels(file: Path) -> list[Label]:
-    """Read the labels of models in the order in which they were made.
+    """Read the labels of models, in the order in which they were made.
 
-    An incomplete last line, which a killed process leaves, is ignored.
+    If a model was asked again after a failure, only its last label is returned. An incomplete last
+    line, which a killed process leaves, is ignored.
 
     Raises:
         FormatError: If another line is not a label.
@@ -83,7 +88,31 @@ def read_labels(file: Path) -> list[Label]:
     lines = file.read_bytes().splitlines(keepends=True)
     if lines and not lines[-1].endswith(b"\n"):
         lines.pop()
-    return list(_parse(lines, str(file)))
+    last: dict[tuple[str, str, str, int], Label] = {}
+    for label in _parse(lines, str(file)):
+        asked = f"{label.annotator} {label.text_sha256} {label.origin}"
+        key = (asked, label.query_id, label.doc_id, label.repeat)
+        last.pop(key, None)
+        last[key] = label
+    return list(last.values())
+
+
+def group_models(labels: Iterable[Label]) -> dict[str, list[Label]]:
+    """Return the labels of each model by its name, without those of people.
+
+    A model that was asked in several ways (prompt, host or parameters) is several; their names end
+    with the first characters of a hash.
+    """
+    asked: dict[str, dict[str, list[Label]]] = {}
+    for label in labels:
+        if label.kind == "model":
+            how = "" if label.origin is None else label.origin.model_dump_json()
+            asked.setdefault(label.annotator, {}).setdefault(how, []).append(label)
+    return {
+        name if len(ways) == 1 else f"{name} ({sha256_text(how)[:8]})": found
+        for name, ways in asked.items()
+        for how, found in ways.items()
+    }
 
 
 def _parse(lines: Iterable[bytes], path: str) -> Iterable[Label]:
