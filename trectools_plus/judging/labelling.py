@@ -287,7 +287,7 @@ class Labelling:
         question: Question,
         grade: int | None,
         *,
-        reason: str | None,
+        reason: str | None = None,
         answer: str | None = None,
     ) -> None:
         label = Label(
