@@ -146,6 +146,14 @@ REVIEW = {
         "review:review_export", "Export grades as qrels, of one annotator or of all."
     ),
 }
+JUDGE = {
+    "plan": CommandEntry(
+        "judge:judge_plan", "Pool documents of runs, and choose queries that people will judge."
+    ),
+    "pilot": CommandEntry(
+        "judge:judge_pilot", "Estimate how many queries people must judge, from a few."
+    ),
+}
 TOP = {
     "demo": CommandEntry(
         "packaged:demo",
@@ -253,6 +261,7 @@ _GROUPS = {
         "Extract ontology terms from documents, and score the extraction.", EXTRACTION
     ),
     "index": _group("Build search indexes.", INDEX),
+    "judge": _group("Judge results by people and a model, and estimate runs.", JUDGE),
     "review": _group(
         "Let annotators judge results side by side, and summarise their judgments.", REVIEW
     ),
