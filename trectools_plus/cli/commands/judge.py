@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Mapping
@@ -424,12 +423,14 @@ def judge_label(
             inform(f"all answers so far are in {plan}; continue with --resume")
             raise
     if output_format == "json":
-        write_json(dataclasses.asdict(summary))
+        write_json(summary.as_dict())
     else:
         typer.echo(judging.describe_labels(summary))
-        again = "judge label with --resume" if summary.left else f"review serve {plan}"
-        further = "" if summary.left else f", and then: judge estimate {plan}"
-        typer.echo(f"next: {again}{further}")
+        if summary.left:
+            typer.echo("next   the same command with --resume")
+        else:
+            typer.echo(f"next   trectools-plus review serve {plan}")
+            typer.echo(f"       trectools-plus judge estimate {plan}")
     judging.raise_if_stopped(summary)
 
 
