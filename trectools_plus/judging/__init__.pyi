@@ -5,7 +5,6 @@ from trectools_plus.judging.endpoint import EndpointOptions as EndpointOptions
 from trectools_plus.judging.endpoint import FunctionJudge as FunctionJudge
 from trectools_plus.judging.endpoint import Judge as Judge
 from trectools_plus.judging.endpoint import ModelJudge as ModelJudge
-from trectools_plus.judging.labelling import DEFAULT_LONGEST as DEFAULT_LONGEST
 from trectools_plus.judging.labelling import Labelling as Labelling
 from trectools_plus.judging.labelling import LabelOptions as LabelOptions
 from trectools_plus.judging.labelling import LabelSummary as LabelSummary

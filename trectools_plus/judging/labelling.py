@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from trectools_plus.choices import DEFAULT_LONGEST
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
@@ -30,7 +31,6 @@ from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.text import plural
 
 PROMPTS_FOLDER = "prompts"
-DEFAULT_LONGEST = 6000
 _CHARACTERS_PER_TOKEN = 4
 _NOT_IN_CORPUS = "not in the corpus"
 _NO_TEXT = "no text"

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from trectools_plus import benchmark, formats, judging, validation
-from trectools_plus.choices import Panel
+from trectools_plus.choices import DEFAULT_LONGEST, Panel
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
     Columns,
@@ -22,8 +22,8 @@ from trectools_plus.cli.options.common import (
     TopicFieldOptions,
     measure_option,
     output_dir_option,
+    split_assignments,
 )
-from trectools_plus.cli.options.from_models import split_assignments
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
 from trectools_plus.cli.printing import print_numbers, write_json
@@ -308,7 +308,7 @@ def judge_label(
             metavar="N",
             help="Longer documents are cut at the end of a sentence, and marked.",
         ),
-    ] = judging.DEFAULT_LONGEST,
+    ] = DEFAULT_LONGEST,
     repeat: Annotated[
         float,
         typer.Option(
