@@ -1,0 +1,267 @@
+"""Estimate means and differences of runs from judgments of people and of a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+import trectools_plus
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.hashing import sha256_file, sha256_text
+from trectools_plus.judging.checks import check_asked, check_order, describe_doubts
+from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, read_labels
+from trectools_plus.judging.people import read_people
+from trectools_plus.judging.plan import PLAN_FILE, PlanFolder, refuse_deeper
+from trectools_plus.judging.report import (
+    JudgmentCounts,
+    JudgmentReport,
+    LeftOutQuery,
+    PopulationEstimate,
+    RunEstimate,
+    ShownInterval,
+)
+from trectools_plus.judging.values import PeopleGrades, grades_of_model, grades_of_people, values_of
+from trectools_plus.measures.parser import parse_measures
+from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_SEED,
+    FloatArray,
+    none_if_nan,
+)
+from trectools_plus.statistics.combined import (
+    MIN_PEOPLE,
+    CombinedMean,
+    MeanInterval,
+    Population,
+    combine_judgments,
+)
+from trectools_plus.text import plural
+
+POPULATIONS: tuple[Population, ...] = ("like these", "these")
+
+
+def estimate(
+    folder: PlanFolder,
+    *,
+    measures: Sequence[str] | None = None,
+    runs: Sequence[str] | None = None,
+    model: str | None = None,
+    confidence: float = DEFAULT_CONFIDENCE,
+    seed: int = DEFAULT_SEED,
+) -> JudgmentReport:
+    """Estimate each run and each pair of runs from the judgments of a plan.
+
+    Args:
+        folder: The plan.
+        measures: Names of measures; those of the plan if ``None``.
+        runs: Names of runs of the plan; all if ``None``.
+        model: The model, if several have judged the plan.
+        confidence: The level of the intervals.
+        seed: The seed of the draws for simultaneous intervals.
+
+    Returns:
+        The report. It depends only on the plan and its judgments.
+
+    Raises:
+        UsageError: If a measure looks deeper than the pool, a run is not one of the plan, or
+            several models have judged and none is named.
+        CheckFailedError: If people or the model have judged too little to estimate anything.
+    """
+    names = list(measures or folder.plan.measures)
+    parsed = parse_measures(names)
+    refuse_deeper(parsed, folder.plan.depth)
+    shown = _choose_runs(folder, runs)
+    labels = choose_labels(read_labels(folder.path / LABELS_FILE), model)
+    people = grades_of_people(folder, read_people(folder.path))
+    if len(people.complete) < 2:
+        raise CheckFailedError(
+            f"people have judged {plural(len(people.complete), 'query', 'queries')} completely, "
+            "and two are needed for an interval",
+            where=str(folder.path),
+            remedy=f"judge more with: review serve {folder.path}",
+        )
+    by_model = grades_of_model(folder, labels, people)
+    refusal = check_order(folder.plan, people) or check_asked(folder, labels)
+    if refusal is None and len(people.complete) < MIN_PEOPLE:
+        refusal = (
+            f"people have judged {plural(len(people.complete), 'query', 'queries')} completely, "
+            f"and {MIN_PEOPLE} are needed to combine them with the model"
+        )
+    of_people = values_of(folder, people.grades, names, people.complete)
+    of_model = values_of(folder, by_model.grades, names, folder.plan.queries)
+    place = {query_id: row for row, query_id in enumerate(folder.plan.queries)}
+    judged = np.array([place[query_id] for query_id in people.complete])
+    estimates = [
+        one
+        for column, measure in enumerate(names)
+        for one in _estimate_measure(
+            measure,
+            {name: of_people[name][:, column] for name in shown},
+            {name: of_model[name][:, column] for name in shown},
+            judged,
+            sign=1 if parsed[column].definition.higher_is_better else -1,
+            combines=refusal is None,
+            confidence=confidence,
+            seed=seed,
+        )
+    ]
+    origin = labels[0].origin
+    assert origin is not None  # choose_labels returns labels of a model
+    counts = JudgmentCounts(
+        queries=len(folder.plan.queries),
+        planned=folder.plan.people,
+        people=len(people.complete),
+        left_out=[LeftOutQuery(query_id=one, reason=why) for one, why in people.left_out.items()],
+        pairs=folder.plan.pooled,
+        missing_people=people.missing,
+        missing_model=by_model.missing,
+    )
+    used = people.labels
+    report = JudgmentReport(
+        version=trectools_plus.__version__,
+        created=max(label.time for label in [*used, *labels]),
+        result="",
+        model=origin,
+        plan_sha256=sha256_file(folder.path / PLAN_FILE),
+        labels_sha256={"people": hash_labels(used), "model": hash_labels(labels)},
+        measures=names,
+        runs=shown,
+        confidence=confidence,
+        seed=seed,
+        counts=counts,
+        refusal=refusal,
+        estimates=estimates,
+        warnings=describe_doubts(folder, people, labels),
+    )
+    return report.model_copy(update={"result": state_result(report)})
+
+
+def choose_labels(labels: Sequence[Label], model: str | None) -> list[Label]:
+    """Return the first answers of one model, with its last prompt and parameters.
+
+    Raises:
+        CheckFailedError: If no model has judged.
+        UsageError: If several have and none is named, or the named one has not.
+    """
+    first = [label for label in labels if label.kind == "model" and not label.repeat]
+    known = list(dict.fromkeys(label.annotator for label in first))
+    if not known:
+        raise CheckFailedError(
+            "no model has judged the plan", remedy="run first: judge label PLAN --endpoint URL"
+        )
+    if model is None and len(known) > 1:
+        raise UsageError(
+            f"{len(known)} models have judged the plan",
+            remedy=f"name one with --model: {', '.join(known)}",
+        )
+    if model is not None and model not in known:
+        raise UsageError(
+            f"{model} has not judged the plan", remedy=f"name one of {', '.join(known)}"
+        )
+    of_model = [label for label in first if label.annotator == (model or known[0])]
+    origin = of_model[-1].origin
+    return [label for label in of_model if label.origin == origin]
+
+
+def hash_labels(labels: Sequence[Label]) -> str:
+    """Return the hash of what was judged, by whom; not of texts and times."""
+    rows = sorted(
+        [one.query_id, one.doc_id, one.annotator, -1 if one.grade is None else one.grade]
+        for one in labels
+    )
+    return sha256_text(json.dumps(rows, ensure_ascii=False))
+
+
+def _choose_runs(folder: PlanFolder, runs: Sequence[str] | None) -> list[str]:
+    known = [one.name for one in folder.plan.runs]
+    for name in runs or ():
+        if name not in known:
+            raise UsageError(
+                f"{name} is not a run of the plan, so its documents were not pooled",
+                where=str(folder.path),
+                remedy=f"name some of {', '.join(known)}, or make a new plan with this run",
+            )
+    return [name for name in known if runs is None or name in runs]
+
+
+def _estimate_measure(
+    measure: str,
+    people: dict[str, FloatArray],
+    model: dict[str, FloatArray],
+    judged: np.ndarray,
+    *,
+    sign: int,
+    combines: bool,
+    confidence: float,
+    seed: int,
+) -> Iterator[RunEstimate]:
+    """Yield the means of runs, then the differences of pairs, the better run minus the other."""
+
+    def combine(columns: list[tuple[FloatArray, FloatArray]]) -> list[list[CombinedMean]]:
+        of_people = np.column_stack([one for one, _ in columns])
+        of_model = np.column_stack([one for _, one in columns])
+        return [
+            combine_judgments(
+                of_people,
+                of_model,
+                judged,
+                population=population,
+                confidence=confidence,
+                simultaneous=simultaneous,
+                seed=seed,
+            )
+            for population in POPULATIONS
+        ]
+
+    simultaneous = False
+    names = list(people)
+    found = combine([(people[name], model[name]) for name in names])
+    centre = {}
+    for name, by_population in zip(names, zip(*found, strict=True), strict=True):
+        yield _as_estimate(measure, name, None, by_population, combines=combines)
+        best = by_population[0].combined if combines else None
+        centre[name] = (best or by_population[0].people).mean
+    order = sorted(names, key=lambda name: (-sign * centre[name], names.index(name)))
+    pairs = list(combinations(order, 2))
+    if not pairs:
+        return
+    simultaneous = True
+    found = combine([(people[a] - people[b], model[a] - model[b]) for a, b in pairs])
+    for (better, other), by_population in zip(pairs, zip(*found, strict=True), strict=True):
+        one = _as_estimate(measure, better, other, by_population, combines=combines)
+        shown = one.estimates[0].combined or one.estimates[0].people
+        yield one if sign * shown.mean >= 0.0 else one.reversed()
+
+
+def _as_estimate(
+    measure: str,
+    run: str,
+    baseline: str | None,
+    found: Sequence[CombinedMean],
+    *,
+    combines: bool,
+) -> RunEstimate:
+    return RunEstimate(
+        measure=measure,
+        run=run,
+        baseline=baseline,
+        correlation=none_if_nan(found[0].correlation),
+        estimates=[
+            PopulationEstimate(
+                population=population,
+                people=_shown(one.people),
+                model=_shown(one.model),
+                combined=_shown(one.combined) if combines and one.combined else None,
+                weight=none_if_nan(one.weight) if combines else None,
+                effective=one.effective if combines else None,
+            )
+            for population, one in zip(POPULATIONS, found, strict=True)
+        ],
+    )
+
+
+def _shown(interval: MeanInterval) -> ShownInterval:
+    return ShownInterval(mean=interval.mean, low=interval.low, high=interval.high)
