@@ -21,6 +21,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.judging.review.judgments import Annotator, find_session_annotator
+from trectools_plus.judging.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.guard import KEY_REMEDY, BearerKey, Guard, Rules, is_loopback
 from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
 from trectools_plus.service.review.controller import (
@@ -39,9 +41,7 @@ from trectools_plus.service.review.controller import (
     Undo,
     Undone,
 )
-from trectools_plus.service.review.judgments import Annotator, find_session_annotator
 from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material, read_guideline
-from trectools_plus.service.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.server import format_host, listen, serve_app
 
 MAX_BODY_BYTES = 65_536

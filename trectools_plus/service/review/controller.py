@@ -14,8 +14,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.service.review import judgments
-from trectools_plus.service.review.judgments import (
+from trectools_plus.judging.review import judgments
+from trectools_plus.judging.review.judgments import (
     MAX_NAME_LENGTH,
     NONE_CHOSEN,
     Annotator,
@@ -26,13 +26,9 @@ from trectools_plus.service.review.judgments import (
     find_disagreements,
     is_decided,
 )
-from trectools_plus.service.review.material import (
-    Element,
-    ReviewMaterial,
-    ReviewQuery,
-    ShownDocument,
-)
-from trectools_plus.service.review.store import Store
+from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery, ShownDocument
+from trectools_plus.judging.review.store import Store
+from trectools_plus.service.review.material import Element
 
 NONE_OF_THEM = "none"
 """The choice of none of the columns."""
@@ -248,7 +244,7 @@ class ReviewController:
         )
 
     def begin(self, name: str, resume: bool) -> Session:
-        """Start a session; see :func:`~trectools_plus.service.review.judgments.begin_session`.
+        """Start a session; see :func:`~trectools_plus.judging.review.judgments.begin_session`.
 
         Raises:
             UsageError: If the name is invalid.
@@ -508,7 +504,7 @@ def order_modes(modes: Sequence[str], seed: int, annotator: str, query_id: str) 
         modes: The modes.
         seed: The seed of the shuffle, together with annotator and query.
         annotator: The key of the annotator; see
-            :func:`~trectools_plus.service.review.judgments.key_of`.
+            :func:`~trectools_plus.judging.review.judgments.key_of`.
         query_id: The query.
 
     Returns:

@@ -14,9 +14,7 @@ from typing import Any
 
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.evaluation import Averaging, score_runs
-from trectools_plus.measures.parser import parse_measures
-from trectools_plus.service.review.judgments import (
+from trectools_plus.judging.review.judgments import (
     MERGE_RULE,
     NONE_CHOSEN,
     Annotator,
@@ -36,7 +34,9 @@ from trectools_plus.service.review.judgments import (
     read_decisions,
     read_shown,
 )
-from trectools_plus.service.review.store import Store, Study
+from trectools_plus.judging.review.store import Store, Study
+from trectools_plus.measures.evaluation import Averaging, score_runs
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import Resampling, check_level
 from trectools_plus.statistics.intervals import wilson_intervals

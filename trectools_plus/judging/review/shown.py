@@ -1,0 +1,67 @@
+"""The results that the review page shows: queries with their documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from trectools_plus.formats.hashing import sha256_text
+
+MAX_TEXT_LENGTH = 20_000
+"""Maximum number of characters of a document to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDocument:
+    """Title and text of a document.
+
+    Attributes:
+        title: The title; empty if there is none.
+        text: The text, at most :data:`MAX_TEXT_LENGTH` characters.
+    """
+
+    title: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewQuery:
+    """A query with the results of each mode.
+
+    Attributes:
+        query_id: The id.
+        text: The text; ``None`` if it is not available.
+        results: The ids of the first documents by mode, best first.
+    """
+
+    query_id: str
+    text: str | None
+    results: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewMaterial:
+    """The contents of the review page.
+
+    Attributes:
+        dataset: The name of the dataset.
+        modes: The modes to compare, in the report's order.
+        depth: The number of results of each mode.
+        queries: The queries with results, in the order of the runs.
+        documents: Title and text of the documents, if available.
+        notes: Notes on the results, one sentence each.
+    """
+
+    dataset: str
+    modes: tuple[str, ...]
+    depth: int
+    queries: tuple[ReviewQuery, ...]
+    documents: Mapping[str, ShownDocument] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of modes, queries and results, which identifies the judged results."""
+        shown = sorted([query.query_id, dict(query.results)] for query in self.queries)
+        return sha256_text(json.dumps([self.modes, shown], sort_keys=True))
