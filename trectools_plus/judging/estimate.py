@@ -11,10 +11,16 @@ import numpy as np
 import trectools_plus
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
-from trectools_plus.judging.checks import check_asked, check_order, describe_doubts
-from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, read_labels
+from trectools_plus.judging.checks import (
+    check_asked,
+    check_order,
+    describe_doubts,
+    origin_of,
+    unanswered_pairs,
+)
+from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read_labels
 from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PLAN_FILE, PlanFolder, refuse_deeper
+from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
 from trectools_plus.judging.report import (
     JudgmentCounts,
     JudgmentReport,
@@ -23,7 +29,8 @@ from trectools_plus.judging.report import (
     RunEstimate,
     ShownInterval,
 )
-from trectools_plus.judging.values import PeopleGrades, grades_of_model, grades_of_people, values_of
+from trectools_plus.judging.values import values_of
+from trectools_plus.judging.verdict import state_result
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
@@ -72,61 +79,60 @@ def estimate(
     """
     names = list(measures or folder.plan.measures)
     parsed = parse_measures(names)
-    refuse_deeper(parsed, folder.plan.depth)
     shown = _choose_runs(folder, runs)
-    labels = choose_labels(read_labels(folder.path / LABELS_FILE), model)
-    people = grades_of_people(folder, read_people(folder.path))
-    if len(people.complete) < 2:
+    by_people = read_people(folder.path)
+    labels = choose_model(read_labels(folder.path / LABELS_FILE), model, str(folder.path))
+    people = values_of(folder, by_people, names)
+    if len(people.queries) < 2:
         raise CheckFailedError(
-            f"people have judged {plural(len(people.complete), 'query', 'queries')} completely, "
+            f"people have judged {plural(len(people.queries), 'query', 'queries')} completely, "
             "and two are needed for an interval",
             where=str(folder.path),
             remedy=f"judge more with: review serve {folder.path}",
         )
-    by_model = grades_of_model(folder, labels, people)
-    refusal = check_order(folder.plan, people) or check_asked(folder, labels)
-    if refusal is None and len(people.complete) < MIN_PEOPLE:
+    unanswered = unanswered_pairs(folder, by_people, people.queries)
+    of_model = values_of(folder, [one for one in labels if _pair(one) not in unanswered], names)
+    refusal = check_order(folder, by_people) or check_asked(folder, labels)
+    if refusal is None and len(people.queries) < MIN_PEOPLE:
         refusal = (
-            f"people have judged {plural(len(people.complete), 'query', 'queries')} completely, "
+            f"people have judged {plural(len(people.queries), 'query', 'queries')} completely, "
             f"and {MIN_PEOPLE} are needed to combine them with the model"
         )
-    of_people = values_of(folder, people.grades, names, people.complete)
-    of_model = values_of(folder, by_model.grades, names, folder.plan.queries)
-    place = {query_id: row for row, query_id in enumerate(folder.plan.queries)}
-    judged = np.array([place[query_id] for query_id in people.complete])
+    place = {query_id: row for row, query_id in enumerate(of_model.queries)}
+    judged = np.array([place[query_id] for query_id in people.queries])
     estimates = [
         one
-        for column, measure in enumerate(names)
+        for name, measure in zip(names, parsed, strict=True)
         for one in _estimate_measure(
-            measure,
-            {name: of_people[name][:, column] for name in shown},
-            {name: of_model[name][:, column] for name in shown},
+            name,
+            {run: people.values[name][run] for run in shown},
+            {run: of_model.values[name][run] for run in shown},
             judged,
-            sign=1 if parsed[column].definition.higher_is_better else -1,
+            sign=1 if measure.definition.higher_is_better else -1,
             combines=refusal is None,
             confidence=confidence,
             seed=seed,
         )
     ]
-    origin = labels[0].origin
-    assert origin is not None  # choose_labels returns labels of a model
     counts = JudgmentCounts(
         queries=len(folder.plan.queries),
         planned=folder.plan.people,
-        people=len(people.complete),
-        left_out=[LeftOutQuery(query_id=one, reason=why) for one, why in people.left_out.items()],
+        people=len(people.queries),
+        left_out=[
+            LeftOutQuery(query_id=query_id, reason=reason)
+            for query_id, reason in people.complete.left_out.items()
+        ],
         pairs=folder.plan.pooled,
-        missing_people=people.missing,
-        missing_model=by_model.missing,
+        missing_people=people.complete.missing,
+        missing_model=of_model.complete.missing,
     )
-    used = people.labels
     report = JudgmentReport(
         version=trectools_plus.__version__,
-        created=max(label.time for label in [*used, *labels]),
+        created=max(label.time for label in [*by_people, *labels]),
         result="",
-        model=origin,
+        model=origin_of(labels),
         plan_sha256=sha256_file(folder.path / PLAN_FILE),
-        labels_sha256={"people": hash_labels(used), "model": hash_labels(labels)},
+        labels_sha256={"people": hash_labels(by_people), "model": hash_labels(labels)},
         measures=names,
         runs=shown,
         confidence=confidence,
@@ -134,36 +140,35 @@ def estimate(
         counts=counts,
         refusal=refusal,
         estimates=estimates,
-        warnings=describe_doubts(folder, people, labels),
+        warnings=describe_doubts(folder, by_people, len(people.queries), labels),
     )
     return report.model_copy(update={"result": state_result(report)})
 
 
-def choose_labels(labels: Sequence[Label], model: str | None) -> list[Label]:
-    """Return the first answers of one model, with its last prompt and parameters.
+def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list[Label]:
+    """Return the first answers of a model; if it was asked in several ways, in the last one.
 
     Raises:
         CheckFailedError: If no model has judged.
         UsageError: If several have and none is named, or the named one has not.
     """
-    first = [label for label in labels if label.kind == "model" and not label.repeat]
-    known = list(dict.fromkeys(label.annotator for label in first))
-    if not known:
+    groups = group_models(label for label in labels if not label.repeat)
+    if not groups:
         raise CheckFailedError(
-            "no model has judged the plan", remedy="run first: judge label PLAN --endpoint URL"
+            "no model has judged the plan",
+            where=where,
+            remedy=f"run first: judge label {where} --endpoint URL --model NAME",
         )
-    if model is None and len(known) > 1:
+    models = {name: found[0].annotator for name, found in groups.items()}
+    chosen = [name for name in groups if model is None or model in (name, models[name])]
+    if not chosen or len({models[name] for name in chosen}) > 1:
+        what = f"{model} has" if model is not None else f"{len(set(models.values()))} models have"
         raise UsageError(
-            f"{len(known)} models have judged the plan",
-            remedy=f"name one with --model: {', '.join(known)}",
+            f"{what} {'not ' if model is not None else ''}judged the plan",
+            where=where,
+            remedy=f"name one with --model: {', '.join(groups)}",
         )
-    if model is not None and model not in known:
-        raise UsageError(
-            f"{model} has not judged the plan", remedy=f"name one of {', '.join(known)}"
-        )
-    of_model = [label for label in first if label.annotator == (model or known[0])]
-    origin = of_model[-1].origin
-    return [label for label in of_model if label.origin == origin]
+    return groups[chosen[-1]]
 
 
 def hash_labels(labels: Sequence[Label]) -> str:
@@ -173,6 +178,10 @@ def hash_labels(labels: Sequence[Label]) -> str:
         for one in labels
     )
     return sha256_text(json.dumps(rows, ensure_ascii=False))
+
+
+def _pair(label: Label) -> tuple[str, str]:
+    return label.query_id, label.doc_id
 
 
 def _choose_runs(folder: PlanFolder, runs: Sequence[str] | None) -> list[str]:
