@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from trectools_plus.errors import FormatError
+from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.models import ReportModel
 
@@ -52,6 +53,8 @@ class Label(ReportModel):
     """The time in UTC."""
     reason: str | None = None
     """Why the judgment is missing."""
+    final: bool = False
+    """For people: whether it decides a disagreement, so that it replaces all other labels."""
     origin: LabelOrigin | None = None
     """For models: what determines the answer."""
     answer: str | None = None
@@ -76,6 +79,24 @@ def read_labels(file: Path) -> list[Label]:
     if lines and not lines[-1].endswith(b"\n"):
         lines.pop()
     return list(_parse(lines, str(file)))
+
+
+def group_models(labels: Iterable[Label]) -> dict[str, list[Label]]:
+    """Return the labels of each model by its name, without those of people.
+
+    A model that was asked in several ways (prompt, host or parameters) is several; their names end
+    with the first characters of a hash.
+    """
+    asked: dict[str, dict[str, list[Label]]] = {}
+    for label in labels:
+        if label.kind == "model":
+            how = "" if label.origin is None else label.origin.model_dump_json()
+            asked.setdefault(label.annotator, {}).setdefault(how, []).append(label)
+    return {
+        name if len(ways) == 1 else f"{name} ({sha256_text(how)[:8]})": found
+        for name, ways in asked.items()
+        for how, found in ways.items()
+    }
 
 
 def _parse(lines: Iterable[bytes], path: str) -> Iterable[Label]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,13 @@ from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import CorpusDocument, Run, Topics
+from trectools_plus.formats.writing import refuse_unwritable, valid_tag
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.models import ReportModel
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.retrieval.fetch.topics import check_topics, hash_topics
 from trectools_plus.text import listed
 from trectools_plus.validation.loading import load_run
 
@@ -47,6 +50,8 @@ DOCUMENTS_FILE = "documents.jsonl"
 RUNS_FOLDER = "runs"
 DEFAULT_DEPTH = 10
 DEFAULT_PEOPLE = 30
+MAX_MISSING = 0.1
+"""The largest proportion of a query's pool without a grade."""
 DEFAULT_MEASURES = ("nDCG@10", "P@10", "RR@10")
 FORMAT = "1"
 
@@ -59,7 +64,7 @@ class PlanRun(ReportModel):
     tag: str
     """The tag in the run file."""
     source: SourceFile
-    """The original file."""
+    """The original file; what is not a file has the hash of the pooled results."""
     path: str
     """The pooled results, relative to the plan's folder."""
     sha256: str
@@ -78,9 +83,9 @@ class JudgmentPlan(ReportModel):
     runs: list[PlanRun]
     """The pooled runs."""
     topics: SourceFile
-    """The file of the queries."""
+    """The file of the queries; a named collection has a hash of all queries."""
     corpus: SourceFile
-    """The file of the documents; a named collection has a hash of its name."""
+    """The file of the documents; a named collection has a hash of all documents."""
     depth: int
     """The number of results of each run that are pooled."""
     people: int
@@ -93,8 +98,10 @@ class JudgmentPlan(ReportModel):
     """All queries with pooled documents, in the order in which people judge them."""
     pooled: int
     """The number of pairs of query and document."""
-    left_out: list[str]
-    """Topics for which no run has a result."""
+    left_out: dict[str, str]
+    """The reason for each topic that is not among ``queries``."""
+    lacking: int
+    """The number of pairs whose document is not in the corpus, so that nobody can judge it."""
     files: dict[str, str]
     """SHA-256 of the pool, the topics and the documents of this folder, by name."""
 
@@ -185,6 +192,29 @@ class PlanFolder:
         return {row["doc_id"]: CorpusDocument(**row) for row in rows}
 
     @cached_property
+    def judgeable(self) -> dict[str, list[str]]:
+        """The ids of the pooled documents of each query that are in the corpus."""
+        return {
+            query_id: [one.doc_id for one in pool if one.doc_id in self.documents]
+            for query_id, pool in self.pool.items()
+        }
+
+    @property
+    def judgments(self) -> int:
+        """The number of judgments of one person for the planned queries."""
+        return sum(len(self.judgeable[one]) for one in self.plan.queries[: self.plan.people])
+
+    @property
+    def unique(self) -> dict[str, int]:
+        """The number of pooled documents that only one run has, by run."""
+        counts = dict.fromkeys((one.name for one in self.plan.runs), 0)
+        for pool in self.pool.values():
+            for document in pool:
+                if len(document.ranks) == 1:
+                    counts[next(iter(document.ranks))] += 1
+        return counts
+
+    @cached_property
     def runs(self) -> dict[str, Run]:
         """The pooled results of each run, by name."""
         return {one.name: self._read_run(one) for one in self.plan.runs}
@@ -219,15 +249,18 @@ def make_plan(
     corpus: DocumentCollection,
     folder: str | Path,
     options: PlanOptions | None = None,
+    progress: Progress = no_progress,
 ) -> PlanFolder:
     """Pool the first results of some runs, and decide on the order in which people judge queries.
 
     Args:
-        runs: The runs by name, read from files.
-        topics: The queries. Those for which no run has a result are left out.
-        corpus: The documents.
+        runs: The runs by name, which were validated before.
+        topics: The queries. Those without results, and those whose documents the corpus lacks, are
+            left out.
+        corpus: The documents, in memory or streamed.
         folder: A new or empty folder for the plan.
         options: Depth, number of queries for people, seed and measures.
+        progress: Receives the progress of reading a streamed corpus.
 
     Returns:
         The plan on disk. The same inputs and seed give the same files.
@@ -236,70 +269,92 @@ def make_plan(
         UsageError: If a measure looks deeper than the pool, or an option is out of range.
         CheckFailedError: If no query of the topics has a result, or no pooled document is in the
             corpus.
-        InputError: If the folder has other files, or cannot be written.
+        InputError: If an id cannot be written to a run, a document occurs twice in the corpus, or
+            the folder has other files or cannot be written.
     """
     options = options or PlanOptions()
-    refuse_deeper(parse_measures(options.measures), options.depth)
-    if options.people < 1:
-        raise UsageError(f"expected 1 query or more for people but got {options.people}")
     target = Path(folder)
-    if target.is_dir() and any(target.iterdir()):
-        raise InputError(
-            "the folder is not empty", where=str(target), remedy="name a new folder for the plan"
-        )
+    _check_options(options, target)
+    check_topics(topics)
     texts = topics.to_dict()
     pooled = {name: _pooled_results(run, options.depth, texts) for name, run in runs.items()}
-    pool = _pool(pooled)
-    found = sorted({document.query_id for document in pool})
-    if not found:
+    ranks = _ranks_of(pooled)
+    if not ranks:
         raise CheckFailedError(
             "no query of the topics has a result in any run",
             where=topics.path or "topics",
-            remedy=f"the runs have queries such as {listed(_query_ids(runs)[:3])}",
+            remedy=f"the runs have queries such as {listed(_query_ids(runs)[:3])}, and the topics "
+            f"such as {listed(list(texts)[:3])}",
         )
+    corpus.check(progress)
+    documents = _find_documents(corpus, {doc_id for found in ranks.values() for doc_id in found})
+    left_out = _unusable_queries(texts, ranks, documents)
+    found = sorted(ranks.keys() - left_out.keys())
     order = np.random.default_rng(options.seed).permutation(len(found))
     queries = [found[place] for place in order.tolist()]
-    place = {query_id: position for position, query_id in enumerate(queries)}
-    pool.sort(key=lambda one: (place[one.query_id], one.doc_id))
-    documents = _find_documents(corpus, pool)
+    pool = [
+        PooledDocument(query_id, doc_id, ranks[query_id][doc_id])
+        for query_id in queries
+        for doc_id in sorted(ranks[query_id])
+    ]
+    wanted = sorted({one.doc_id for one in pool} & documents.keys())
     contents = {
-        POOL_FILE: _lines(
-            {"query_id": one.query_id, "doc_id": one.doc_id, "ranks": one.ranks} for one in pool
-        ),
+        POOL_FILE: _lines(asdict(one) for one in pool),
         TOPICS_FILE: _lines({"query_id": one, "text": texts[one]} for one in queries),
-        DOCUMENTS_FILE: _lines(documents),
+        DOCUMENTS_FILE: _lines(documents[doc_id]._asdict() for doc_id in wanted),
     }
-    files = {f"{RUNS_FOLDER}/{name}.run": _as_run(rows, name) for name, rows in pooled.items()}
+    planned: list[PlanRun] = []
+    for name, path in _run_files(list(runs)).items():
+        run, tag = runs[name], Path(path).stem
+        contents[path] = _as_run(pooled[name].filter(pl.col("query_id").is_in(queries)), name, tag)
+        sha256 = sha256_text(contents[path])
+        source = _source(run.path) or SourceFile(path=run.path or name, sha256=sha256)
+        planned.append(PlanRun(name=name, tag=run.name, source=source, path=path, sha256=sha256))
     plan = JudgmentPlan(
         format=FORMAT,
         version=trectools_plus.__version__,
         created=format_time(utc_now()),
-        runs=[
-            PlanRun(
-                name=name,
-                tag=run.name,
-                source=_source(run.path, name),
-                path=f"{RUNS_FOLDER}/{name}.run",
-                sha256=sha256_text(files[f"{RUNS_FOLDER}/{name}.run"]),
-            )
-            for name, run in runs.items()
-        ],
-        topics=_source(topics.path, "topics"),
-        corpus=_source(corpus.path, "corpus"),
+        runs=planned,
+        topics=_source(topics.path)
+        or SourceFile(path=topics.path or "topics", sha256=hash_topics(topics)),
+        corpus=_source(corpus.path)
+        or SourceFile(path=corpus.path or "corpus", sha256=corpus.sha256(progress)),
         depth=options.depth,
         people=min(options.people, len(queries)),
         seed=options.seed,
-        measures=list(options.measures),
+        measures=[one.requested_name for one in parse_measures(options.measures)],
         queries=queries,
         pooled=len(pool),
-        left_out=[query_id for query_id in texts if query_id not in place],
-        files={name: sha256_text(content) for name, content in contents.items()},
+        left_out=left_out,
+        lacking=sum(one.doc_id not in documents for one in pool),
+        files={
+            name: sha256_text(contents[name]) for name in (POOL_FILE, TOPICS_FILE, DOCUMENTS_FILE)
+        },
     )
     make_folder(target / RUNS_FOLDER)
-    for name, content in {**contents, **files, PLAN_FILE: _as_json(plan)}.items():
+    for name, content in {**contents, PLAN_FILE: _as_json(plan)}.items():
         with atomic_write(target / name) as stream:
             stream.write(content)
     return PlanFolder(target)
+
+
+def _check_options(options: PlanOptions, folder: Path) -> None:
+    """Refuse options that are out of range, and a folder with files."""
+    for value, words in ((options.depth, "a depth of"), (options.people, "queries for people:")):
+        if value < 1:
+            raise UsageError(f"expected {words} 1 or more but got {value}")
+    refuse_deeper(parse_measures(options.measures), options.depth)
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise InputError(
+            "the folder is not empty" if folder.is_dir() else "not a folder",
+            where=str(folder),
+            remedy="name a new folder for the plan",
+        )
+
+
+def has_too_many_missing(missing: int, pooled: int) -> bool:
+    """Return whether a query is left out because too many pooled documents have no grade."""
+    return missing > MAX_MISSING * pooled
 
 
 def refuse_deeper(measures: Sequence[Measure], depth: int) -> None:
@@ -330,46 +385,102 @@ def _pooled_results(run: Run, depth: int, texts: Mapping[str, str]) -> pl.DataFr
     return top.filter(pl.col("query_id").is_in(list(texts)))
 
 
-def _pool(pooled: Mapping[str, pl.DataFrame]) -> list[PooledDocument]:
-    ranks: dict[tuple[str, str], dict[str, int]] = {}
+def _ranks_of(pooled: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, dict[str, int]]]:
+    """Return the ranks of pooled documents by query, document and run."""
+    ranks: dict[str, dict[str, dict[str, int]]] = {}
     for name, rows in pooled.items():
         for query_id, doc_id, rank in rows.select("query_id", "doc_id", "rank").iter_rows():
-            ranks.setdefault((query_id, doc_id), {})[name] = rank
-    return [PooledDocument(*pair, found) for pair, found in ranks.items()]
+            ranks.setdefault(query_id, {}).setdefault(doc_id, {})[name] = rank
+    return ranks
 
 
-def _find_documents(
-    corpus: DocumentCollection, pool: Sequence[PooledDocument]
-) -> list[dict[str, Any]]:
-    """Return the pooled documents, by id.
+def _find_documents(corpus: DocumentCollection, doc_ids: set[str]) -> dict[str, CorpusDocument]:
+    """Return those of some documents that the corpus has, by id.
 
     Raises:
         CheckFailedError: If the corpus has none of them.
     """
-    wanted = sorted({one.doc_id for one in pool})
-    found = corpus.find(pl.Series(wanted, dtype=pl.String)).sort("doc_id")
+    wanted = sorted(doc_ids)
+    found = corpus.find(pl.Series(wanted, dtype=pl.String)).select("doc_id", "title", "text")
     if found.is_empty():
         raise CheckFailedError(
             "the corpus has none of the pooled documents",
             where=corpus.path or "corpus",
             remedy=f"the runs have documents such as {listed(wanted[:3])}",
         )
-    return list(found.select("doc_id", "title", "text").iter_rows(named=True))
+    return {row[0]: CorpusDocument(*row) for row in found.iter_rows()}
 
 
-def _as_run(rows: pl.DataFrame, name: str) -> str:
-    """Format pooled results as a run that ranks documents as the original does."""
+def _unusable_queries(
+    texts: Iterable[str],
+    ranks: Mapping[str, Mapping[str, object]],
+    documents: Mapping[str, CorpusDocument],
+) -> dict[str, str]:
+    """Return the reason for each topic that cannot be judged.
+
+    Raises:
+        CheckFailedError: If no topic can be judged.
+    """
+    left_out: dict[str, str] = {}
+    for query_id in texts:
+        pool = ranks.get(query_id, {})
+        lacking = sum(doc_id not in documents for doc_id in pool)
+        if not pool:
+            left_out[query_id] = "no run has a result"
+        elif has_too_many_missing(lacking, len(pool)):
+            left_out[query_id] = f"the corpus lacks {lacking} of {len(pool)} pooled documents"
+    if ranks.keys() <= left_out.keys():
+        query_id, reason = next((one, left_out[one]) for one in ranks)
+        raise CheckFailedError(
+            "no query can be judged, because the corpus lacks more than a tenth of the pooled "
+            "documents of each",
+            where=query_id,
+            remedy=f"give the corpus that was searched; {reason}",
+        )
+    return left_out
+
+
+def _run_files(names: Sequence[str]) -> dict[str, str]:
+    """Return the file of each run in the plan's folder."""
+    files: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        stem = plain = valid_tag(name).strip(".") or "run"
+        number = 1
+        while stem.lower() in taken:
+            number += 1
+            stem = f"{plain}-{number}"
+        taken.add(stem.lower())
+        files[name] = f"{RUNS_FOLDER}/{stem}.run"
+    return files
+
+
+def _as_run(rows: pl.DataFrame, name: str, tag: str) -> str:
+    """Format pooled results as a run that ranks documents as the original does.
+
+    Raises:
+        CheckFailedError: If there are none.
+        InputError: If an id cannot be written to a run.
+    """
+    if rows.is_empty():
+        raise CheckFailedError(
+            "the run has no result for any query of the plan",
+            where=name,
+            remedy="leave it out, or give the topics that it answers",
+        )
+    refuse_unwritable(rows, ("query_id", "doc_id"), "run")
     lines = rows.select("query_id", "doc_id", "rank", "score").iter_rows()
     return "".join(
-        f"{query_id} Q0 {doc_id} {rank} {score!r} {name}\n"
+        f"{query_id} Q0 {doc_id} {rank} {score!r} {tag}\n"
         for query_id, doc_id, rank, score in lines
     )
 
 
-def _source(path: str | None, name: str) -> SourceFile:
-    if path is not None and Path(path).is_file():
-        return SourceFile(path=path, sha256=sha256_file(path))
-    return SourceFile(path=path or name, sha256=sha256_text(path or name))
+def _source(path: str | None) -> SourceFile | None:
+    """Return a file with its hash; ``None`` for standard input and named collections."""
+    if path is None or not Path(path).is_file():
+        return None
+    return SourceFile(path=path, sha256=sha256_file(path))
 
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> str:

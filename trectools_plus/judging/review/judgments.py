@@ -460,6 +460,11 @@ def merge_grades(all_grades: list[Qrels]) -> Qrels:
     return Qrels(merged.sort("query_id", "doc_id"))
 
 
+def middle_grade(grades: Sequence[int]) -> int | None:
+    """Return the grade of one document that :func:`merge_grades` returns; ``None`` without any."""
+    return sorted(grades)[(len(grades) - 1) // 2] if grades else None
+
+
 def final_grades(store: Store) -> Qrels:
     """Return the merged grades with the adjudicators' decisions."""
     merged = merge_grades([grades_of(store, one) for one in list_annotators(store)])
