@@ -146,6 +146,12 @@ REVIEW = {
         "review:review_export", "Export grades as qrels, of one annotator or of all."
     ),
 }
+JUDGE = {
+    "estimate": CommandEntry(
+        "judge:judge_estimate",
+        "Estimate runs from the judgments of people and a model, with intervals.",
+    ),
+}
 TOP = {
     "demo": CommandEntry(
         "packaged:demo",
@@ -253,6 +259,9 @@ _GROUPS = {
         "Extract ontology terms from documents, and score the extraction.", EXTRACTION
     ),
     "index": _group("Build search indexes.", INDEX),
+    "judge": _group(
+        "Plan judgments, let a model judge, and estimate runs from people and the model.", JUDGE
+    ),
     "review": _group(
         "Let annotators judge results side by side, and summarise their judgments.", REVIEW
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def estimate(
     Args:
         folder: The plan.
         measures: Names of measures; those of the plan if ``None``.
-        runs: Names of runs of the plan; all if ``None``.
+        runs: Names or original files of runs of the plan; all if ``None``.
         model: The model, if several have judged the plan.
         confidence: The level of the intervals.
         seed: The seed of the draws for simultaneous intervals.
@@ -185,15 +186,31 @@ def _pair(label: Label) -> tuple[str, str]:
 
 
 def _choose_runs(folder: PlanFolder, runs: Sequence[str] | None) -> list[str]:
-    known = [one.name for one in folder.plan.runs]
-    for name in runs or ():
-        if name not in known:
-            raise UsageError(
-                f"{name} is not a run of the plan, so its documents were not pooled",
-                where=str(folder.path),
-                remedy=f"name some of {', '.join(known)}, or make a new plan with this run",
-            )
-    return [name for name in known if runs is None or name in runs]
+    """Return names of planned runs; a run is given by its name, or as its original file.
+
+    Raises:
+        UsageError: If one is not in the plan.
+    """
+    planned = folder.plan.runs
+    chosen = {_find_run(folder, given) for given in runs or ()}
+    return [one.name for one in planned if not chosen or one.name in chosen]
+
+
+def _find_run(folder: PlanFolder, given: str) -> str:
+    planned = folder.plan.runs
+    if given in (one.name for one in planned):
+        return given
+    if Path(given).is_file():
+        content = sha256_file(given)
+        for one in planned:
+            if content in (one.source.sha256, one.sha256):
+                return one.name
+    raise UsageError(
+        f"{given} is not a run of the plan, so its documents were not all pooled",
+        where=str(folder.path),
+        remedy=f"name some of {', '.join(one.name for one in planned)}, or make a new plan with "
+        "this run",
+    )
 
 
 def _estimate_measure(
