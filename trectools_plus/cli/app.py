@@ -135,6 +135,16 @@ INDEX = {
         "Build indexes, so that the first search does not have to build them.",
     ),
 }
+JUDGE = {
+    "label": CommandEntry(
+        "judge:judge_label",
+        "Let a model judge the documents of a plan, and store every answer.",
+    ),
+    "estimate": CommandEntry(
+        "judge:judge_estimate",
+        "Estimate runs from the judgments of people and a model, with intervals.",
+    ),
+}
 REVIEW = {
     "serve": CommandEntry(
         "review:review_serve", "Serve a page on which annotators judge results side by side."
@@ -144,12 +154,6 @@ REVIEW = {
     ),
     "export": CommandEntry(
         "review:review_export", "Export grades as qrels, of one annotator or of all."
-    ),
-}
-JUDGE = {
-    "estimate": CommandEntry(
-        "judge:judge_estimate",
-        "Estimate runs from the judgments of people and a model, with intervals.",
     ),
 }
 TOP = {

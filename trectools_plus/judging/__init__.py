@@ -4,6 +4,9 @@
 
     plan.py      the plan: pool of documents, order of queries, files of its folder
     labels.py    labels of pooled documents, by people and models
+    labelling.py questions to a judge, and the storage of its answers
+    endpoint.py  judges: a model behind an endpoint, or a function
+    prompt.py    the prompt of a model, and the grade in its answer
 """
 
 from trectools_plus.lazy_names import import_lazily

@@ -1,15 +1,27 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.judging.endpoint import EndpointOptions as EndpointOptions
+from trectools_plus.judging.endpoint import FunctionJudge as FunctionJudge
+from trectools_plus.judging.endpoint import Judge as Judge
+from trectools_plus.judging.endpoint import ModelJudge as ModelJudge
 from trectools_plus.judging.estimate import estimate as estimate
 from trectools_plus.judging.estimate import write_judgments as write_judgments
+from trectools_plus.judging.labelling import DEFAULT_LONGEST as DEFAULT_LONGEST
+from trectools_plus.judging.labelling import Labelling as Labelling
+from trectools_plus.judging.labelling import LabelOptions as LabelOptions
+from trectools_plus.judging.labelling import LabelSummary as LabelSummary
+from trectools_plus.judging.labelling import describe_labels as describe_labels
+from trectools_plus.judging.labelling import raise_if_stopped as raise_if_stopped
 from trectools_plus.judging.labels import Label as Label
 from trectools_plus.judging.plan import JudgmentPlan as JudgmentPlan
 from trectools_plus.judging.plan import PlanFolder as PlanFolder
 from trectools_plus.judging.plan import PlanOptions as PlanOptions
 from trectools_plus.judging.plan import make_plan as make_plan
+from trectools_plus.judging.prompt import read_prompt as read_prompt
 from trectools_plus.judging.report import JudgmentReport as JudgmentReport
 from trectools_plus.judging.verification import verify_plan as verify_plan
+from trectools_plus.retrieval.backends.secrets import read_key as read_key
 
 __all__ = [
     "JudgmentPlan",

@@ -19,7 +19,7 @@ from trectools_plus.judging.checks import (
     origin_of,
     unanswered_pairs,
 )
-from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read_labels
+from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read_labels, write_qrels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
 from trectools_plus.judging.report import (
@@ -30,7 +30,7 @@ from trectools_plus.judging.report import (
     RunEstimate,
     ShownInterval,
 )
-from trectools_plus.judging.values import values_of
+from trectools_plus.judging.values import merge_labels, values_of
 from trectools_plus.judging.verdict import state_result
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.arrays import (
@@ -144,6 +144,26 @@ def estimate(
         warnings=describe_doubts(folder, by_people, len(people.queries), labels),
     )
     return report.model_copy(update={"result": state_result(report)})
+
+
+def write_judgments(folder: PlanFolder, model: str | None, target: str | Path) -> None:
+    """Write ``people.qrels`` and ``model.qrels``; their second column says who judged.
+
+    Grades of several people are merged; see docs/review.md.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
+    people = read_people(folder.path)
+    merged = merge_labels(people)
+    last = {_pair(label): label for label in people}
+    of_people = [
+        label.model_copy(update={"grade": merged[query_id][doc_id]})
+        for (query_id, doc_id), label in last.items()
+    ]
+    of_model = choose_model(read_labels(folder.path / LABELS_FILE), model, str(folder.path))
+    for name, labels in (("people.qrels", of_people), ("model.qrels", of_model)):
+        write_qrels(labels, Path(target) / name)
 
 
 def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list[Label]:

@@ -33,6 +33,7 @@ from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import CorpusDocument, Run, Topics
+from trectools_plus.formats.trec_files import read_run
 from trectools_plus.formats.writing import refuse_unwritable, valid_tag
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
@@ -41,7 +42,6 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.topics import check_topics, hash_topics
 from trectools_plus.text import listed
-from trectools_plus.validation.loading import load_run
 
 PLAN_FILE = "plan.json"
 POOL_FILE = "pool.jsonl"
@@ -221,7 +221,7 @@ class PlanFolder:
 
     def _read_run(self, planned: PlanRun) -> Run:
         self._check(planned.path, planned.sha256)
-        return load_run(self.path / planned.path)
+        return read_run(self.path / planned.path)  # validated when the plan was made
 
     def _rows(self, name: str) -> Iterable[tuple[int, dict[str, Any]]]:
         self._check(name, self.plan.files[name])
