@@ -53,7 +53,10 @@ def test_formulas_written_out(seed: int, n: int, population: str) -> None:
     people, at, total = y[judged], f[judged], len(f)
     weight = min(1.0, max(0.0, np.cov(people, at)[0, 1] / f.var(ddof=1)))
     residual = people - weight * at
-    spread = residual.var(ddof=1) * (n - 1) / ((n - 2) if weight > 0 else (n - 1))
+    spread = residual.var(ddof=1)
+    if weight > 0:
+        leverage = (at - at.mean()) ** 2 / ((at - at.mean()) ** 2).sum()
+        spread = ((residual - residual.mean()) ** 2 / (1 - leverage)).sum() / (n - 2)
     if population == "these":
         variance = (1 - n / total) * spread / n
     else:
