@@ -44,9 +44,9 @@ def test_the_pool_has_the_first_documents_of_every_run(plan: PlanFolder, tmp_pat
     }
     assert found == expected
     assert plan.plan.pooled == len(expected)
-    assert plan.unique == {
-        run: sum(list(ranks) == [run] for ranks in expected.values()) for run in ("a", "b")
-    }
+    for run, one in plan.contributions.items():
+        assert one.pooled == 12 * 4
+        assert one.unique == sum(list(ranks) == [run] for ranks in expected.values())
     assert plan.judgments == sum(len(plan.pool[one]) for one in plan.plan.queries[:5])
 
 
@@ -193,7 +193,7 @@ def test_what_is_no_plan_is_refused(plan: PlanFolder, tmp_path: Path) -> None:
     [
         ({"depth": 0, "measures": ()}, "a depth of 1 or more"),
         ({"people": 0}, "1 or more but got 0"),
-        ({"depth": 4}, "nDCG@10 reads 10 results"),
+        ({"depth": 4, "measures": ("nDCG@10",)}, "nDCG@10 reads 10 results"),
         ({"measures": ("AP",)}, "AP reads the whole ranking"),
         ({"measures": ("nDGC@10",)}, "nDGC@10"),
     ],

@@ -135,16 +135,6 @@ INDEX = {
         "Build indexes, so that the first search does not have to build them.",
     ),
 }
-JUDGE = {
-    "label": CommandEntry(
-        "judge:judge_label",
-        "Let a model judge the documents of a plan, and store every answer.",
-    ),
-    "estimate": CommandEntry(
-        "judge:judge_estimate",
-        "Estimate runs from the judgments of people and a model, with intervals.",
-    ),
-}
 REVIEW = {
     "serve": CommandEntry(
         "review:review_serve", "Serve a page on which annotators judge results side by side."
@@ -154,6 +144,23 @@ REVIEW = {
     ),
     "export": CommandEntry(
         "review:review_export", "Export grades as qrels, of one annotator or of all."
+    ),
+}
+JUDGE = {
+    "plan": CommandEntry(
+        "judge.plan:judge_plan",
+        "Pool documents of runs, and choose queries that people will judge.",
+    ),
+    "pilot": CommandEntry(
+        "judge.plan:judge_pilot", "Estimate how many queries people must judge, from a few."
+    ),
+    "label": CommandEntry(
+        "judge.label:judge_label",
+        "Let a model judge the documents of a plan, and store every answer.",
+    ),
+    "estimate": CommandEntry(
+        "judge.estimate:judge_estimate",
+        "Estimate runs from the judgments of people and a model, with intervals.",
     ),
 }
 TOP = {
@@ -263,9 +270,7 @@ _GROUPS = {
         "Extract ontology terms from documents, and score the extraction.", EXTRACTION
     ),
     "index": _group("Build search indexes.", INDEX),
-    "judge": _group(
-        "Plan judgments, let a model judge, and estimate runs from people and the model.", JUDGE
-    ),
+    "judge": _group("Judge results by people and a model, and estimate runs.", JUDGE),
     "review": _group(
         "Let annotators judge results side by side, and summarise their judgments.", REVIEW
     ),

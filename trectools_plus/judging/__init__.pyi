@@ -14,6 +14,10 @@ from trectools_plus.judging.labelling import LabelSummary as LabelSummary
 from trectools_plus.judging.labelling import describe_labels as describe_labels
 from trectools_plus.judging.labelling import raise_if_stopped as raise_if_stopped
 from trectools_plus.judging.labels import Label as Label
+from trectools_plus.judging.pilot import Pilot as Pilot
+from trectools_plus.judging.pilot import plan_people as plan_people
+from trectools_plus.judging.plan import DEFAULT_DEPTH as DEFAULT_DEPTH
+from trectools_plus.judging.plan import DEFAULT_PEOPLE as DEFAULT_PEOPLE
 from trectools_plus.judging.plan import JudgmentPlan as JudgmentPlan
 from trectools_plus.judging.plan import PlanFolder as PlanFolder
 from trectools_plus.judging.plan import PlanOptions as PlanOptions

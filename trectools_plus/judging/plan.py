@@ -14,6 +14,7 @@ A plan is a folder that needs no other file::
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -52,7 +53,6 @@ DEFAULT_DEPTH = 10
 DEFAULT_PEOPLE = 30
 MAX_MISSING = 0.1
 """The largest proportion of a query's pool without a grade."""
-DEFAULT_MEASURES = ("nDCG@10", "P@10", "RR@10")
 FORMAT = "1"
 
 
@@ -114,13 +114,14 @@ class PlanOptions:
         depth: The number of results of each run that are pooled.
         people: The number of queries that people are to judge.
         seed: The seed of the order of queries.
-        measures: The measures to estimate; none may look deeper than ``depth``.
+        measures: The measures to estimate; none may look deeper than ``depth``. Without any,
+            nDCG, P and RR at 10, or at a smaller depth.
     """
 
     depth: int = DEFAULT_DEPTH
     people: int = DEFAULT_PEOPLE
     seed: int = 42
-    measures: Sequence[str] = DEFAULT_MEASURES
+    measures: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,19 @@ class PooledDocument:
     query_id: str
     doc_id: str
     ranks: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What a run contributes to the pool.
+
+    Attributes:
+        pooled: The number of its pooled documents.
+        unique: The number of these that no other run has.
+    """
+
+    pooled: int
+    unique: int
 
 
 class PlanFolder:
@@ -204,15 +218,33 @@ class PlanFolder:
         """The number of judgments of one person for the planned queries."""
         return sum(len(self.judgeable[one]) for one in self.plan.queries[: self.plan.people])
 
-    @property
-    def unique(self) -> dict[str, int]:
-        """The number of pooled documents that only one run has, by run."""
-        counts = dict.fromkeys((one.name for one in self.plan.runs), 0)
-        for pool in self.pool.values():
-            for document in pool:
-                if len(document.ranks) == 1:
-                    counts[next(iter(document.ranks))] += 1
-        return counts
+    @cached_property
+    def contributions(self) -> dict[str, Contribution]:
+        """The pooled documents of each run, by name."""
+        pooled: Counter[str] = Counter()
+        unique: Counter[str] = Counter()
+        for document in (one for pool in self.pool.values() for one in pool):
+            pooled.update(list(document.ranks))
+            if len(document.ranks) == 1:
+                unique.update(list(document.ranks))
+        return {
+            one.name: Contribution(pooled[one.name], unique[one.name]) for one in self.plan.runs
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of the plan as plain JSON values."""
+        plan = self.plan
+        return {
+            "plan": str(self.path),
+            "queries": len(plan.queries),
+            "pooled": plan.pooled,
+            "people": plan.people,
+            "judgments": self.judgments,
+            "runs": {name: asdict(one) for name, one in self.contributions.items()},
+            "measures": plan.measures,
+            "left_out": plan.left_out,
+            "lacking": plan.lacking,
+        }
 
     @cached_property
     def runs(self) -> dict[str, Run]:
@@ -274,7 +306,8 @@ def make_plan(
     """
     options = options or PlanOptions()
     target = Path(folder)
-    _check_options(options, target)
+    measures = parse_measures(options.measures or _default_measures(options.depth))
+    _check_options(options, measures, target)
     check_topics(topics)
     texts = topics.to_dict()
     pooled = {name: _pooled_results(run, options.depth, texts) for name, run in runs.items()}
@@ -322,7 +355,7 @@ def make_plan(
         depth=options.depth,
         people=min(options.people, len(queries)),
         seed=options.seed,
-        measures=[one.requested_name for one in parse_measures(options.measures)],
+        measures=[one.requested_name for one in measures],
         queries=queries,
         pooled=len(pool),
         left_out=left_out,
@@ -338,12 +371,17 @@ def make_plan(
     return PlanFolder(target)
 
 
-def _check_options(options: PlanOptions, folder: Path) -> None:
+def _default_measures(depth: int) -> list[str]:
+    cutoff = max(1, min(10, depth))
+    return [f"{name}@{cutoff}" for name in ("nDCG", "P", "RR")]
+
+
+def _check_options(options: PlanOptions, measures: Sequence[Measure], folder: Path) -> None:
     """Refuse options that are out of range, and a folder with files."""
     for value, words in ((options.depth, "a depth of"), (options.people, "queries for people:")):
         if value < 1:
             raise UsageError(f"expected {words} 1 or more but got {value}")
-    refuse_deeper(parse_measures(options.measures), options.depth)
+    refuse_deeper(measures, options.depth)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InputError(
             "the folder is not empty" if folder.is_dir() else "not a folder",

@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import formats, reporting, service, statistics
+from trectools_plus import formats, service, statistics
 from trectools_plus.cli.options.common import Confidence, Host, Port, Report, TextOrJson
-from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.printing import print_numbers, print_table, write_json
 from trectools_plus.cli.verbosity import inform
 from trectools_plus.errors import MissingExtraError
 from trectools_plus.text import plural, visible
@@ -176,7 +176,7 @@ def _print_summary(summary: service.ReviewSummary) -> None:
         for one in summary.annotators
     ]
     names = ["Annotator", "Complete", "Graded", "Flagged", "Chosen", "Cannot judge"]
-    _print_numbers(names, rows)
+    print_numbers(names, rows)
     if summary.shares:
         _print_shares(summary)
     over = "means over the queries in which the mode found one.\n"
@@ -201,7 +201,7 @@ def _print_shares(summary: service.ReviewSummary) -> None:
         interval = f"[{share.low:.3f}, {share.high:.3f}]"
         rows.append([mode or "none of them", f"{share.value:.3f}", interval, flagged])
     level = next(iter(summary.shares.values()))
-    _print_numbers(["Mode", "Would choose", f"{level.level * 100:g}% interval", "Flagged"], rows)
+    print_numbers(["Mode", "Would choose", f"{level.level * 100:g}% interval", "Flagged"], rows)
     typer.echo(f"Shares of {level.n:,} queries with a choice; Wilson intervals over queries.\n")
 
 
@@ -217,7 +217,7 @@ def _print_positions(positions: Mapping[str, service.ModePositions]) -> None:
         for mode, one in positions.items()
     ]
     header = ["Mode", "Average position", "Minimum position", "Queries", "inTop3"]
-    _print_numbers(header, rows)
+    print_numbers(header, rows)
 
 
 def _print_agreements(summary: service.ReviewSummary) -> None:
@@ -239,7 +239,7 @@ def _print_agreements(summary: service.ReviewSummary) -> None:
             ]
         )
     names = ["Annotators", "Both graded", "Kappa", "Quadratic", "Same result", "Kappa of columns"]
-    _print_numbers(names, rows)
+    print_numbers(names, rows)
 
 
 def _print_adjudication(adjudication: service.Adjudication) -> None:
@@ -261,11 +261,3 @@ def _print_remarks(summary: service.ReviewSummary) -> None:
         words = "; ".join(filter(None, [reason, one.comment or ""]))
         rows.append([visible(one.query_id), one.annotator, visible(" ".join(words.split()), 300)])
     print_table(["Query", "Annotator", "Comment"], rows)
-
-
-def _print_numbers(names: list[str], rows: list[list[str]]) -> None:
-    first, *others = names
-    numbers = [
-        reporting.TableColumn(reporting.Cell(name), right=True, whole=True) for name in others
-    ]
-    print_table([first, *numbers], rows)
