@@ -41,10 +41,7 @@ def check_asked(folder: PlanFolder, labels: Sequence[Label]) -> str | None:
     )
     if not left:
         return None
-    return (
-        f"the model was not asked about {left:,} of {plural(folder.plan.pooled, 'pair')}: continue "
-        "with judge label --resume"
-    )
+    return f"the model was not asked about {left:,} of {plural(folder.plan.pooled, 'pair')}"
 
 
 def unanswered_pairs(
@@ -119,9 +116,4 @@ def _prompt_changed(folder: PlanFolder, people: Sequence[Label], labels: Sequenc
 def _runs_that_name(folder: PlanFolder, model: str) -> list[str]:
     """Return the runs in whose manifest the name of the model occurs."""
     name = Path(model).name.casefold()
-    found = []
-    for run in folder.plan.runs:
-        manifest = folder.path / f"{run.path}.manifest.json"
-        if manifest.exists() and name in manifest.read_text(encoding="utf-8").casefold():
-            found.append(run.name)
-    return found
+    return [run.name for run in folder.plan.runs if name in folder.manifest_of(run).casefold()]

@@ -54,6 +54,7 @@ POPULATIONS: tuple[Population, ...] = ("like these", "these")
 def estimate(
     folder: PlanFolder,
     *,
+    people: Sequence[Label] | None = None,
     measures: Sequence[str] | None = None,
     runs: Sequence[str] | None = None,
     model: str | None = None,
@@ -64,6 +65,7 @@ def estimate(
 
     Args:
         folder: The plan.
+        people: The labels of people; those of the review page if ``None``.
         measures: Names of measures; those of the plan if ``None``.
         runs: Names or original files of runs of the plan; all if ``None``.
         model: The model, if several have judged the plan.
@@ -81,32 +83,36 @@ def estimate(
     names = list(measures or folder.plan.measures)
     parsed = parse_measures(names)
     shown = _choose_runs(folder, runs)
-    by_people = read_people(folder.path)
+    by_people = read_people(folder.path) if people is None else people
     labels = choose_model(read_labels(folder.path / LABELS_FILE), model, str(folder.path))
-    people = values_of(folder, by_people, names)
-    if len(people.queries) < 2:
+    if (unasked := check_asked(folder, labels)) is not None:
         raise CheckFailedError(
-            f"people have judged {plural(len(people.queries), 'query', 'queries')} completely, "
+            unasked, where=str(folder.path), remedy=f"run: judge label {folder.path} --resume"
+        )
+    of_people = values_of(folder, by_people, names)
+    if len(of_people.queries) < 2:
+        raise CheckFailedError(
+            f"people have judged {plural(len(of_people.queries), 'query', 'queries')} completely, "
             "and two are needed for an interval",
             where=str(folder.path),
             remedy=f"judge more with: review serve {folder.path}",
         )
-    unanswered = unanswered_pairs(folder, by_people, people.queries)
+    unanswered = unanswered_pairs(folder, by_people, of_people.queries)
     of_model = values_of(folder, [one for one in labels if _pair(one) not in unanswered], names)
-    refusal = check_order(folder, by_people) or check_asked(folder, labels)
-    if refusal is None and len(people.queries) < MIN_PEOPLE:
+    refusal = check_order(folder, by_people)
+    if refusal is None and len(of_people.queries) < MIN_PEOPLE:
         refusal = (
-            f"people have judged {plural(len(people.queries), 'query', 'queries')} completely, "
+            f"people have judged {plural(len(of_people.queries), 'query', 'queries')} completely, "
             f"and {MIN_PEOPLE} are needed to combine them with the model"
         )
     place = {query_id: row for row, query_id in enumerate(of_model.queries)}
-    judged = np.array([place[query_id] for query_id in people.queries])
+    judged = np.array([place[query_id] for query_id in of_people.queries])
     estimates = [
         one
         for name, measure in zip(names, parsed, strict=True)
         for one in _estimate_measure(
             name,
-            {run: people.values[name][run] for run in shown},
+            {run: of_people.values[name][run] for run in shown},
             {run: of_model.values[name][run] for run in shown},
             judged,
             sign=1 if measure.definition.higher_is_better else -1,
@@ -118,13 +124,13 @@ def estimate(
     counts = JudgmentCounts(
         queries=len(folder.plan.queries),
         planned=folder.plan.people,
-        people=len(people.queries),
+        people=len(of_people.queries),
         left_out=[
             LeftOutQuery(query_id=query_id, reason=reason)
-            for query_id, reason in people.complete.left_out.items()
+            for query_id, reason in of_people.complete.left_out.items()
         ],
         pairs=folder.plan.pooled,
-        missing_people=people.complete.missing,
+        missing_people=of_people.complete.missing,
         missing_model=of_model.complete.missing,
     )
     report = JudgmentReport(
@@ -141,7 +147,7 @@ def estimate(
         counts=counts,
         refusal=refusal,
         estimates=estimates,
-        warnings=describe_doubts(folder, by_people, len(people.queries), labels),
+        warnings=describe_doubts(folder, by_people, len(of_people.queries), labels),
     )
     return report.model_copy(update={"result": state_result(report)})
 

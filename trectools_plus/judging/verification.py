@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.judging.estimate import estimate
@@ -11,11 +11,22 @@ from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.report import REPORT_FILE
 
 
-def verify_plan(folder: PlanFolder) -> tuple[list[str], list[str]]:
-    """Check the files of a plan, its judgments, and its report if there is one.
+class PlanCheck(NamedTuple):
+    """The result of a verification of a plan.
 
-    Returns:
-        Problems, for which a combined interval is refused or is not the stored one, and warnings.
+    Attributes:
+        problems: Why a combined interval is refused, or what of the report does not hold.
+        warnings: What readers must know before they believe the figures.
+        figures: The number of intervals that were compared.
+    """
+
+    problems: list[str]
+    warnings: list[str]
+    figures: int = 0
+
+
+def verify_plan(folder: PlanFolder) -> PlanCheck:
+    """Check the files of a plan, its judgments, and its report if there is one.
 
     Raises:
         CheckFailedError: If no model, or too few people have judged.
@@ -28,7 +39,7 @@ def verify_plan(folder: PlanFolder) -> tuple[list[str], list[str]]:
         except TrectoolsPlusError as error:
             problems.append(str(error))
     if problems:
-        return problems, []
+        return PlanCheck(problems, [])
     file = folder.path / REPORT_FILE
     stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     options = {key: stored[key] for key in ("measures", "runs", "confidence", "seed") if stored}
@@ -41,7 +52,8 @@ def verify_plan(folder: PlanFolder) -> tuple[list[str], list[str]]:
     ]
     if stored:
         problems += _compare(stored, made.model_dump(mode="json"))
-    return problems, made.warnings
+    figures = sum(3 * len(one.estimates) for one in made.estimates) if stored else 0
+    return PlanCheck(problems, made.warnings, figures)
 
 
 def _compare(stored: dict[str, Any], made: dict[str, Any]) -> list[str]:

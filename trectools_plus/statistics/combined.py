@@ -141,8 +141,8 @@ def combine_judgments(
 
     Because the weight is estimated, var(e) has n - 2 in its denominator, and the squared residual
     of a query is divided by 1 - h, where h is its share of the sum of all (f - mean f)² over the n
-    queries, as in the covariance HC2 of a regression; not so if the weight is 0 or fixed. Intervals use the t distribution with n - 1
-    degrees of freedom.
+    queries, as in the covariance HC2 of a regression; not so if the weight is 0 or fixed. Intervals
+    use the t distribution with n - 1 degrees of freedom.
 
     Args:
         people: Values from the judgments of people, shape (n, columns) or (n,): measures, or
