@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
-import trectools_plus
 from trectools_plus.benchmark.report.parts import SourceFile
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -369,7 +369,7 @@ def make_plan(
         )
     plan = JudgmentPlan(
         format=FORMAT,
-        version=trectools_plus.__version__,
+        version=version("trectools-plus"),
         created=format_time(utc_now()),
         runs=planned,
         topics=_source(topics.path)
