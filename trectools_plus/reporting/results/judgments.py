@@ -9,14 +9,14 @@ from typing import TextIO
 
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
-from trectools_plus.judging.report import (
+from trectools_plus.judging.estimates.report import (
     REPORT_FILE,
     JudgmentReport,
     PopulationEstimate,
     RunEstimate,
     ShownInterval,
 )
-from trectools_plus.judging.verdict import show_interval, show_mean
+from trectools_plus.judging.estimates.verdict import show_interval, show_mean
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.html.document_page import DrawnInterval, PageSection, render_document
 from trectools_plus.reporting.markdown import escape, render_table, show_cell

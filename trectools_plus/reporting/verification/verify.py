@@ -31,8 +31,8 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.judging.estimates.verification import verify_plan
 from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
-from trectools_plus.judging.verification import verify_plan
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files

@@ -6,9 +6,9 @@ import json
 from typing import Any, NamedTuple
 
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.judging.estimate import estimate
+from trectools_plus.judging.estimates.estimate import estimate
+from trectools_plus.judging.estimates.report import REPORT_FILE
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.report import REPORT_FILE
 
 
 class PlanCheck(NamedTuple):

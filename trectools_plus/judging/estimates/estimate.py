@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-import trectools_plus
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
-from trectools_plus.judging.checks import (
+from trectools_plus.judging.estimates.checks import (
     check_asked,
     check_order,
     describe_doubts,
     origin_of,
     unanswered_pairs,
 )
-from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read_labels, write_qrels
-from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
-from trectools_plus.judging.report import (
+from trectools_plus.judging.estimates.combined import (
+    MIN_PEOPLE,
+    CombinedMean,
+    MeanInterval,
+    Population,
+    combine_judgments,
+)
+from trectools_plus.judging.estimates.report import (
     JudgmentCounts,
     JudgmentReport,
     LeftOutQuery,
@@ -30,21 +34,17 @@ from trectools_plus.judging.report import (
     RunEstimate,
     ShownInterval,
 )
+from trectools_plus.judging.estimates.verdict import state_result
+from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read_labels, write_qrels
+from trectools_plus.judging.people import read_people
+from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
 from trectools_plus.judging.values import merge_labels, values_of
-from trectools_plus.judging.verdict import state_result
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_SEED,
     FloatArray,
     none_if_nan,
-)
-from trectools_plus.statistics.combined import (
-    MIN_PEOPLE,
-    CombinedMean,
-    MeanInterval,
-    Population,
-    combine_judgments,
 )
 from trectools_plus.text import plural
 
@@ -134,7 +134,7 @@ def estimate(
         missing_model=of_model.complete.missing,
     )
     report = JudgmentReport(
-        version=trectools_plus.__version__,
+        version=version("trectools-plus"),
         created=max(label.time for label in [*by_people, *labels]),
         result="",
         model=origin_of(labels),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics import combine_judgments, mean_intervals, people_needed
-from trectools_plus.statistics.combined import CombinedMean
+from trectools_plus.judging.estimates.combined import CombinedMean, combine_judgments, people_needed
+from trectools_plus.statistics import mean_intervals
 
 # n, N, weight, and the estimate and interval of ppi_mean_ci of ppi_py 0.2.3 for the same data,
 # with the other N - n queries as its unlabelled sample and the weight times (N - n) / N.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trectools_plus.judging.report import JudgmentReport, RunEstimate, ShownInterval
-from trectools_plus.statistics.combined import WORTHWHILE
+from trectools_plus.judging.estimates.combined import WORTHWHILE
+from trectools_plus.judging.estimates.report import JudgmentReport, RunEstimate, ShownInterval
 from trectools_plus.text import plural
 
 

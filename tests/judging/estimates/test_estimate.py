@@ -13,15 +13,16 @@ from harness.plans import TIME, label, label_all, make_small
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.judging.estimate import choose_model, estimate
+from trectools_plus.judging.estimates.combined import combine_judgments
+from trectools_plus.judging.estimates.estimate import choose_model, estimate
+from trectools_plus.judging.estimates.report import JudgmentReport, RunEstimate
+from trectools_plus.judging.estimates.verification import verify_plan
 from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.report import JudgmentReport, RunEstimate
-from trectools_plus.judging.verification import verify_plan
 from trectools_plus.measures.evaluation import evaluate
 from trectools_plus.reporting import print_judgment_report, write_judgment_report
-from trectools_plus.statistics import combine_judgments
 
+READ = "trectools_plus.judging.estimates.estimate.read_people"
 ORIGIN = LabelOrigin(model="judge", host="localhost", prompt_sha256="0" * 64)
 
 
@@ -251,7 +252,7 @@ def test_a_judge_that_is_part_of_a_run(tmp_path: Path) -> None:
 
 def test_verification(plan: PlanFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     people = _people(plan, 25)
-    monkeypatch.setattr("trectools_plus.judging.estimate.read_people", lambda _: people)
+    monkeypatch.setattr(READ, lambda _: people)
     _store(plan, _model(plan))
     assert verify_plan(plan) == ([], [], 0)
     stored = write_judgment_report(estimate(plan, measures=["P@4"]), plan.path)["json"]
@@ -265,7 +266,7 @@ def test_verification(plan: PlanFolder, monkeypatch: pytest.MonkeyPatch) -> None
     _store(plan, _model(plan, seed=2))
     assert "have changed" in verify_plan(plan)[0][0]
     stored.unlink()
-    monkeypatch.setattr("trectools_plus.judging.estimate.read_people", lambda _: people[:40])
+    monkeypatch.setattr(READ, lambda _: people[:40])
     problems, warnings, _ = verify_plan(plan)
     assert "20 are needed" in problems[0]
     assert "were planned" in warnings[0]
