@@ -117,6 +117,8 @@ MODEL_JUDGED = "model:"
 """The begin of the second column of qrels in judgments of a model, before its name."""
 PERSON_JUDGED = "person"
 """The second column of qrels in judgments of people, if qrels say who judged."""
+DEFAULT_LONGEST = 6000
+"""Characters of a document that a model is shown."""
 MAX_TAG_LENGTH = 64
 """Default limit of the length of a run tag, in characters."""
 

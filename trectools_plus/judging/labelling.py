@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import isnan
 from pathlib import Path
 from threading import Lock
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
+from trectools_plus.choices import DEFAULT_LONGEST
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
@@ -25,10 +27,10 @@ from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.source import CircuitBreaker, Failure
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
+from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.text import plural
 
 PROMPTS_FOLDER = "prompts"
-DEFAULT_LONGEST = 6000
 _CHARACTERS_PER_TOKEN = 4
 _NOT_IN_CORPUS = "not in the corpus"
 _NO_TEXT = "no text"
@@ -126,6 +128,14 @@ class LabelSummary:
     seconds: float
     out_of_calls: bool
     failure: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the summary as JSON."""
+        summary = asdict(self)
+        if self.repeated is not None:
+            kappa = summary["repeated"]["kappa"]
+            kappa.update({name: none_if_nan(kappa[name]) for name in ("value", "low", "high")})
+        return summary
 
 
 class _OutOfCallsError(Exception):
@@ -287,7 +297,7 @@ class Labelling:
         question: Question,
         grade: int | None,
         *,
-        reason: str | None,
+        reason: str | None = None,
         answer: str | None = None,
     ) -> None:
         label = Label(

@@ -1,8 +1,7 @@
-"""``judge plan``, ``label`` and ``estimate``: judgments by people and a model."""
+"""``judge label``: labels of models."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Mapping
@@ -13,12 +12,16 @@ from typing import Annotated, Any
 import typer
 
 from trectools_plus import judging
-from trectools_plus.choices import Panel
-from trectools_plus.cli.options.common import TextOrJson
-from trectools_plus.cli.options.from_models import split_assignments
+from trectools_plus.choices import DEFAULT_LONGEST, Panel
+from trectools_plus.cli.options.common import (
+    TextOrJson,
+    split_assignments,
+)
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import inform, show_progress
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import (
+    UsageError,
+)
 
 
 def judge_label(
@@ -74,7 +77,7 @@ def judge_label(
             metavar="N",
             help="Longer documents are cut at the end of a sentence, and marked.",
         ),
-    ] = judging.DEFAULT_LONGEST,
+    ] = DEFAULT_LONGEST,
     repeat: Annotated[
         float,
         typer.Option(
@@ -189,12 +192,14 @@ def judge_label(
             inform(f"all answers so far are in {plan}; continue with --resume")
             raise
     if output_format == "json":
-        write_json(dataclasses.asdict(summary))
+        write_json(summary.as_dict())
     else:
         typer.echo(judging.describe_labels(summary))
-        again = "judge label with --resume" if summary.left else f"review serve {plan}"
-        further = "" if summary.left else f", and then: judge estimate {plan}"
-        typer.echo(f"next: {again}{further}")
+        if summary.left:
+            typer.echo("next   the same command with --resume")
+        else:
+            typer.echo(f"next   trectools-plus review serve {plan}")
+            typer.echo(f"       trectools-plus judge estimate {plan}")
     judging.raise_if_stopped(summary)
 
 

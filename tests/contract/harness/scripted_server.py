@@ -84,7 +84,7 @@ class Handler(BaseHTTPRequestHandler):
         """Close the connection without an answer."""
         self.close_connection = True
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, *arguments: Any) -> None:
         """Print nothing."""
 
 
