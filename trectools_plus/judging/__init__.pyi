@@ -5,6 +5,13 @@ from trectools_plus.judging.endpoint import EndpointOptions as EndpointOptions
 from trectools_plus.judging.endpoint import FunctionJudge as FunctionJudge
 from trectools_plus.judging.endpoint import Judge as Judge
 from trectools_plus.judging.endpoint import ModelJudge as ModelJudge
+from trectools_plus.judging.estimates.combined import CombinedMean as CombinedMean
+from trectools_plus.judging.estimates.combined import combine_judgments as combine_judgments
+from trectools_plus.judging.estimates.estimate import estimate as estimate
+from trectools_plus.judging.estimates.estimate import write_judgments as write_judgments
+from trectools_plus.judging.estimates.report import JudgmentReport as JudgmentReport
+from trectools_plus.judging.estimates.verification import verify_plan as verify_plan
+from trectools_plus.judging.labelling import DEFAULT_LONGEST as DEFAULT_LONGEST
 from trectools_plus.judging.labelling import Labelling as Labelling
 from trectools_plus.judging.labelling import LabelOptions as LabelOptions
 from trectools_plus.judging.labelling import LabelSummary as LabelSummary
@@ -22,4 +29,15 @@ from trectools_plus.judging.plan import make_plan as make_plan
 from trectools_plus.judging.prompt import read_prompt as read_prompt
 from trectools_plus.retrieval.backends.secrets import read_key as read_key
 
-__all__ = ["JudgmentPlan", "Label", "PlanFolder", "PlanOptions", "make_plan"]
+__all__ = [
+    "CombinedMean",
+    "JudgmentPlan",
+    "JudgmentReport",
+    "Label",
+    "PlanFolder",
+    "PlanOptions",
+    "combine_judgments",
+    "estimate",
+    "make_plan",
+    "verify_plan",
+]
