@@ -11,7 +11,6 @@ from trectools_plus.judging.estimates.estimate import estimate as estimate
 from trectools_plus.judging.estimates.estimate import write_judgments as write_judgments
 from trectools_plus.judging.estimates.report import JudgmentReport as JudgmentReport
 from trectools_plus.judging.estimates.verification import verify_plan as verify_plan
-from trectools_plus.judging.labelling import DEFAULT_LONGEST as DEFAULT_LONGEST
 from trectools_plus.judging.labelling import Labelling as Labelling
 from trectools_plus.judging.labelling import LabelOptions as LabelOptions
 from trectools_plus.judging.labelling import LabelSummary as LabelSummary
