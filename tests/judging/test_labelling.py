@@ -247,7 +247,7 @@ def test_documents_that_ask_for_a_grade(tmp_path: Path) -> None:
     # A model that obeys does not answer in the required form; one that does not obeys the prompt.
     assert grades["q1", "d1"] is None
     assert grades["q1", "d2"] == 0
-    assert grades["q1", "d3"] == 2
+    assert grades["q1", "d3"] == 1
 
 
 def test_the_same_key_is_never_asked_twice_and_another_is(tmp_path: Path) -> None:
