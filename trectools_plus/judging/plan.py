@@ -435,6 +435,17 @@ def has_too_many_missing(missing: int, pooled: int) -> bool:
     return missing > MAX_MISSING * pooled
 
 
+def find_plan(path: str | Path) -> PlanFolder | None:
+    """Return the plan with this folder, or with this file in its folder; ``None`` if there is none.
+
+    Raises:
+        InputError: If the plan cannot be read.
+    """
+    given = Path(path)
+    folder = given if given.is_dir() else given.parent
+    return PlanFolder(folder) if (folder / PLAN_FILE).is_file() else None
+
+
 def refuse_deeper(measures: Sequence[Measure], depth: int) -> None:
     """Refuse measures that look at results below the pool, which nobody judges.
 

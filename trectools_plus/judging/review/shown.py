@@ -10,6 +10,8 @@ from trectools_plus.formats.hashing import sha256_text
 
 MAX_TEXT_LENGTH = 20_000
 """Maximum number of characters of a document to show."""
+POOL = ""
+"""The mode of pooled documents, which does not say which run found them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +34,15 @@ class ReviewQuery:
     Attributes:
         query_id: The id.
         text: The text; ``None`` if it is not available.
-        results: The ids of the first documents by mode, best first.
+        results: The ids of the first documents by mode, best first; in a plan, the pooled documents
+            of all runs under :data:`POOL`, in the order of their ids.
+        lacking: The number of pooled documents that nobody can see.
     """
 
     query_id: str
     text: str | None
     results: Mapping[str, tuple[str, ...]]
+    lacking: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class ReviewMaterial:
         queries: The queries with results, in the order of the runs.
         documents: Title and text of the documents, if available.
         notes: Notes on the results, one sentence each.
+        planned: The number of queries that people are to judge in the order of ``queries``, if the
+            results are the pool of a plan; ``None`` for the results of a report.
     """
 
     dataset: str
@@ -59,6 +66,7 @@ class ReviewMaterial:
     queries: tuple[ReviewQuery, ...]
     documents: Mapping[str, ShownDocument] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    planned: int | None = None
 
     @property
     def fingerprint(self) -> str:

@@ -1,4 +1,4 @@
-"""The contents of the review page: the first results of a report's modes, and the guideline.
+"""The contents of the review page: results of a report's modes or a plan, and the guideline.
 
 Results have texts if available. The guideline consists of elements instead of markup.
 """
@@ -17,8 +17,10 @@ from trectools_plus.benchmark.run.output_folder import QRELS_FILE
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
+from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.review.shown import (
     MAX_TEXT_LENGTH,
+    POOL,
     ReviewMaterial,
     ReviewQuery,
     ShownDocument,
@@ -75,6 +77,27 @@ def load_material(
     return ReviewMaterial(name, chosen, depth, queries, documents, notes)
 
 
+def load_plan_material(folder: PlanFolder) -> ReviewMaterial:
+    """Return the pooled documents of a plan, without runs and ranks."""
+    plan = folder.plan
+    queries = tuple(
+        ReviewQuery(
+            query_id,
+            folder.topics[query_id],
+            {POOL: tuple(folder.judgeable[query_id])},
+            len(folder.pool[query_id]) - len(folder.judgeable[query_id]),
+        )
+        for query_id in plan.queries
+    )
+    documents = {doc_id: _shown(one.title, one.text) for doc_id, one in folder.documents.items()}
+    name = dataset_name(Path(plan.corpus.path).name)
+    return ReviewMaterial(name, (POOL,), plan.depth, queries, documents, planned=plan.people)
+
+
+def _shown(title: str, text: str) -> ShownDocument:
+    return ShownDocument(title.strip(), text[:MAX_TEXT_LENGTH].strip())
+
+
 def _choose_modes(source: ReportFolder, modes: Sequence[str] | None) -> tuple[str, ...]:
     known = list(source.report.modes)
     wanted = known if modes is None else list(modes)
@@ -128,11 +151,7 @@ def _read_documents(
         return {}
     shown = {doc_id for query in queries for found in query.results.values() for doc_id in found}
     frame = dataset.corpus.find(pl.Series(list(shown), dtype=pl.String))
-    cut = frame.with_columns(pl.col("text").str.slice(0, MAX_TEXT_LENGTH))
-    return {
-        doc_id: ShownDocument(title.strip(), text.strip())
-        for doc_id, title, text in cut.iter_rows()
-    }
+    return {doc_id: _shown(title, text) for doc_id, title, text in frame.iter_rows()}
 
 
 MAX_GUIDELINE_BYTES = 65_536
