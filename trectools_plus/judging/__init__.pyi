@@ -3,16 +3,15 @@
 
 from trectools_plus.judging.agreement import LabelAgreement as LabelAgreement
 from trectools_plus.judging.endpoint import EndpointOptions as EndpointOptions
-from trectools_plus.judging.endpoint import FunctionJudge as FunctionJudge
-from trectools_plus.judging.endpoint import Judge as Judge
-from trectools_plus.judging.endpoint import ModelJudge as ModelJudge
+from trectools_plus.judging.endpoint import FunctionLabeller as FunctionLabeller
+from trectools_plus.judging.endpoint import Labeller as Labeller
+from trectools_plus.judging.endpoint import ModelLabeller as ModelLabeller
 from trectools_plus.judging.estimates.combined import CombinedMean as CombinedMean
 from trectools_plus.judging.estimates.combined import combine_judgments as combine_judgments
 from trectools_plus.judging.estimates.estimate import estimate as estimate
 from trectools_plus.judging.estimates.estimate import write_judgments as write_judgments
 from trectools_plus.judging.estimates.report import JudgmentReport as JudgmentReport
 from trectools_plus.judging.estimates.verification import verify_plan as verify_plan
-from trectools_plus.judging.labelling import DEFAULT_LONGEST as DEFAULT_LONGEST
 from trectools_plus.judging.labelling import Labelling as Labelling
 from trectools_plus.judging.labelling import LabelOptions as LabelOptions
 from trectools_plus.judging.labelling import LabelSummary as LabelSummary
@@ -21,8 +20,6 @@ from trectools_plus.judging.labelling import raise_if_stopped as raise_if_stoppe
 from trectools_plus.judging.labels import Label as Label
 from trectools_plus.judging.pilot import Pilot as Pilot
 from trectools_plus.judging.pilot import plan_people as plan_people
-from trectools_plus.judging.plan import DEFAULT_DEPTH as DEFAULT_DEPTH
-from trectools_plus.judging.plan import DEFAULT_PEOPLE as DEFAULT_PEOPLE
 from trectools_plus.judging.plan import JudgmentPlan as JudgmentPlan
 from trectools_plus.judging.plan import PlanFolder as PlanFolder
 from trectools_plus.judging.plan import PlanOptions as PlanOptions

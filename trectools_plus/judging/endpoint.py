@@ -43,7 +43,7 @@ class Reply(NamedTuple):
     problem: str | None = None
 
 
-class Judge(Protocol):
+class Labeller(Protocol):
     """Something that judges a document for a query; called from ``concurrency`` threads."""
 
     name: str
@@ -95,7 +95,7 @@ class EndpointOptions:
     seed: int = 42
 
 
-class ModelJudge:
+class ModelLabeller:
     """A model behind an endpoint.
 
     Args:
@@ -236,7 +236,7 @@ def _text_of(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-class FunctionJudge:
+class FunctionLabeller:
     """A function that takes the texts of a query and a document.
 
     It returns a grade, ``None``, or a text with the JSON that :func:`read_grade` reads.

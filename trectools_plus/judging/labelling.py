@@ -18,7 +18,7 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.formats.hashing import sha256_text
-from trectools_plus.judging.endpoint import Judge, is_local
+from trectools_plus.judging.endpoint import Labeller, is_local
 from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, read_labels
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.prompt import cut_text, read_grade
@@ -180,7 +180,7 @@ class Labelling:
         FormatError: If the file has other lines than labels.
     """
 
-    def __init__(self, folder: PlanFolder, judge: Judge, options: LabelOptions) -> None:
+    def __init__(self, folder: PlanFolder, judge: Labeller, options: LabelOptions) -> None:
         _check_options(options)
         self._folder = folder
         self._judge = judge

@@ -28,6 +28,7 @@ from pydantic import ValidationError
 
 from trectools_plus.benchmark.report.parts import SourceFile
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
+from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
@@ -51,8 +52,6 @@ TOPICS_FILE = "topics.jsonl"
 DOCUMENTS_FILE = "documents.jsonl"
 RUNS_FOLDER = "runs"
 MANIFEST_ENDING = ".manifest.json"
-DEFAULT_DEPTH = 10
-DEFAULT_PEOPLE = 30
 MAX_MISSING = 0.1
 """The largest proportion of a query's pool without a grade."""
 FORMAT = "1"
@@ -122,7 +121,7 @@ class PlanOptions:
             nDCG, P and RR at 10, or at a smaller depth.
     """
 
-    depth: int = DEFAULT_DEPTH
+    depth: int = DEFAULT_POOL_DEPTH
     people: int = DEFAULT_PEOPLE
     seed: int = 42
     measures: Sequence[str] = ()

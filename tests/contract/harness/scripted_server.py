@@ -1,12 +1,14 @@
 """A server that speaks the protocol of chat completions, and misbehaves as a script says.
 
 It judges by the share of the query's words that the document has. A test gives it reactions for
-some documents; as a program (``python scripted_server.py PORT``), it stands in for a local model.
+some documents; as a program (``python scripted_server.py PORT --misbehave``), it stands in for a
+local model of a tutorial, and answers some requests badly.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import threading
@@ -14,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 _TEXT = re.compile(r"<(query|document)-([0-9a-f]+)>\n(.*?)\n</\1-\2>", re.DOTALL)
@@ -28,11 +29,15 @@ def read_texts(body: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
+def _stems(text: str) -> set[str]:
+    return {word[:5] for word in re.findall(r"\w+", text.lower()) if len(word) > 3}
+
+
 def grade(query: str, document: str) -> int:
-    """Grade a document by the share of the query's words that it has."""
-    words = set(re.findall(r"\w+", query.lower()))
-    share = len(words & set(re.findall(r"\w+", document.lower()))) / max(len(words), 1)
-    return 0 if share == 0 else 1 if share < 0.5 else 2 if share < 0.9 else 3
+    """Grade a document by the share of the query's longer words that it has."""
+    words = _stems(query)
+    share = len(words & _stems(document)) / max(len(words), 1)
+    return sum(share >= least for least in (0.4, 0.6, 0.8))
 
 
 def completion(content: Any, finish: str = "stop", **message: Any) -> dict[str, Any]:
@@ -80,8 +85,9 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def close_connection_now(self) -> None:
-        """Close the connection without an answer."""
+    def close_connection_now(self, seconds: float = 0.0) -> None:
+        """Close the connection without an answer, perhaps after some time."""
+        time.sleep(seconds)
         self.close_connection = True
 
     def log_message(self, *arguments: Any) -> None:
@@ -119,9 +125,13 @@ REACTIONS: dict[str, Callable[[Handler, str], None]] = {
     "400": lambda one, _: one.send(_error("the context is too long"), 400),
     "401": lambda one, _: one.send(_error(f"no such key: {one.headers['authorization']}"), 401),
     "closed": lambda one, _: one.close_connection_now(),
-    "timeout": lambda one, _: time.sleep(3),
+    "timeout": lambda one, _: one.close_connection_now(seconds=3),
 }
 """What the server can do instead of a right answer."""
+PASSING = {3: "429", 10: "malformed json", 17: "html", 24: "500", 31: "closed", 38: "timeout"}
+"""Reactions of a misbehaving server to some requests, by their number."""
+UNUSABLE = ("words", "refusal", "malformed answer")
+_ONE_IN = 40
 
 
 class Server(ThreadingHTTPServer):
@@ -132,7 +142,6 @@ class Server(ThreadingHTTPServer):
         script: Reactions by a word that occurs in the document, one for each attempt; after the
             last one, answers are right. ``always`` at the end repeats the one before.
         delay: Seconds before each answer.
-        log: A file for a line for each answer.
     """
 
     daemon_threads = True
@@ -142,15 +151,14 @@ class Server(ThreadingHTTPServer):
         port: int = 0,
         script: Mapping[str, Sequence[str]] | None = None,
         delay: float = 0.0,
-        log: Path | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.script = dict(script or {})
         self.delay = delay
+        self.misbehaves = False
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.asked: list[tuple[str, str]] = []
         self._attempts: dict[str, int] = {}
-        self._log = log
         self._lock = threading.Lock()
 
     @property
@@ -165,9 +173,8 @@ class Server(ThreadingHTTPServer):
         with self._lock:
             self.requests.append((path, headers, body))
             self.asked.append((texts["query"], texts["document"]))
-            if self._log is not None:
-                with self._log.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps([texts["query"], texts["document"]]) + "\n")
+            if self.misbehaves:
+                return self._misbehave(texts)
             for word, reactions in self.script.items():
                 if word in texts["document"]:
                     attempt = self._attempts[word] = self._attempts.get(word, -1) + 1
@@ -175,6 +182,13 @@ class Server(ThreadingHTTPServer):
                         return reactions[min(attempt, len(reactions) - 2)]
                     return reactions[attempt] if attempt < len(reactions) else None
         return None
+
+    def _misbehave(self, texts: dict[str, str]) -> str | None:
+        """Return a reaction to this request: one that passes, or one that depends on the texts."""
+        if (reaction := PASSING.get(len(self.requests))) is not None:
+            return reaction
+        digest = int(hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest(), 16)
+        return None if digest % _ONE_IN else UNUSABLE[digest // _ONE_IN % len(UNUSABLE)]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore clients that leave."""
@@ -196,10 +210,10 @@ def main() -> None:
     """Run a server until the process ends."""
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
-    parser.add_argument("--delay", type=float, default=0.0)
-    parser.add_argument("--log", type=Path)
+    parser.add_argument("--misbehave", action="store_true")
     given = parser.parse_args()
-    with Server(given.port, delay=given.delay, log=given.log) as server:
+    with Server(given.port) as server:
+        server.misbehaves = given.misbehave
         server.serve_forever()
 
 

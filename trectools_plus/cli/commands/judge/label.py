@@ -149,7 +149,7 @@ def judge_label(
         return
     if plan is None:
         raise UsageError("no plan given", remedy="name its folder: judge label PLAN")
-    judging_by: judging.Judge
+    labeller: judging.Labeller
     if judge is not None:
         _refuse_beside_judge(
             {
@@ -160,13 +160,13 @@ def judge_label(
                 "--set": setting,
             }
         )
-        judging_by = judging.FunctionJudge(judge)
+        labeller = judging.FunctionLabeller(judge)
     else:
         if endpoint is None or model is None:
             raise UsageError(
                 "no judge given", remedy="give --endpoint and --model, or --judge MODULE:FUNCTION"
             )
-        judging_by = judging.ModelJudge(
+        labeller = judging.ModelLabeller(
             judging.EndpointOptions(
                 endpoint,
                 model,
@@ -181,7 +181,7 @@ def judge_label(
             text,
         )
     options = judging.LabelOptions(max_characters, repeat, max_calls, resume)
-    with closing(judging.Labelling(judging.PlanFolder(plan), judging_by, options)) as labelling:
+    with closing(judging.Labelling(judging.PlanFolder(plan), labeller, options)) as labelling:
         if labelling.questions and not _confirm(labelling.announcement, yes=yes):
             inform("nothing was asked")
             return
