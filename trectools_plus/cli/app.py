@@ -145,13 +145,25 @@ REVIEW = {
     "export": CommandEntry(
         "review:review_export", "Export grades as qrels, of one annotator or of all."
     ),
+    "import": CommandEntry(
+        "review:review_import", "Add judgments of people that were made elsewhere to a plan."
+    ),
 }
 JUDGE = {
     "plan": CommandEntry(
-        "judge:judge_plan", "Pool documents of runs, and choose queries that people will judge."
+        "judge.plan:judge_plan",
+        "Pool documents of runs, and choose queries that people will judge.",
     ),
     "pilot": CommandEntry(
-        "judge:judge_pilot", "Estimate how many queries people must judge, from a few."
+        "judge.plan:judge_pilot", "Estimate how many queries people must judge, from a few."
+    ),
+    "label": CommandEntry(
+        "judge.label:judge_label",
+        "Let a model judge the documents of a plan, and store every answer.",
+    ),
+    "estimate": CommandEntry(
+        "judge.estimate:judge_estimate",
+        "Estimate runs from the judgments of people and a model, with intervals.",
     ),
 }
 TOP = {

@@ -10,11 +10,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
 from pydantic import Field, ValidationError
 
+from trectools_plus.choices import MODEL_JUDGED, PERSON_JUDGED
 from trectools_plus.errors import FormatError
+from trectools_plus.formats import trec_files
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.jsonl import iter_objects
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.writing import valid_tag
 from trectools_plus.models import ReportModel
 
 LABELS_FILE = "labels.jsonl"
@@ -31,9 +36,11 @@ class LabelOrigin(ReportModel):
     host: str | None = None
     """The host of the endpoint, without path and secrets; null for a function."""
     prompt_sha256: str
-    """SHA-256 of the prompt."""
+    """SHA-256 of the prompt; for a function, of its source."""
     parameters: dict[str, Any] = Field(default_factory=dict)
     """Parameters of the request, for example ``temperature``."""
+    longest: int | None = None
+    """The number of characters of a document after which it is cut."""
 
 
 class Label(ReportModel):
@@ -63,12 +70,15 @@ class Label(ReportModel):
     """For models: whether the document was too long and only its beginning was shown."""
     repeat: int = 0
     """For models: 0 for the first answer, 1 if the pair was asked again to measure agreement."""
+    text_sha256: str | None = None
+    """For models: SHA-256 of the texts that the model judged."""
 
 
 def read_labels(file: Path) -> list[Label]:
-    """Read the labels of models in the order in which they were made.
+    """Read the labels of models, in the order in which they were made.
 
-    An incomplete last line, which a killed process leaves, is ignored.
+    If a model was asked again after a failure, only its last label is returned. An incomplete last
+    line, which a killed process leaves, is ignored.
 
     Raises:
         FormatError: If another line is not a label.
@@ -78,7 +88,13 @@ def read_labels(file: Path) -> list[Label]:
     lines = file.read_bytes().splitlines(keepends=True)
     if lines and not lines[-1].endswith(b"\n"):
         lines.pop()
-    return list(_parse(lines, str(file)))
+    last: dict[tuple[str, str, str, int], Label] = {}
+    for label in _parse(lines, str(file)):
+        asked = f"{label.annotator} {label.text_sha256} {label.origin}"
+        key = (asked, label.query_id, label.doc_id, label.repeat)
+        last.pop(key, None)
+        last[key] = label
+    return list(last.values())
 
 
 def group_models(labels: Iterable[Label]) -> dict[str, list[Label]]:
@@ -105,3 +121,40 @@ def _parse(lines: Iterable[bytes], path: str) -> Iterable[Label]:
             yield Label.model_validate(row)
         except ValidationError as error:
             raise FormatError("not a label", path=path, line=number) from error
+
+
+def write_qrels(labels: Iterable[Label], path: str | Path) -> None:
+    """Write labels as qrels whose second column names who judged: ``model:NAME`` or ``person``.
+
+    Missing judgments are left out. Of several labels of a pair, the last one is written.
+
+    Raises:
+        InputError: If no label has a grade, or the file cannot be written.
+    """
+    rows = {
+        (label.query_id, label.doc_id): (
+            label.query_id,
+            _second_column(label),
+            label.doc_id,
+            label.grade,
+        )
+        for label in labels
+        if label.grade is not None
+    }
+    frame = pl.DataFrame(
+        list(rows.values()),
+        schema={
+            "query_id": pl.String,
+            "iteration": pl.String,
+            "doc_id": pl.String,
+            "relevance": pl.Int64,
+        },
+        orient="row",
+    )
+    trec_files.write_qrels(Qrels(frame), path)
+
+
+def _second_column(label: Label) -> str:
+    if label.kind == "person":
+        return PERSON_JUDGED
+    return MODEL_JUDGED + valid_tag(label.annotator)

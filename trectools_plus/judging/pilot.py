@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.judging.estimates.combined import WORTHWHILE, combine_judgments, people_needed
 from trectools_plus.judging.labels import LABELS_FILE, group_models, read_labels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import PlanValues, values_of
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, FloatArray
-from trectools_plus.statistics.combined import WORTHWHILE, combine_judgments, people_needed
 from trectools_plus.text import plural
 
 MIN_PILOT = 10

@@ -27,6 +27,8 @@ import polars as pl
 from pydantic import ValidationError
 
 from trectools_plus.benchmark.report.parts import SourceFile
+from trectools_plus.benchmark.run.output_folder import REPORT_FILE
+from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
@@ -49,8 +51,7 @@ POOL_FILE = "pool.jsonl"
 TOPICS_FILE = "topics.jsonl"
 DOCUMENTS_FILE = "documents.jsonl"
 RUNS_FOLDER = "runs"
-DEFAULT_DEPTH = 10
-DEFAULT_PEOPLE = 30
+MANIFEST_ENDING = ".manifest.json"
 MAX_MISSING = 0.1
 """The largest proportion of a query's pool without a grade."""
 FORMAT = "1"
@@ -69,6 +70,8 @@ class PlanRun(ReportModel):
     """The pooled results, relative to the plan's folder."""
     sha256: str
     """SHA-256 of the bytes of that file."""
+    manifest_sha256: str | None = None
+    """SHA-256 of the copy of its manifest, ``<path>.manifest.json``; null if it has none."""
 
 
 class JudgmentPlan(ReportModel):
@@ -118,7 +121,7 @@ class PlanOptions:
             nDCG, P and RR at 10, or at a smaller depth.
     """
 
-    depth: int = DEFAULT_DEPTH
+    depth: int = DEFAULT_POOL_DEPTH
     people: int = DEFAULT_PEOPLE
     seed: int = 42
     measures: Sequence[str] = ()
@@ -255,6 +258,14 @@ class PlanFolder:
         self._check(planned.path, planned.sha256)
         return read_run(self.path / planned.path)  # validated when the plan was made
 
+    def manifest_of(self, planned: PlanRun) -> str:
+        """The manifest of a run as text; empty without one."""
+        if planned.manifest_sha256 is None:
+            return ""
+        path = f"{planned.path}{MANIFEST_ENDING}"
+        self._check(path, planned.manifest_sha256)
+        return (self.path / path).read_text(encoding="utf-8")
+
     def _rows(self, name: str) -> Iterable[tuple[int, dict[str, Any]]]:
         self._check(name, self.plan.files[name])
         file = self.path / name
@@ -342,7 +353,19 @@ def make_plan(
         contents[path] = _as_run(pooled[name].filter(pl.col("query_id").is_in(queries)), name, tag)
         sha256 = sha256_text(contents[path])
         source = _source(run.path) or SourceFile(path=run.path or name, sha256=sha256)
-        planned.append(PlanRun(name=name, tag=run.name, source=source, path=path, sha256=sha256))
+        manifest = _read_manifest(run.path)
+        if manifest is not None:
+            contents[f"{path}{MANIFEST_ENDING}"] = manifest
+        planned.append(
+            PlanRun(
+                name=name,
+                tag=run.name,
+                source=source,
+                path=path,
+                sha256=sha256,
+                manifest_sha256=None if manifest is None else sha256_text(manifest),
+            )
+        )
     plan = JudgmentPlan(
         format=FORMAT,
         version=version("trectools-plus"),
@@ -369,6 +392,22 @@ def make_plan(
         with atomic_write(target / name) as stream:
             stream.write(content)
     return PlanFolder(target)
+
+
+def _read_manifest(path: str | None) -> str | None:
+    """Return the manifest of a fetched run, or of the benchmark in whose folder the run is."""
+    if path is None:
+        return None
+    of_run, of_benchmark = Path(f"{path}{MANIFEST_ENDING}"), Path(path).parent.parent / REPORT_FILE
+    for file in (of_run, of_benchmark):
+        if file.is_file():
+            try:
+                found = json.loads(file.read_bytes())
+            except ValueError:
+                return None
+            shown = found if file == of_run else found.get("manifest", {})
+            return f"{json.dumps(shown, ensure_ascii=False, indent=2)}\n"
+    return None
 
 
 def _default_measures(depth: int) -> list[str]:

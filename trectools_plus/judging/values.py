@@ -122,7 +122,7 @@ def find_complete(folder: PlanFolder, labels: Sequence[Label]) -> CompleteQuerie
             continue
         grades = {doc_id: grade for doc_id in pool if (grade := found.get(doc_id)) is not None}
         lacking = len(pool) - len(grades)
-        if has_too_many_missing(lacking, len(pool)):
+        if by_people and has_too_many_missing(lacking, len(pool)):
             left_out[query_id] = f"{lacking} of {len(pool)} documents have no grade"
         else:
             complete[query_id] = grades

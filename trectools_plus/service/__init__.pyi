@@ -14,6 +14,7 @@ from trectools_plus.service.api.snapshots import read_snapshots as read_snapshot
 from trectools_plus.service.review.app import ReviewOptions as ReviewOptions
 from trectools_plus.service.review.app import review_app as review_app
 from trectools_plus.service.review.app import run_review as run_review
+from trectools_plus.service.review.importing import import_judgments as import_judgments
 from trectools_plus.service.review.plan_summary import PlanSummary as PlanSummary
 from trectools_plus.service.review.plan_summary import summarise_plan as summarise_plan
 from trectools_plus.service.review.summary import Adjudication as Adjudication

@@ -5,9 +5,6 @@ from trectools_plus.statistics.agreement import Agreement as Agreement
 from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
 from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendorffs_alpha
 from trectools_plus.statistics.arrays import Resampling as Resampling
-from trectools_plus.statistics.combined import CombinedMean as CombinedMean
-from trectools_plus.statistics.combined import combine_judgments as combine_judgments
-from trectools_plus.statistics.combined import people_needed as people_needed
 from trectools_plus.statistics.comparison import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.intervals import Intervals as Intervals
 from trectools_plus.statistics.intervals import bootstrap_intervals as bootstrap_intervals
@@ -63,7 +60,6 @@ from trectools_plus.statistics.systems import variance_of_means as variance_of_m
 __all__ = [
     "Agreement",
     "BayesianComparison",
-    "CombinedMean",
     "Intervals",
     "MeanRanks",
     "PairedComparison",
@@ -77,7 +73,6 @@ __all__ = [
     "bayesian_comparison",
     "bootstrap_intervals",
     "cohens_kappa",
-    "combine_judgments",
     "delta_relative_improvement",
     "effect_ratio",
     "indistinguishable_groups",
@@ -89,7 +84,6 @@ __all__ = [
     "nemenyi_difference",
     "paired_difference",
     "pairwise_differences",
-    "people_needed",
     "power_of_t_test",
     "queries_needed",
     "randomised_tukey",

@@ -1,4 +1,4 @@
-"""``review serve``, ``review show`` and ``review export``: judgments by annotators."""
+"""``review serve``, ``show``, ``export`` and ``import``: judgments by annotators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import formats, judging, service, statistics
+from trectools_plus import formats, judging, service, statistics, validation
 from trectools_plus.cli.options.common import Confidence, Host, Port, TextOrJson
 from trectools_plus.cli.printing import print_numbers, print_table, write_json
 from trectools_plus.cli.verbosity import inform
@@ -177,6 +177,32 @@ def review_export(
     queries = found.frame["query_id"].n_unique()
     judged = plural(found.frame.height, "judgment")
     inform(f"{judged} of {plural(queries, 'query', 'queries')}")
+
+
+def review_import(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of a plan.")],
+    qrels: Annotated[
+        Path, typer.Argument(metavar="QRELS", help="Judgments of people, with grades up to 3.")
+    ],
+    annotator: Annotated[
+        str, typer.Option(metavar="NAME", help="The name under which they are stored.")
+    ] = "qrels",
+) -> None:
+    """The judgments become those of an annotator of the plan, as if they were made on the page.
+    Negative grades count as 0. A pooled document of a judged query that the qrels lack counts as
+    one that cannot be judged. Needs the extra service.
+
+    \b
+    Examples:
+      trectools-plus review import plan judged.txt --annotator Anna
+    """
+    found = service.import_judgments(
+        judging.PlanFolder(plan), validation.load_qrels(qrels), annotator
+    )
+    lacking = f"; {found.missing:,} pooled documents lack a grade" if found.missing else ""
+    ignored = f"; {found.ignored:,} judgments are of other pairs" if found.ignored else ""
+    queries = plural(found.queries, "query", "queries")
+    typer.echo(f"{plural(found.graded, 'judgment')} of {queries} imported{lacking}{ignored}.")
 
 
 def _print_summary(summary: service.ReviewSummary) -> None:

@@ -32,6 +32,7 @@ MIN_PEOPLE = 20
 WORTHWHILE = 1.1
 """A model helps if it is worth this many times the queries of people."""
 _DRAWS = 100_000
+_MOST_LEVERAGE = 0.9
 
 
 class MeanInterval(NamedTuple):
@@ -138,8 +139,10 @@ def combine_judgments(
         variance = var(e)/n + weight²·var(f)/N + 2·weight·cov(e, f)/N   for queries like these
                    (1 - n/N)·var(e)/n                                   for these queries
 
-    var(e) has n - 2 in its denominator, because the weight is estimated, unless the weight is 0.
-    Intervals use the t distribution with n - 1 degrees of freedom.
+    Because the weight is estimated, var(e) has n - 2 in its denominator, and the squared residual
+    of a query is divided by 1 - h, where h is its share of the sum of all (f - mean f)² over the n
+    queries, as in the covariance HC2 of a regression; not so if the weight is 0 or fixed. Intervals
+    use the t distribution with n - 1 degrees of freedom.
 
     Args:
         people: Values from the judgments of people, shape (n, columns) or (n,): measures, or
@@ -262,11 +265,25 @@ def _residuals(y: FloatArray, f: FloatArray, at: FloatArray, weight: float | Non
     else:
         weights = np.full(y.shape[1], weight)
     e = y - weights * at
-    estimated = (weights > 0.0) & (weight is None) & (n > 2)
-    lost = np.sqrt(np.where(estimated, (n - 1) / max(n - 2, 1), 1.0))
-    return _Residuals(
-        weights, _covariance(e, e) * np.outer(lost, lost), of_model, _covariance(e, at)
-    )
+    e -= e.mean(axis=0)
+    cross = _covariance(e, at)
+    if weight is None and n > 2:
+        e = np.where(weights > 0.0, _with_leverage(e, at), e)
+    return _Residuals(weights, e.T @ e / (n - 1), of_model, cross)
+
+
+def _with_leverage(e: FloatArray, at: FloatArray) -> FloatArray:
+    """Make centred residuals larger, because the weight was estimated from the same queries.
+
+    A query whose value of the model is far from the others pulls the weight towards itself, so its
+    residual is too small.
+    """
+    n = len(e)
+    deviations = (at - at.mean(axis=0)) ** 2
+    sums = deviations.sum(axis=0)
+    leverage = deviations / np.where(sums > EQUAL, sums, np.inf)
+    scale = (n - 1) / (n - 2) / (1.0 - np.minimum(leverage, _MOST_LEVERAGE))
+    return np.asarray(e * np.sqrt(scale))
 
 
 def _around(centre: FloatArray, half: FloatArray) -> list[MeanInterval]:

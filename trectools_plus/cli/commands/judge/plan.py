@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from trectools_plus import benchmark, formats, judging, validation
-from trectools_plus.choices import Panel
+from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH, Panel
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
     Columns,
@@ -73,10 +73,10 @@ def judge_plan(
     depth: Annotated[
         int,
         typer.Option(min=1, metavar="N", help="Number of results of each run that are pooled."),
-    ] = judging.DEFAULT_DEPTH,
+    ] = DEFAULT_POOL_DEPTH,
     people: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of queries that people are to judge.")
-    ] = judging.DEFAULT_PEOPLE,
+    ] = DEFAULT_PEOPLE,
     measure: Annotated[
         list[str] | None,
         measure_option("nDCG, P and RR at 10, or at a smaller --depth", "Measure to estimate"),
