@@ -145,6 +145,9 @@ REVIEW = {
     "export": CommandEntry(
         "review:review_export", "Export grades as qrels, of one annotator or of all."
     ),
+    "import": CommandEntry(
+        "review:review_import", "Add judgments of people that were made elsewhere to a plan."
+    ),
 }
 JUDGE = {
     "plan": CommandEntry(

@@ -1,6 +1,7 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.judging.agreement import LabelAgreement as LabelAgreement
 from trectools_plus.judging.endpoint import EndpointOptions as EndpointOptions
 from trectools_plus.judging.endpoint import FunctionLabeller as FunctionLabeller
 from trectools_plus.judging.endpoint import Labeller as Labeller
@@ -22,6 +23,7 @@ from trectools_plus.judging.pilot import plan_people as plan_people
 from trectools_plus.judging.plan import JudgmentPlan as JudgmentPlan
 from trectools_plus.judging.plan import PlanFolder as PlanFolder
 from trectools_plus.judging.plan import PlanOptions as PlanOptions
+from trectools_plus.judging.plan import find_plan as find_plan
 from trectools_plus.judging.plan import make_plan as make_plan
 from trectools_plus.judging.prompt import read_prompt as read_prompt
 from trectools_plus.retrieval.backends.secrets import read_key as read_key

@@ -14,8 +14,12 @@ from trectools_plus.service.api.snapshots import read_snapshots as read_snapshot
 from trectools_plus.service.review.app import ReviewOptions as ReviewOptions
 from trectools_plus.service.review.app import review_app as review_app
 from trectools_plus.service.review.app import run_review as run_review
+from trectools_plus.service.review.importing import import_judgments as import_judgments
+from trectools_plus.service.review.plan_summary import PlanSummary as PlanSummary
+from trectools_plus.service.review.plan_summary import summarise_plan as summarise_plan
 from trectools_plus.service.review.summary import Adjudication as Adjudication
 from trectools_plus.service.review.summary import ModePositions as ModePositions
+from trectools_plus.service.review.summary import Remark as Remark
 from trectools_plus.service.review.summary import ReviewSummary as ReviewSummary
 from trectools_plus.service.review.summary import summarise_review as summarise_review
 from trectools_plus.service.server import read_key as read_key

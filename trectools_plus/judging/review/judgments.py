@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from secrets import token_urlsafe
@@ -194,6 +194,23 @@ def record_missing(
     with store.writing() as connection:
         if _current(connection, annotator, query_id).missing.get(doc_id) != reason:
             _insert(connection, annotator, query_id, {"doc_id": doc_id, "missing": reason})
+
+
+def record_labels(
+    store: Store, annotator: Annotator, rows: Iterable[tuple[str, str, int | None]], reason: str
+) -> None:
+    """Record all judgments of a new annotator at once.
+
+    Args:
+        store: The database.
+        annotator: The annotator.
+        rows: Query, document, and grade; ``None`` for a document that cannot be judged.
+        reason: Why such documents cannot be judged.
+    """
+    with store.writing() as connection:
+        for query_id, doc_id, grade in rows:
+            values = {"grade": grade} if grade is not None else {"missing": reason}
+            _insert(connection, annotator, query_id, {"doc_id": doc_id, **values})
 
 
 def record_choice(store: Store, annotator: Annotator, query_id: str, choice: str | None) -> None:

@@ -380,6 +380,12 @@ def run_review(
     """
     options = options or ReviewOptions()
     given = FilePath(report)
+    if database is not None and find_plan(report) is not None:
+        raise UsageError(
+            "a plan has its own database, in which the other commands find the judgments",
+            where="--database",
+            remedy="leave it out",
+        )
     file = database or (given if given.is_dir() else given.parent) / DATABASE_NAME
     with listen(host, port, has_key=options.key is not None) as listener:
         app = review_app(

@@ -391,7 +391,7 @@ def summarise_review(
         positions=find_positions(store, final_grades(store)),
         chosen_results=find_positions(store, final_results(store), grade=1),
         adjudication=_summarise_adjudication(store),
-        remarks=tuple(_list_remarks(store, annotators)),
+        remarks=tuple(list_remarks(store, annotators)),
     )
 
 
@@ -446,7 +446,8 @@ def _list_decisions(store: Store) -> Iterator[dict[str, Any]]:
             yield {**decision, "mode": choice or "none"}
 
 
-def _list_remarks(store: Store, annotators: Sequence[Annotator]) -> Iterator[Remark]:
+def list_remarks(store: Store, annotators: Sequence[Annotator]) -> Iterator[Remark]:
+    """Iterate over the comments, and the queries that cannot be judged, by query and annotator."""
     remarks = [
         Remark(query_id, annotator.name, one.cannot_judge, one.comment)
         for annotator in annotators

@@ -239,7 +239,7 @@ def _print_pilot(pilot: judging.Pilot) -> None:
         row = [f"{one.measure}  {' − '.join(one.runs)}", f"{one.width:.3f}", shown(one.without)]
         for model in models:
             helps = one.helps(model)
-            row.append(f"{shown(one.needed[model])}{'' if helps is not False else ' (no help)'}")
+            row.append("will not help" if helps is False else shown(one.needed[model]))
         rows.append(row)
     header = ["Measure and runs", "Width now", "People alone", *(f"With {one}" for one in models)]
     print_numbers(header, rows)
