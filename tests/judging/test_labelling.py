@@ -187,7 +187,7 @@ def test_a_failure_is_missing_and_is_asked_again_on_request(tmp_path: Path) -> N
         summary = label(plan, model(server.url))
         assert summary.missing == {"HTTP 500 Internal Server Error": 2}
         assert summary.calls == 6 + 6
-        assert describe_labels(summary).count("missing: 2 HTTP 500 Internal Server Error") == 1
+        assert describe_labels(summary).count("missing: 2 (HTTP 500 Internal Server Error)") == 1
         failed = [one for one in labels_of(plan) if one.grade is None]
         assert {one.answer for one in failed} == {None}
         assert "out of memory" in (failed[0].reason or "")
@@ -393,7 +393,7 @@ def test_functions_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert summary.grades == {2: 4}
     assert summary.missing == {
         "ValueError": 2,
-        "answer not used: the grade is not a whole number from 0 to 3": 2,
+        "the grade is not a whole number from 0 to 3": 2,
     }
     for name in ("my_judge", "my_judge:nothing", "my_judge:other", "no_such_module:grade"):
         with pytest.raises(UsageError, match=f"--judge {name}"):

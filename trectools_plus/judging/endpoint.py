@@ -281,7 +281,7 @@ class FunctionLabeller:
         try:
             with working_directory_on_path():
                 answer = self._function(query, document)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise_for_signal()
             return Failure(describe_error(error), lasting=True)
         raise_for_signal()

@@ -235,8 +235,9 @@ class Labelling:
             if is_local(f"http://{judge.host}")
             else f"Documents leave this machine, for {judge.host}."
         )
+        tokens = float(f"{self.tokens:.2g}")
         return (
-            f"{judge.name}: {calls} (more if some fail), about {self.tokens:,} tokens of text. "
+            f"{judge.name}: {calls} (more if some fail), about {tokens:,.0f} tokens of text. "
             f"{where}"
         )
 
@@ -401,7 +402,9 @@ def _is_answered(label: Label) -> bool:
 
 def _kind_of(reason: str) -> str:
     """Return a reason without the part that differs between documents."""
-    return reason if reason.startswith(_UNREADABLE) else reason.partition(":")[0]
+    if reason.startswith(_UNREADABLE):
+        return reason.removeprefix(_UNREADABLE)
+    return reason.partition(":")[0]
 
 
 def _compare_repeated(labels: list[Label]) -> Repeated | None:
@@ -442,7 +445,7 @@ def describe_labels(summary: LabelSummary) -> str:
         shown = (f"grade {grade}: {count:,}" for grade, count in summary.grades.items())
         parts[0] += f" ({', '.join(shown)})"
     if summary.missing:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in summary.missing.items())
+        reasons = ", ".join(f"{count:,} ({reason})" for reason, count in summary.missing.items())
         parts.append(f"missing: {reasons}")
     if summary.left:
         limit = " (--max-calls)" if summary.out_of_calls else ""
