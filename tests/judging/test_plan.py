@@ -80,7 +80,7 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(
     one, two, three = (content(tmp_path / name) for name in plans)
     assert one == two
     assert one != three
-    assert json.loads(one["plan.json"])["created"].startswith("2023-11-14")
+    assert json.loads(one["plan.json"])["created_at"].startswith("2023-11-14")
     orders = [tuple(found.plan.queries) for found in plans.values()]
     assert sorted(orders[0]) == sorted(orders[2])
     assert orders[0] != orders[2]

@@ -81,7 +81,7 @@ class JudgmentPlan(ReportModel):
     """The version of the plan's format."""
     version: str
     """The version of trectools-plus that made the plan."""
-    created: str
+    created_at: str
     """The time in UTC."""
     runs: list[PlanRun]
     """The pooled runs."""
@@ -369,7 +369,7 @@ def make_plan(
     plan = JudgmentPlan(
         format=FORMAT,
         version=version("trectools-plus"),
-        created=format_time(utc_now()),
+        created_at=format_time(utc_now()),
         runs=planned,
         topics=_source(topics.path)
         or SourceFile(path=topics.path or "topics", sha256=hash_topics(topics)),
