@@ -409,7 +409,7 @@ function updateView() {
   $("done").hidden = follows || complete < progress.length;
   $("plan-done").hidden = !follows || judged < total;
   const more = progress.length < about.queries || complete < progress.length;
-  $("plan-done").textContent = `The plan is complete: ${plural(judged, "query is", "queries are")} judged. Thank you. ${more ? "You can go on: every further query makes the result more precise." : "You can still change your answers."}`;
+  $("plan-done").textContent = `The plan is complete: ${plural(judged, "query is", "queries are")} judged. Thank you. ${more ? "You can go on with further queries." : "You can still change your answers."}`;
   $("previous").disabled = view.query === 1;
   $("next").disabled = view.query === progress.length;
   $("open").disabled = complete === progress.length;

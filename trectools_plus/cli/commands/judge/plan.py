@@ -49,7 +49,9 @@ def judge_plan(
     topics: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Topics in any format of eval.", rich_help_panel=Panel.DATA
+            metavar="FILE",
+            help="Topics, in any format of topics validate.",
+            rich_help_panel=Panel.DATA,
         ),
     ] = None,
     corpus: Annotated[
