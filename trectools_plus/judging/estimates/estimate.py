@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
+from trectools_plus.judging.agreement import find_agreement
 from trectools_plus.judging.estimates.checks import (
     check_asked,
     check_order,
@@ -44,6 +46,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_SEED,
     FloatArray,
+    Resampling,
     none_if_nan,
 )
 from trectools_plus.text import plural
@@ -145,6 +148,7 @@ def estimate(
         confidence=confidence,
         seed=seed,
         counts=counts,
+        agreement=_agree(folder, by_people, labels, Resampling(confidence=confidence, seed=seed)),
         refusal=refusal,
         estimates=estimates,
         warnings=describe_doubts(folder, by_people, len(of_people.queries), labels),
@@ -205,6 +209,13 @@ def hash_labels(labels: Sequence[Label]) -> str:
         for one in labels
     )
     return sha256_text(json.dumps(rows, ensure_ascii=False))
+
+
+def _agree(
+    folder: PlanFolder, people: Sequence[Label], model: Sequence[Label], resampling: Resampling
+) -> dict[str, Any] | None:
+    found = find_agreement(folder, [*people, *model], resampling).as_dict()
+    return next((pair for pair in found["pairs"] if pair["kind"] == "model"), None)
 
 
 def _pair(label: Label) -> tuple[str, str]:

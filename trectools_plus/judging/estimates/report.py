@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -134,6 +134,9 @@ class JudgmentReport(ReportModel):
     """The seed of the draws for simultaneous intervals."""
     counts: JudgmentCounts
     """Numbers of queries and judgments."""
+    agreement: dict[str, Any] | None
+    """The agreement of people and the model: pairs, kappas, alpha, grades of both, and by run, with
+    intervals; null if they graded no document in common."""
     refusal: str | None
     """Why there is no combined interval; null if there is one."""
     estimates: list[RunEstimate]

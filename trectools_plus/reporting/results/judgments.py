@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
@@ -72,12 +72,26 @@ def judgment_lines(report: JudgmentReport) -> list[str]:
         f"{report.model.model}. No grade: {counts.missing_people:,} pairs of people, "
         f"{counts.missing_model:,} of the model; these count as unjudged."
     )
+    if report.agreement is not None:
+        lines.append(_agreement_line(report.agreement))
     lines.append(
         f"{report.confidence * 100:g}% intervals; those of differences are simultaneous for all "
         "pairs of runs on a measure (max-t). No interval covers the error of the model alone. "
         "Effective: the queries that people alone would have to judge for the combined width."
     )
     return lines
+
+
+def _agreement_line(found: dict[str, Any]) -> str:
+    kappa = found["kappas"]["none"]
+    value = "undefined" if kappa["value"] is None else f"{kappa['value']:.2f}"
+    ends = "" if kappa["low"] is None else f" [{kappa['low']:.2f}, {kappa['high']:.2f}]"
+    runs = ", ".join(f"{name} {one['difference']:+.2f}" for name, one in found["runs"].items())
+    return (
+        f"Agreement of people and the model on {plural(found['pairs'], 'pair')}: "
+        f"{found['agreed'] / found['pairs']:.0%} equal grades, kappa {value}{ends}. The model's "
+        f"mean grade differs by {found['difference']:+.2f} ({runs})."
+    )
 
 
 def make_judgment_table(report: JudgmentReport, population: int = 0) -> TextTable:
