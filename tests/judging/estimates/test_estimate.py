@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from harness.pages import read_blocks, run_python
 from harness.plans import TIME, label, label_all, make_small
 
 from trectools_plus.errors import CheckFailedError, UsageError
@@ -296,3 +297,16 @@ def test_the_files(plan: PlanFolder, tmp_path: Path) -> None:
     shown = output.getvalue().splitlines()
     assert max(map(len, shown)) <= 100
     assert shown[0].startswith(report.result[:40])
+
+
+def test_the_code_of_the_page_prints_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "judging.md"
+    plan = make_small(tmp_path, queries=25, depth=10, people=20)
+    _store(plan, _model(plan))
+    monkeypatch.setattr(READ, lambda folder: _people(plan, 20))
+    monkeypatch.chdir(tmp_path)
+    ((_, printed),) = run_python(read_blocks(page.read_text("utf-8")))
+    assert "nDCG@10" in printed
+    assert "must not be quoted" in printed
