@@ -1,8 +1,9 @@
 """A server that speaks the protocol of chat completions, and misbehaves as a script says.
 
 It judges by the share of the query's words that the document has. A test gives it reactions for
-some documents; as a program (``python scripted_server.py PORT --misbehave``), it stands in for a
-local model of a tutorial, and answers some requests badly.
+some documents. As a program (``python scripted_server.py PORT FOLDER``), it stands in for the local
+model of a tutorial: it knows the judgments of the sample data, errs now and then, and answers some
+requests badly.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 _TEXT = re.compile(r"<(query|document)-([0-9a-f]+)>\n(.*?)\n</\1-\2>", re.DOTALL)
@@ -38,6 +40,27 @@ def grade(query: str, document: str) -> int:
     words = _stems(query)
     share = len(words & _stems(document)) / max(len(words), 1)
     return sum(share >= least for least in (0.4, 0.6, 0.8))
+
+
+def read_sample(folder: Path) -> Callable[[str, str], int]:
+    """Return a function that knows the qrels of a folder, and errs for one document of ten."""
+    corpus = map(json.loads, (folder / "corpus.jsonl").read_text("utf-8").splitlines())
+    documents = {f"{one['title']}\n{one['text']}": one["doc_id"] for one in corpus}
+    topics = (folder / "topics.tsv").read_text("utf-8").splitlines()
+    queries = {text: query_id for query_id, text in (line.split("\t")[:2] for line in topics)}
+    rows = [line.split() for line in (folder / "qrels.txt").read_text("utf-8").splitlines()]
+    grades = {(row[0], row[2]): int(row[3]) for row in rows}
+
+    def judge(query: str, document: str) -> int:
+        digest = _digest(query, document)
+        known = grades.get((queries[query], documents[document]), 0)
+        return digest // 10 % 4 if digest % 10 == 0 else known
+
+    return judge
+
+
+def _digest(query: str, document: str) -> int:
+    return int(hashlib.sha256(f"{query}\0{document}".encode()).hexdigest(), 16)
 
 
 def completion(content: Any, finish: str = "stop", **message: Any) -> dict[str, Any]:
@@ -65,7 +88,7 @@ class Handler(BaseHTTPRequestHandler):
         texts = read_texts(body)
         reaction = self.server.record(self.path, dict(self.headers), body, texts)
         time.sleep(self.server.delay)
-        right = json.dumps({"reason": "It has the words.", "grade": grade(**texts)})
+        right = json.dumps({"reason": "It says so.", "grade": self.server.judge(**texts)})
         if reaction is None:
             self.send(completion(right))
         else:
@@ -155,6 +178,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.script = dict(script or {})
         self.delay = delay
+        self.judge: Callable[[str, str], int] = grade
         self.misbehaves = False
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.asked: list[tuple[str, str]] = []
@@ -187,7 +211,7 @@ class Server(ThreadingHTTPServer):
         """Return a reaction to this request: one that passes, or one that depends on the texts."""
         if (reaction := PASSING.get(len(self.requests))) is not None:
             return reaction
-        digest = int(hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest(), 16)
+        digest = _digest(texts["document"], texts["query"])
         return None if digest % _ONE_IN else UNUSABLE[digest // _ONE_IN % len(UNUSABLE)]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -210,10 +234,11 @@ def main() -> None:
     """Run a server until the process ends."""
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
-    parser.add_argument("--misbehave", action="store_true")
+    parser.add_argument("folder", type=Path)
     given = parser.parse_args()
     with Server(given.port) as server:
-        server.misbehaves = given.misbehave
+        server.judge = read_sample(given.folder)
+        server.misbehaves = True
         server.serve_forever()
 
 
