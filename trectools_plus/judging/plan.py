@@ -26,6 +26,7 @@ import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
+from trectools_plus.arguments import checked
 from trectools_plus.benchmark.report.parts import SourceFile
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
@@ -165,6 +166,7 @@ class PlanFolder:
         InputError: If it is not a plan, or was made by an incompatible version.
     """
 
+    @checked
     def __init__(self, path: str | Path) -> None:
         given = Path(path)
         self.path = given.parent if given.name == PLAN_FILE else given
