@@ -198,9 +198,8 @@ def _compare(
         places = [place for place, pair in enumerate(both) if pair in pooled]
         if not places:
             continue
-        ours, theirs, clusters = (
-            [values[place] for place in places] for values in (first, second, queries)
-        )
+        ours, theirs = ([grades[place] for place in places] for grades in (first, second))
+        clusters = [queries[place] for place in places]
         kappa = cohens_kappa(ours, theirs, categories=_GRADES, clusters=clusters, **options)
         runs[run] = RunAgreement(
             len(places), _count_equal(ours, theirs), kappa, _mean_difference(ours, theirs)
@@ -234,7 +233,7 @@ def _alpha(people: Sequence[Mapping[Pair, int]], resampling: Resampling) -> Agre
     if not any(sum(grade is not None for grade in row) > 1 for row in ratings):
         return None
     return krippendorffs_alpha(
-        ratings,
+        np.array(ratings, dtype=object),
         metric="ordinal",
         clusters=[query_id for query_id, _ in pairs],
         **_options(resampling),

@@ -1,7 +1,8 @@
 """Values of measures per query, from the labels of people or of one model.
 
 Each kind of labels gives judgments of its own: a document without a grade is unjudged, and never
-has grade 0. Queries are used if at most a tenth of their pool has no grade.
+has grade 0. Queries of people are used if at most a tenth of their pool has no grade, those of a
+model always: an estimate from both is right whatever the model does.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class CompleteQueries:
     Attributes:
         grades: The grades of their documents, without those that nobody could judge. Queries are
             in the plan's order.
-        left_out: The reason for each query with too many documents without a grade.
+        left_out: The reason for each query of people with too many documents without a grade.
         missing: The number of documents without a grade in the queries of ``grades``.
     """
 
@@ -80,17 +81,17 @@ def values_of(
     refuse_deeper(parsed, folder.plan.depth)
     complete = find_complete(folder, labels)
     names = [one.requested_name for one in parsed]
-    if not complete.grades:
-        return PlanValues(
-            complete, {name: {run: np.empty(0) for run in folder.runs} for name in names}
-        )
+    if not any(complete.grades.values()):
+        zeros = np.zeros(len(complete.grades))
+        return PlanValues(complete, {name: dict.fromkeys(folder.runs, zeros) for name in names})
     scored = score_runs(Qrels.from_dict(complete.grades), folder.runs, parsed, Averaging())
     values: dict[str, dict[str, FloatArray]] = {name: {} for name in names}
     for run in folder.runs:
         place = {query_id: row for row, query_id in enumerate(scored.query_ids[run])}
-        rows = [place[query_id] for query_id in complete.grades]
+        rows = [place.get(query_id, -1) for query_id in complete.grades]
         for name in names:
-            found = scored.values(run, name)[rows]
+            # A query without any grade, of a model, counts 0.
+            found = np.append(scored.values(run, name), 0.0)[rows]
             if np.isnan(found).any():
                 undefined = list(complete.grades)[int(np.flatnonzero(np.isnan(found))[0])]
                 raise UsageError(
@@ -106,7 +107,8 @@ def find_complete(folder: PlanFolder, labels: Sequence[Label]) -> CompleteQuerie
     """Return the queries whose pool is judged, in the plan's order.
 
     Queries of people end before the first one with a document that nobody has answered: so they are
-    always a random sample. A model can judge in any order.
+    always a random sample. A model can judge in any order, and leaves no query out that it was
+    asked about.
     """
     merged = merge_labels(labels)
     by_people = any(label.kind == "person" for label in labels)
@@ -116,9 +118,9 @@ def find_complete(folder: PlanFolder, labels: Sequence[Label]) -> CompleteQuerie
     for query_id in folder.plan.queries:
         found = merged.get(query_id, {})
         pool = [one.doc_id for one in folder.pool[query_id]]
-        if any(doc_id not in found for doc_id in folder.judgeable[query_id]):
-            if by_people:
-                break
+        if by_people and any(doc_id not in found for doc_id in folder.judgeable[query_id]):
+            break
+        if not found:
             continue
         grades = {doc_id: grade for doc_id in pool if (grade := found.get(doc_id)) is not None}
         lacking = len(pool) - len(grades)

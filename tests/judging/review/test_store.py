@@ -11,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.judging.review.judgments import begin_session, list_annotators
+from trectools_plus.judging.review.judgments import (
+    Grade,
+    begin_session,
+    list_annotators,
+    read_all_judgments,
+    record_grade,
+    record_missing,
+)
 from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
 from trectools_plus.judging.review.store import Store, open_store, read_store
 
@@ -122,3 +129,34 @@ def test_the_schema_keeps_what_makes_no_sense_out(store: Store) -> None:
         with pytest.raises(sqlite3.IntegrityError), store.writing() as connection:
             connection.execute(f"{insert} VALUES ({row})")
     assert store.rows("SELECT count(*) FROM judgment") == [(0,)]
+
+
+def test_a_database_of_the_second_format_is_read_and_upgraded(tmp_path: Path) -> None:
+    path = tmp_path / "review.db"
+    with closing(open_store(path, MATERIAL, 5)) as store:
+        begin_session(store, "Anna", resume=False)
+        anna = list_annotators(store)[0]
+        record_grade(store, anna, "q1", "d1", Grade(2))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        # The column is part of the text of the table, so the table is made again without it.
+        (text,) = connection.execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'judgment'"
+        ).fetchone()
+        names = [row[1] for row in connection.execute("PRAGMA table_info(judgment)")][:-1]
+        assert "missing" not in names
+        earlier = text[: text.rindex(", missing TEXT")] + ")"
+        connection.execute("ALTER TABLE judgment RENAME TO later")
+        connection.execute(earlier)
+        columns = ", ".join(names)
+        connection.execute(f"INSERT INTO judgment ({columns}) SELECT {columns} FROM later")
+        connection.execute("DROP TABLE later")
+        connection.execute("UPDATE about SET value = '2' WHERE name = 'format'")
+    with closing(read_store(path)) as store:
+        assert read_all_judgments(store, anna)["q1"].grades == {"d1": Grade(2)}
+    with closing(sqlite3.connect(path)) as connection:
+        assert dict(connection.execute("SELECT * FROM about"))["format"] == "2"
+    with closing(open_store(path, MATERIAL)) as store:
+        record_missing(store, anna, "q1", "d2", "in Greek")
+        found = read_all_judgments(store, anna)["q1"]
+        assert (found.grades, found.missing) == ({"d1": Grade(2)}, {"d2": "in Greek"})
+        assert store.rows("SELECT value FROM about WHERE name = 'format'") == [("3",)]

@@ -34,6 +34,7 @@ from trectools_plus.judging.review.judgments import (
     read_decisions,
     read_shown,
 )
+from trectools_plus.judging.review.shown import POOL
 from trectools_plus.judging.review.store import Store, Study
 from trectools_plus.measures.evaluation import Averaging, score_runs
 from trectools_plus.measures.parser import parse_measures
@@ -354,8 +355,15 @@ def summarise_review(
         resampling: The level of all intervals, and the resamples of the intervals of kappa.
 
     Raises:
-        UsageError: If an option is out of range.
+        UsageError: If an option is out of range, or the judgments are those of a plan; see
+            :func:`~trectools_plus.service.review.plan_summary.summarise_plan`.
     """
+    if store.study.modes == (POOL,):
+        raise UsageError(
+            "the database has judgments of a plan",
+            where="review.db",
+            remedy="name the folder of the plan: review show PLAN",
+        )
     shown = read_shown(store)
     annotators = list_annotators(store)
     counted = {one: read_counted(store, one) for one in annotators}

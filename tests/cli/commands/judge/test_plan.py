@@ -193,6 +193,9 @@ def test_a_model_is_one_more_annotator(call: Any, judged: PlanFolder, data: Path
     assert model["pairs"] == sum(len(judged.judgeable[one]) for one in judged.plan.queries[:12])
     assert document["remarks"][0]["comment"] == "an odd query"
     assert call("review", "export", "plan", "--qrels", "qrels.txt").code == 0
+    (data / "elsewhere.db").write_bytes((judged.path / "review.db").read_bytes())
+    lost = call("review", "show", "elsewhere.db")
+    assert (lost.code, "name the folder of the plan" in lost.stderr) == (2, True)
     assert read_qrels(data / "qrels.txt").frame.height == model["pairs"]
 
 
