@@ -3,7 +3,8 @@
 Each fenced block is one of these:
 
 - ``sh``: commands, which succeed or report findings;
-- ``sh title="In a second terminal"``: a command that runs until the end of the tutorial;
+- ``sh title="In a second terminal"``: a command that runs until the end of the tutorial; a
+  stand-in takes the place of a local model, and answers that of people on the review page;
 - ``text`` after ``sh``: the standard output of the last command, compared by ``matches``;
 - any language with ``title="FILE"``: the content of a file.
 """
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from harness.pages import matches, read_blocks
 from harness.program import Program
@@ -33,8 +35,10 @@ pytestmark = [
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "tutorials"
 PAGES = sorted(FOLDER.glob("*.md"))
-SECOND_TERMINAL = "In a second terminal"
-PORT = "8765"
+TERMINALS = ("In a second terminal", "In a third terminal")
+PORTS = ("8765", "8766")
+SERVER = Path(__file__).parent / "contract" / "harness" / "scripted_server.py"
+SAMPLE = "trectools-plus-demo"
 
 
 def read_commands(text: str) -> list[str]:
@@ -43,12 +47,15 @@ def read_commands(text: str) -> list[str]:
 
 def run_tutorial(page: Path, folder: Path, program: Program) -> Iterator[tuple[str, str]]:
     """Run all blocks of a page, and yield each shown output with the actual one."""
-    port = free_port()
+    ports = {port: free_port() for port in PORTS}
     output = ""
     with background() as start:
         for block in read_blocks(page.read_text("utf-8")):
-            text = block.text.replace(PORT, port)
-            if block.title == SECOND_TERMINAL:
+            text = block.text
+            for shown, free in ports.items():
+                text = text.replace(shown, free)
+            if block.title in TERMINALS:
+                port = next((one for one in ports.values() if one in text), ports[PORTS[0]])
                 start(text, folder, int(port))
             elif block.title:
                 (folder / block.title).write_text(text, "utf-8")
@@ -57,19 +64,30 @@ def run_tutorial(page: Path, folder: Path, program: Program) -> Iterator[tuple[s
                     output = run_command(command, folder, program)
             else:
                 assert block.language == "text", block
-                yield block.text, output.replace(port, PORT)
+                for shown, free in ports.items():
+                    output = output.replace(free, shown)
+                yield block.text, output
 
 
 def run_command(command: str, folder: Path, program: Program) -> str:
     if command.startswith("trectools-plus "):
+        words = [one for word in shlex.split(command) for one in expand(word, folder)]
         cache = os.environ["TRECTOOLS_PLUS_CACHE"]
-        done = program(shlex.split(command), folder, TRECTOOLS_PLUS_CACHE=cache)
+        done = program(words, folder, TRECTOOLS_PLUS_CACHE=cache)
         assert done.code in (0, 1), f"{command}: {done.stderr}"
         assert "Traceback" not in done.stderr
         return done.text
     return subprocess.run(
         ["bash", "-c", command], cwd=folder, check=True, capture_output=True, text=True, timeout=60
     ).stdout
+
+
+def expand(word: str, folder: Path) -> list[str]:
+    """Return the files that a pattern matches, as a shell does; other words as they are."""
+    found = (
+        [path.relative_to(folder).as_posix() for path in folder.glob(word)] if "*" in word else []
+    )
+    return sorted(found) or [word]
 
 
 def free_port() -> str:
@@ -80,20 +98,20 @@ def free_port() -> str:
 
 @contextmanager
 def background() -> Iterator[Callable[[str, Path, int], None]]:
-    """Return a function that starts a Python file and waits until it listens; ends it at last."""
+    """Return a function that starts a server and waits until it listens; ends it at last."""
     running = []
 
     def start(command: str, folder: Path, port: int) -> None:
         words = shlex.split(command)
+        if words[0] == "llama-server":
+            words = ["python", str(SERVER), str(port), SAMPLE]
+        elif words[0] == "trectools-plus":
+            words = ["python", "-m", "trectools_plus", *words[1:]]
         assert words[0] == "python"
         running.append(subprocess.Popen([sys.executable, *words[1:]], cwd=folder))
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            with socket.socket() as one:
-                if one.connect_ex(("127.0.0.1", port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise AssertionError(f"{command} does not listen")
+        wait_for(port, command)
+        if "review" in words:
+            judge_like_people(f"http://127.0.0.1:{port}", folder)
 
     try:
         yield start
@@ -101,6 +119,32 @@ def background() -> Iterator[Callable[[str, Path, int], None]]:
         for process in running:
             process.kill()
             process.wait()
+
+
+def wait_for(port: int, command: str) -> None:
+    """Wait until a server listens."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        with socket.socket() as one:
+            if one.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise AssertionError(f"{command} does not listen")
+
+
+def judge_like_people(url: str, folder: Path) -> None:
+    """Judge the planned queries on the review page, with the grades of the sample data."""
+    rows = [line.split() for line in (folder / SAMPLE / "qrels.txt").read_text().splitlines()]
+    grades = {(row[0], row[2]): int(row[3]) for row in rows}
+    with httpx.Client(base_url=url, trust_env=False) as page:
+        name = page.post("/api/session", json={"name": "Anna"}).json()
+        who = {"X-Review-Session": name["session"]}
+        for number in range(1, page.get("/api/about").json()["planned"] + 1):
+            query = page.get(f"/api/queries/{number}", headers=who).json()
+            for doc_id in query["columns"][0]["results"]:
+                grade = grades.get((query["query_id"], doc_id), 0)
+                sent = {"query": number, "doc_id": doc_id, "grade": grade}
+                assert page.post("/api/grades", json=sent, headers=who).status_code == 200
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -124,5 +168,6 @@ def test_the_paper_of_the_tutorial_compiles(
     assert done.returncode == 0
 
 
-def test_all_four_tutorials_are_tested() -> None:
-    assert [page.stem for page in PAGES] == ["gate", "latex-table", "submission", "terms"]
+def test_all_five_tutorials_are_tested() -> None:
+    names = ["gate", "judging", "latex-table", "submission", "terms"]
+    assert [page.stem for page in PAGES] == names

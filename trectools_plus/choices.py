@@ -113,6 +113,16 @@ OnConflict = Literal["max", "min", "last"]
 FindingsFormat = Literal["text", "concise", "json", "github", "sarif", "junit"]
 ProfileName = Literal["default", "trec", "submission"]
 
+MODEL_JUDGED = "model:"
+"""The begin of the second column of qrels in judgments of a model, before its name."""
+PERSON_JUDGED = "person"
+"""The second column of qrels in judgments of people, if qrels say who judged."""
+DEFAULT_POOL_DEPTH = 10
+"""Results of each run that are pooled for judgments."""
+DEFAULT_PEOPLE = 30
+"""Queries of a plan that people are to judge."""
+DEFAULT_LONGEST = 6000
+"""Characters of a document that a model is shown."""
 MAX_TAG_LENGTH = 64
 """Default limit of the length of a run tag, in characters."""
 

@@ -35,7 +35,9 @@ def no_progress(description: str, done: int, total: int) -> None:
 
 @contextmanager
 def progress_bar(
-    clock: Callable[[], float] = monotonic, style: Literal["bar", "lines", "none"] = "bar"
+    clock: Callable[[], float] = monotonic,
+    style: Literal["bar", "lines", "none"] = "bar",
+    unit: str = "",
 ) -> Iterator[Progress]:
     """Yield a function ``progress(description, done, total)`` that shows progress on stderr.
 
@@ -47,6 +49,7 @@ def progress_bar(
         style: ``bar`` draws bars if stderr is a terminal: a bar appears if its work is expected to
             take more than two seconds, and disappears at the end. ``lines`` prints a line for each
             finished operation, with its time. ``none`` shows nothing.
+        unit: The noun of the steps, if bars are to show the steps per second.
     """
     with ExitStack() as stack:
         stack.enter_context(redirect_stdout(sys.stderr))
@@ -54,7 +57,9 @@ def progress_bar(
         if style == "lines":
             yield _Lines(clock)
         else:
-            yield _Bars(stack, clock) if style == "bar" and sys.stderr.isatty() else no_progress
+            yield (
+                _Bars(stack, clock, unit) if style == "bar" and sys.stderr.isatty() else no_progress
+            )
 
 
 @contextmanager
@@ -166,24 +171,30 @@ class _Lines:
 class _Bars:
     """Draws one bar for each description with Rich."""
 
-    def __init__(self, stack: ExitStack, clock: Callable[[], float]) -> None:
+    def __init__(self, stack: ExitStack, clock: Callable[[], float], unit: str = "") -> None:
         self._stack = stack
+        self._unit = unit
         self._clock = clock
         self._display: Any = None
         self._tasks: dict[str, Any] = {}
         self._description = ""
+        self._first = 0
         self._began = self._latest = clock()
 
     def __call__(self, description: str, done: int, total: int) -> None:
         if description != self._description:
-            self._description, self._began = description, self._latest
+            self._description, self._began, self._first = description, self._latest, done
         self._latest = self._clock()
+        state = {"completed": done, "total": total, "speed": self._speed(done)}
         if description in self._tasks:
-            self._display.update(self._tasks[description], completed=done, total=total)
+            self._display.update(self._tasks[description], **state)
         elif self._is_long(done, total):
-            self._tasks[description] = self._open().add_task(
-                description, completed=done, total=total
-            )
+            self._tasks[description] = self._open().add_task(description, **state)
+
+    def _speed(self, done: int) -> str:
+        elapsed = self._latest - self._began
+        known = self._unit and done > self._first and elapsed > 0
+        return f"{(done - self._first) / elapsed:.1f} {self._unit}/s" if known else ""
 
     def _is_long(self, done: int, total: int) -> bool:
         if done == 0:
@@ -196,8 +207,9 @@ class _Bars:
     def _open(self) -> Any:
         if self._display is None:
             from rich.console import Console
-            from rich.progress import Progress
+            from rich.progress import Progress, TextColumn
 
-            progress = Progress(console=Console(stderr=True), transient=True)
+            columns = [*Progress.get_default_columns(), TextColumn("{task.fields[speed]}")]
+            progress = Progress(*columns, console=Console(stderr=True), transient=True)
             self._display = self._stack.enter_context(progress)
         return self._display

@@ -196,7 +196,7 @@ def own_modules(calls: Sequence[Sequence[str]], **variables: str) -> list[set[st
 
 def files_of_commands(modules: set[str]) -> set[str]:
     start = "cli.commands."
-    groups = {"benchmark", "runs"}
+    groups = {"benchmark", "judge", "runs"}
     return {name.removeprefix(start) for name in modules if name.startswith(start)} - groups
 
 
@@ -216,9 +216,9 @@ def test_help_of_a_command_loads_its_file_and_light_modules() -> None:
             continue
         assert inside <= {*REGISTRIES, *folders, "distributed.workers"}, name
         assert packages <= {
-            *("benchmark", "distributed", "extraction", "formats", "measures", "ontology"),
-            *("reporting", "retrieval", "service", "statistics", "testsets", "trec_eval"),
-            "validation",
+            *("benchmark", "distributed", "extraction", "formats", "judging", "measures"),
+            *("ontology", "reporting", "retrieval", "service", "statistics", "testsets"),
+            *("trec_eval", "validation"),
         }, name
 
 

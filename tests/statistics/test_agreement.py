@@ -62,6 +62,48 @@ def test_kappa_interval_equals_resampling_the_items(thorough):
     assert (ours.low, ours.high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.03)
 
 
+def test_intervals_of_clusters_equal_resampling_the_clusters(thorough):
+    rng = np.random.default_rng(1)
+    clusters = rng.integers(0, 15, 90)
+    tendency = rng.random(15)[clusters]
+    first = rng.integers(0, 3, 90)
+    second = np.where(rng.random(90) < tendency, first, rng.integers(0, 3, 90))
+    ratings = np.column_stack([first, second])
+    kappas, alphas = [], []
+    with one_blas_thread():
+        for _ in range(1_500 if thorough else 400):
+            rows = np.concatenate(
+                [np.flatnonzero(clusters == one) for one in rng.integers(0, 15, 15)]
+            )
+            kappas.append(cohens_kappa(first[rows], second[rows], resamples=1).value)
+            alphas.append(krippendorffs_alpha(ratings[rows], metric="ordinal", resamples=1).value)
+    named = [f"q{one}" for one in clusters]
+    kappa = cohens_kappa(first, second, clusters=named)
+    alpha = krippendorffs_alpha(ratings, metric="ordinal", clusters=named)
+    plain = cohens_kappa(first, second)
+    assert (kappa.low, kappa.high) == pytest.approx(np.quantile(kappas, [0.025, 0.975]), abs=0.03)
+    assert (alpha.low, alpha.high) == pytest.approx(np.quantile(alphas, [0.025, 0.975]), abs=0.03)
+    assert kappa.value == plain.value
+    assert kappa.high - kappa.low > plain.high - plain.low
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 4)), min_size=1,
+                max_size=20), st.randoms())  # fmt: skip
+def test_clusters_are_blind_to_the_order_of_items(rows, random):
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    found = []
+    for one in (rows, shuffled):
+        first, second, clusters = (list(column) for column in zip(*one, strict=True))
+        kappa = cohens_kappa(first, second, clusters=clusters, resamples=30)
+        ratings = np.column_stack([first, second])
+        alpha = krippendorffs_alpha(ratings, clusters=clusters, resamples=30)
+        found.append((kappa.value, kappa.low, kappa.high, alpha.value, alpha.low, alpha.high))
+    assert found[0] == pytest.approx(found[1], nan_ok=True)
+    if len({cluster for *_, cluster in rows}) == 1:
+        assert np.isnan([found[0][1], found[0][4]]).all()
+
+
 @given(PAIRS, st.randoms())
 def test_kappa_is_symmetric_and_blind_to_the_order_of_items(pairs, random):
     first, second = zip(*pairs, strict=True)
@@ -181,7 +223,10 @@ def test_alpha_takes_labels_and_missing_ones():
         (lambda: cohens_kappa([1.0, np.nan], [1, 2]), "missing"),
         (lambda: cohens_kappa([1, 4], [1, 2], categories=[1, 2]), "4 is not among"),
         (lambda: cohens_kappa([1], [1], weights="cubic"), "unknown weighting"),
+        (lambda: cohens_kappa([1, 2], [1, 2], clusters=[1]), "cluster of each of 2 items"),
         (lambda: krippendorffs_alpha([1, 2]), "items, raters"),
+        (lambda: krippendorffs_alpha(1), "items, raters"),
+        (lambda: krippendorffs_alpha([[1, 2]], clusters=[1, 2]), "cluster of each of 1 items"),
         (lambda: krippendorffs_alpha([[1, np.nan]]), "two ratings"),
         (lambda: krippendorffs_alpha([["a", "b"]], metric="interval"), "expected numbers"),
         (lambda: krippendorffs_alpha([[1, 2]], metric="ratio"), "unknown metric"),

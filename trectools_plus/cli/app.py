@@ -145,6 +145,26 @@ REVIEW = {
     "export": CommandEntry(
         "review:review_export", "Export grades as qrels, of one annotator or of all."
     ),
+    "import": CommandEntry(
+        "review:review_import", "Add judgments of people that were made elsewhere to a plan."
+    ),
+}
+JUDGE = {
+    "plan": CommandEntry(
+        "judge.plan:judge_plan",
+        "Pool documents of runs, and choose queries that people will judge.",
+    ),
+    "pilot": CommandEntry(
+        "judge.plan:judge_pilot", "Estimate how many queries people must judge, from a few."
+    ),
+    "label": CommandEntry(
+        "judge.label:judge_label",
+        "Let a model judge the documents of a plan, and store every answer.",
+    ),
+    "estimate": CommandEntry(
+        "judge.estimate:judge_estimate",
+        "Estimate runs from the judgments of people and a model, with intervals.",
+    ),
 }
 TOP = {
     "demo": CommandEntry(
@@ -253,6 +273,7 @@ _GROUPS = {
         "Extract ontology terms from documents, and score the extraction.", EXTRACTION
     ),
     "index": _group("Build search indexes.", INDEX),
+    "judge": _group("Judge results by people and a model, and estimate runs.", JUDGE),
     "review": _group(
         "Let annotators judge results side by side, and summarise their judgments.", REVIEW
     ),

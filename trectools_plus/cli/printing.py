@@ -97,6 +97,15 @@ def print_table(
     reporting.print_table(make_console(sys.stdout), table)
 
 
+def print_numbers(names: Sequence[str], rows: list[list[str]]) -> None:
+    """Print a table whose columns, except the first one, are aligned to the right."""
+    first, *others = names
+    numbers = [
+        reporting.TableColumn(reporting.Cell(name), right=True, whole=True) for name in others
+    ]
+    print_table([first, *numbers], rows)
+
+
 def shown_name(definition: Definition) -> str:
     """Return the name of a measure, with the alias that the user wrote."""
     return f"{definition.name} ({definition.alias})" if definition.alias else definition.name

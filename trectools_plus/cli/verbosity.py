@@ -106,8 +106,8 @@ def inform(text: str, *, newline: bool = True) -> None:
         typer.echo(text, nl=newline, err=True)
 
 
-def show_progress() -> AbstractContextManager[Progress]:
+def show_progress(unit: str = "") -> AbstractContextManager[Progress]:
     """Return a context that shows progress as ``-q`` and ``-v`` require; see ``progress_bar``."""
     if _Current.verbosity is Verbosity.NORMAL:
-        return progress_bar()
+        return progress_bar(unit=unit)
     return progress_bar(style="lines" if is_verbose() else "none")

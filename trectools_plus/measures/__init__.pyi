@@ -11,6 +11,7 @@ from trectools_plus.measures.evaluation import Evaluation as Evaluation
 from trectools_plus.measures.evaluation import evaluate as evaluate
 from trectools_plus.measures.evaluation import score_runs as score_runs
 from trectools_plus.measures.judged import Grades as Grades
+from trectools_plus.measures.judged import notes_on_judges as notes_on_judges
 from trectools_plus.measures.parser import ALIASES as ALIASES
 from trectools_plus.measures.parser import explain as explain
 from trectools_plus.measures.parser import measure_labels as measure_labels

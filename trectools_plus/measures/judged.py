@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.columns.ids import Ids, PairTable
+from trectools_plus.choices import MODEL_JUDGED
+from trectools_plus.formats.columns.ids import KEPT, Ids, PairTable
 from trectools_plus.measures.queries import RELEVANT, ScoredQueries
+from trectools_plus.text import listed
 from trectools_plus.validation.id_matching import unify_spellings
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.qrels import QrelsView
@@ -482,3 +484,25 @@ class Judgments(Grades):
         else:
             is_other = np.isin(rows, judged, invert=True)
         return rows[is_other], judgments[is_other]
+
+
+def notes_on_judges(qrels: Qrels | Grades) -> list[str]:
+    """Return a note if the second column of qrels says that a model judged: ``model:NAME``."""
+    if isinstance(qrels, Judgments):
+        judges = qrels.view.rows.iterations
+    elif isinstance(qrels, Grades):
+        return []
+    else:
+        judges = Ids.of_series(qrels.frame["iteration"])
+    begin = MODEL_JUDGED.encode()
+    mask, wanted = KEPT[len(begin)], np.uint64(int.from_bytes(begin, "little"))
+    by_model = (judges.words[0] & mask) == wanted
+    if not by_model.any():
+        return []
+    found = judges.take(by_model)
+    names = [text.removeprefix(MODEL_JUDGED) for text in found.texts(found.numbered()[1])]
+    what = "the judgments are" if by_model.all() else f"{by_model.mean():.0%} of the judgments are"
+    return [
+        f"{what} of a model ({listed(names)}): no interval here covers its errors; judge estimate "
+        "gives intervals that do"
+    ]

@@ -66,6 +66,15 @@ from trectools_plus.reporting.results.gate import gate_document as gate_document
 from trectools_plus.reporting.results.gate import print_gate as print_gate
 from trectools_plus.reporting.results.gate import render_gate_markdown as render_gate_markdown
 from trectools_plus.reporting.results.gate import render_refusal_markdown as render_refusal_markdown
+from trectools_plus.reporting.results.judgments import (
+    print_judgment_report as print_judgment_report,
+)
+from trectools_plus.reporting.results.judgments import (
+    render_judgment_markdown as render_judgment_markdown,
+)
+from trectools_plus.reporting.results.judgments import (
+    write_judgment_report as write_judgment_report,
+)
 from trectools_plus.reporting.results.multilingual import print_multilingual as print_multilingual
 from trectools_plus.reporting.results.multilingual import (
     render_multilingual_markdown as render_multilingual_markdown,

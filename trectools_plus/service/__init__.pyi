@@ -1,6 +1,8 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.judging.review.judgments import export_qrels as export_qrels
+from trectools_plus.judging.review.store import read_store as read_store
 from trectools_plus.service.api.app import create_app as create_app
 from trectools_plus.service.api.metrics import check_gateway as check_gateway
 from trectools_plus.service.api.metrics import push as push
@@ -12,10 +14,12 @@ from trectools_plus.service.api.snapshots import read_snapshots as read_snapshot
 from trectools_plus.service.review.app import ReviewOptions as ReviewOptions
 from trectools_plus.service.review.app import review_app as review_app
 from trectools_plus.service.review.app import run_review as run_review
-from trectools_plus.service.review.judgments import export_qrels as export_qrels
-from trectools_plus.service.review.store import read_store as read_store
+from trectools_plus.service.review.importing import import_judgments as import_judgments
+from trectools_plus.service.review.plan_summary import PlanSummary as PlanSummary
+from trectools_plus.service.review.plan_summary import summarise_plan as summarise_plan
 from trectools_plus.service.review.summary import Adjudication as Adjudication
 from trectools_plus.service.review.summary import ModePositions as ModePositions
+from trectools_plus.service.review.summary import Remark as Remark
 from trectools_plus.service.review.summary import ReviewSummary as ReviewSummary
 from trectools_plus.service.review.summary import summarise_review as summarise_review
 from trectools_plus.service.server import read_key as read_key

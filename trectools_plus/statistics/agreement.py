@@ -58,6 +58,7 @@ def cohens_kappa(
     *,
     weights: str = "none",
     categories: Sequence[Any] | None = None,
+    clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[ResamplingOptions],
 ) -> Agreement:
     """Return Cohen's kappa of two raters' labels of the same items.
@@ -65,7 +66,7 @@ def cohens_kappa(
     κ = 1 − Σ w·observed / Σ w·expected over pairs of categories, where w is the weight of a
     disagreement: 1 (``none``; Cohen 1960), or the distance between the categories' positions in
     their order (``linear``) or its square (``quadratic``; Cohen 1968). For the interval, items are
-    resampled.
+    resampled, or whole clusters of items, which need not be independent of each other.
 
     Args:
         first: One rater's labels, shape (items,).
@@ -73,6 +74,7 @@ def cohens_kappa(
         weights: ``none``, ``linear`` or ``quadratic``.
         categories: All categories in their order; by default those that occur, sorted. Pass them
             for weighted kappa if some category may not occur.
+        clusters: The cluster of each item, for example its query; by default each item is one.
         resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
@@ -84,33 +86,54 @@ def cohens_kappa(
     """
     check_choice(weights, WEIGHTS, "weighting")
     codes, n_categories = _codes(np.asarray(first), np.asarray(second), categories)
-    cells, counts = np.unique(codes, axis=0, return_counts=True)
+    cells, numbers, counts = np.unique(codes, axis=0, return_inverse=True, return_counts=True)
     costs = _costs(n_categories, weights)
     items = len(codes)
     value = float(_kappas(counts[None].astype(np.float64), cells, costs)[0])
+    if clusters is None:
 
-    def resample(size: int, generator: np.random.Generator) -> FloatArray:
-        # Items with the same two labels are exchangeable, so it is enough to draw their counts.
-        sample = generator.multinomial(items, counts / items, size=size)
-        return _kappas(sample.astype(np.float64), cells, costs)
+        def resample(size: int, generator: np.random.Generator) -> FloatArray:
+            # Items with the same two labels are exchangeable, so it is enough to draw their counts.
+            sample = generator.multinomial(items, counts / items, size=size)
+            return _kappas(sample.astype(np.float64), cells, costs)
 
-    return _with_interval(value, items, resample, max(len(cells), n_categories), **resampling)
+        return _with_interval(value, items, resample, max(len(cells), n_categories), **resampling)
+    members = _members(clusters, items)
+    of_clusters = np.zeros((members.max() + 1, len(cells)))
+    np.add.at(of_clusters, (members, numbers.ravel()), 1.0)
+
+    def resample_clusters(size: int, generator: np.random.Generator) -> FloatArray:
+        return _kappas(draw_counts(len(of_clusters), size, generator) @ of_clusters, cells, costs)
+
+    return _with_interval(
+        value,
+        items,
+        resample_clusters,
+        max(of_clusters.shape[0], len(cells), n_categories),
+        varies=len(of_clusters) > 1,
+        **resampling,
+    )
 
 
 def krippendorffs_alpha(
-    ratings: npt.ArrayLike, *, metric: str = "nominal", **resampling: Unpack[ResamplingOptions]
+    ratings: npt.ArrayLike,
+    *,
+    metric: str = "nominal",
+    clusters: npt.ArrayLike | None = None,
+    **resampling: Unpack[ResamplingOptions],
 ) -> Agreement:
     """Return Krippendorff's alpha of any number of raters, who need not rate every item.
 
     α = 1 − observed / expected disagreement, over all pairs of values within an item and over all
     pairs of values (Krippendorff, Content Analysis, 3rd edition, 2013, 12.3). Items with fewer than
-    two values do not count. For the interval, items are resampled; Krippendorff resamples pairs of
-    values.
+    two values do not count. For the interval, items or clusters of items are resampled;
+    Krippendorff resamples pairs of values.
 
     Args:
         ratings: Shape (items, raters); ``nan`` or ``None`` where a rating is missing.
         metric: The distance between two values: ``nominal`` (equal or not; values of any type),
             ``ordinal`` (the number of values between them) or ``interval`` (their difference).
+        clusters: The cluster of each item, for example its query; by default each item is one.
         resampling: ``confidence``, ``resamples`` and ``seed``; see :class:`ResamplingOptions`.
 
     Returns:
@@ -121,15 +144,25 @@ def krippendorffs_alpha(
             numbers, or an option is out of range.
     """
     check_choice(metric, METRICS, "metric")
-    values, counts = _count_values(np.asarray(ratings, dtype=object), metric)
+    table = np.asarray(ratings, dtype=object)
+    rows = table.shape[0] if table.ndim else 0
+    members = np.arange(rows) if clusters is None else _members(clusters, rows)
+    values, counts, members = _count_values(table, metric, members)
     alphas = METRICS[metric](values, counts)
     items = len(counts)
     value = float(alphas(np.ones((1, items)))[0])
+    if clusters is None:
+        members = np.arange(items)
+    else:
+        members = np.unique(members, return_inverse=True)[1].ravel()
+    n_clusters = int(members.max()) + 1
 
     def resample(size: int, generator: np.random.Generator) -> FloatArray:
-        return alphas(draw_counts(items, size, generator))
+        return alphas(draw_counts(n_clusters, size, generator)[:, members])
 
-    return _with_interval(value, items, resample, max(counts.size, items), **resampling)
+    return _with_interval(
+        value, items, resample, max(counts.size, items), varies=n_clusters > 1, **resampling
+    )
 
 
 def _with_interval(
@@ -137,16 +170,21 @@ def _with_interval(
     items: int,
     resample: Callable[[int, np.random.Generator], FloatArray],
     cells: int,
+    *,
+    varies: bool = True,
     **resampling: Unpack[ResamplingOptions],
 ) -> Agreement:
-    """Return the value with its interval: percentiles of the defined resampled values."""
+    """Return the value with its interval: percentiles of the defined resampled values.
+
+    ``varies`` is false if all resamples are equal, so that there is no interval.
+    """
     options = Resampling(**resampling)
     check_resamples(options.resamples, "agreement")
     check_level(options.confidence, "agreement")
     resampled = np.concatenate(map_chunks(resample, cells, options.resamples, options.seed))
     defined = resampled[~np.isnan(resampled)]
     low = high = np.nan
-    if not np.isnan(value) and items > 1 and len(defined):
+    if not np.isnan(value) and items > 1 and varies and len(defined):
         tail = (1.0 - options.confidence) / 2.0
         low, high = np.quantile(defined, [tail, 1.0 - tail]).tolist()
     return Agreement(value, low, high, items, options.confidence, options.resamples, options.seed)
@@ -201,8 +239,25 @@ def _kappas(counts: FloatArray, cells: IntArray, costs: FloatArray) -> FloatArra
         return np.asarray(np.where(expected > 0, 1.0 - observed / expected, np.nan))
 
 
-def _count_values(table: npt.NDArray[Any], metric: str) -> tuple[list[Any], FloatArray]:
-    """Return the values that occur, ascending, and their counts per item rated at least twice."""
+def _members(clusters: npt.ArrayLike, items: int) -> IntArray:
+    """Return the number of each item's cluster, in the order of their names."""
+    names = np.asarray(clusters)
+    if names.shape != (items,):
+        raise UsageError(
+            f"expected the cluster of each of {items} items but got an array of shape "
+            f"{names.shape}",
+            where="agreement",
+        )
+    return np.asarray(np.unique(names, return_inverse=True)[1].ravel(), dtype=np.int64)
+
+
+def _count_values(
+    table: npt.NDArray[Any], metric: str, members: IntArray
+) -> tuple[list[Any], FloatArray, IntArray]:
+    """Return the values that occur, ascending, and their counts per item rated at least twice.
+
+    The last array has the clusters of these items.
+    """
     if table.ndim != 2:
         raise UsageError(
             f"expected ratings of shape (items, raters) but got shape {table.shape}",
@@ -210,6 +265,7 @@ def _count_values(table: npt.NDArray[Any], metric: str) -> tuple[list[Any], Floa
             remedy="pass one row per item and one column per rater",
         )
     rows = [[value for value in row if value is not None and value == value] for row in table]
+    members = members[[len(row) > 1 for row in rows]]
     rows = [row for row in rows if len(row) > 1]
     if not rows:
         raise UsageError(
@@ -232,7 +288,8 @@ def _count_values(table: npt.NDArray[Any], metric: str) -> tuple[list[Any], Floa
         for value in row:
             cells[position[value]] += 1
     # Sorted, so that the resamples do not depend on the order of the items.
-    return values, counts[np.lexsort(counts.T[::-1])]
+    order = np.lexsort(counts.T[::-1])
+    return values, counts[order], members[order]
 
 
 def _alpha(observed: FloatArray, expected: FloatArray, n: FloatArray) -> FloatArray:

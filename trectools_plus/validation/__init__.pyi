@@ -31,6 +31,7 @@ from trectools_plus.validation.fixes.topics import fix_topics as fix_topics
 from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run
+from trectools_plus.validation.loading import load_runs as load_runs
 from trectools_plus.validation.loading import load_topics as load_topics
 from trectools_plus.validation.registry import Rule as Rule
 from trectools_plus.validation.rendering import RENDERERS as RENDERERS

@@ -74,8 +74,8 @@ def test_the_help_lists_no_alias_and_the_page_lists_all() -> None:
     for name in (*ALIASES, *DEVICES):
         assert f"{name}" in page
     for name, text in iter_commands():
-        words = text.split()
-        assert not {*ALIASES, *DEVICES} & {*words}, name
+        own = {"--model"} if name.startswith("trectools-plus judge ") else set()
+        assert not {*ALIASES, *DEVICES} & {*text.split()} - own, name
         assert "benchmark extraction" not in name
         assert not text.startswith("Usage: trectools-plus benchmark extraction")
 

@@ -429,6 +429,20 @@ FILES = (
         exact=True,
     ),
     Case(
+        "judging",
+        (
+            f"trectools-plus judge plan {THREE} {GARDEN_FILES} --depth 5 --people 4 "
+            "--output-dir made --format json",
+            "trectools-plus judge label made --judge word_judge:grade --repeat 0.5 --yes "
+            "--format json",
+            "trectools-plus judge pilot plan --width 0.2 --format json",
+            "trectools-plus review show plan --format json",
+            "trectools-plus review export plan",
+        ),
+        copies={"plan": "judging/plan.tar.xz", "word_judge.py": "word_judge.py"},
+        exact=True,
+    ),
+    Case(
         "testset-forms",
         tuple(
             f"trectools-plus testset convert {name} - --to json"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 TEXTS = {"message", "remedy", "formula", "notes", "help", "shortDescription", "fullDescription"}
-TIMES = {"created_at", "latency_ms", "seconds"}
+TIMES = {"created_at", "latency_ms", "seconds", "time"}
 VERSIONS = {"packages", "python", "platform", "cached_from", "command"}
 KEYS = {"index_snapshots", "indexes", "cache_key"}
 IGNORED = TEXTS | TIMES | VERSIONS | KEYS

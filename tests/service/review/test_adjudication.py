@@ -13,14 +13,14 @@ from sklearn.metrics import cohen_kappa_score
 from starlette.testclient import TestClient
 
 from trectools_plus.errors import CheckFailedError, InputError
-from trectools_plus.service.review.app import review_app
-from trectools_plus.service.review.judgments import (
+from trectools_plus.judging.review.judgments import (
     export_qrels,
     find_disagreements,
     list_annotators,
 )
+from trectools_plus.judging.review.store import read_store
+from trectools_plus.service.review.app import review_app
 from trectools_plus.service.review.material import read_guideline
-from trectools_plus.service.review.store import read_store
 from trectools_plus.service.review.summary import summarise_review
 from trectools_plus.statistics.arrays import Resampling
 

@@ -11,13 +11,13 @@ import pytest
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.reporting.files import write_reports
-from trectools_plus.service.review.judgments import (
+from trectools_plus.judging.review.judgments import (
     QueryJudgments,
     find_annotator,
     read_all_judgments,
 )
-from trectools_plus.service.review.store import read_store
+from trectools_plus.judging.review.store import read_store
+from trectools_plus.reporting.files import write_reports
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 

@@ -14,8 +14,8 @@ import pytest
 from harness.program import Done, Program
 
 from trectools_plus.formats.trec_files import read_qrels
-from trectools_plus.service.review.judgments import find_annotator, read_all_judgments
-from trectools_plus.service.review.store import read_store
+from trectools_plus.judging.review.judgments import find_annotator, read_all_judgments
+from trectools_plus.judging.review.store import read_store
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 

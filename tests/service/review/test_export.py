@@ -16,10 +16,10 @@ from sklearn.metrics import cohen_kappa_score
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.service.review import judgments
-from trectools_plus.service.review.judgments import Grade, export_qrels, merge_grades
-from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery
-from trectools_plus.service.review.store import Store, open_store
+from trectools_plus.judging.review import judgments
+from trectools_plus.judging.review.judgments import Grade, export_qrels, merge_grades
+from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
+from trectools_plus.judging.review.store import Store, open_store
 from trectools_plus.service.review.summary import (
     ModePositions,
     share_choices,

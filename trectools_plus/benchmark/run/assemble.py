@@ -51,6 +51,7 @@ from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.judged import notes_on_judges
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
@@ -188,6 +189,7 @@ def make_report(
         else find_near_misses(dataset, runs, evaluation, ontology),
         components=list_components(scored, differences),
         notes=[
+            *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
             *dataset.notes,
             *retrieval_notes(config, dataset),
             *(

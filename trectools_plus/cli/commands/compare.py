@@ -148,9 +148,8 @@ def compare_runs(
             opened.runs, paths, given=[run.name for run in given_runs]
         )
         averaging = Averaging(missing, no_relevant)
-        evaluation = measures.score_runs(
-            opened.qrels, tables, chosen, averaging, notes=opened.notes
-        )
+        notes = [*measures.notes_on_judges(opened.qrels), *opened.notes]
+        evaluation = measures.score_runs(opened.qrels, tables, chosen, averaging, notes=notes)
     found = benchmark.make_comparisons(evaluation, config, Path(judgments).name)
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
     _print(found, output_format, paper, everything=everything)

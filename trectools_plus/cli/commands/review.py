@@ -1,9 +1,9 @@
-"""``review serve``, ``review show`` and ``review export``: judgments by annotators."""
+"""``review serve``, ``show``, ``export`` and ``import``: judgments by annotators."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,9 +11,9 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import formats, reporting, service, statistics
-from trectools_plus.cli.options.common import Confidence, Host, Port, Report, TextOrJson
-from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus import formats, judging, service, statistics, validation
+from trectools_plus.cli.options.common import Confidence, Host, Port, TextOrJson
+from trectools_plus.cli.printing import print_numbers, print_table, write_json
 from trectools_plus.cli.verbosity import inform
 from trectools_plus.errors import MissingExtraError
 from trectools_plus.text import plural, visible
@@ -28,12 +28,17 @@ Database = Annotated[
 
 
 def review_serve(
-    report: Report,
+    report: Annotated[
+        Path,
+        typer.Argument(
+            metavar="REPORT", help="A BenchmarkReport.json, a plan of judge plan, or its folder."
+        ),
+    ],
     database: Annotated[
         Path | None,
         typer.Option(
             metavar="DB",
-            help="The review database.  [default: review.db in the report's folder]",
+            help="The review database of a report.  [default: review.db in the report's folder]",
         ),
     ] = None,
     host: Host = "127.0.0.1",
@@ -79,11 +84,13 @@ def review_serve(
 ) -> None:
     """The page shows the first results of a report's modes next to each other, in random order and
     without the names of the modes. Every judgment is written to the database before the page
-    confirms it. Needs the extra service.
+    confirms it. For a plan of judge plan, it shows the pooled documents of one query after the
+    other, in random order, and people grade them. Needs the extra service.
 
     \b
     Examples:
       trectools-plus review serve results/today
+      trectools-plus review serve plan
       trectools-plus review serve results/today --modes lexical,hybrid --depth 5
       trectools-plus review serve results/today --guideline guideline.md
       trectools-plus review serve results/today --adjudicate
@@ -108,13 +115,22 @@ def review_show(
     output_format: TextOrJson = "text",
 ) -> None:
     """The command works while the page is served. The output names the modes; do not show it to
-    annotators who have not finished.
+    annotators who have not finished. Of a plan, it shows how many queries people and models have
+    judged, and their agreement, with intervals that resample queries.
 
     \b
     Examples:
       trectools-plus review show results/today/review.db
       trectools-plus review show results/today/review.db --format json
+      trectools-plus review show plan
     """
+    if (plan := judging.find_plan(database)) is not None:
+        of_plan = service.summarise_plan(plan, statistics.Resampling(confidence=confidence))
+        if output_format == "json":
+            write_json(of_plan.as_dict())
+        else:
+            _print_plan(of_plan)
+        return
     with closing(service.read_store(database)) as store:
         summary = service.summarise_review(store, statistics.Resampling(confidence=confidence))
     if output_format == "json":
@@ -163,6 +179,32 @@ def review_export(
     inform(f"{judged} of {plural(queries, 'query', 'queries')}")
 
 
+def review_import(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of a plan.")],
+    qrels: Annotated[
+        Path, typer.Argument(metavar="QRELS", help="Judgments of people, with grades up to 3.")
+    ],
+    annotator: Annotated[
+        str, typer.Option(metavar="NAME", help="The name under which they are stored.")
+    ] = "qrels",
+) -> None:
+    """The judgments become those of an annotator of the plan, as if they were made on the page.
+    Negative grades count as 0. A pooled document of a judged query that the qrels lack counts as
+    one that cannot be judged. Needs the extra service.
+
+    \b
+    Examples:
+      trectools-plus review import plan judged.txt --annotator Anna
+    """
+    found = service.import_judgments(
+        judging.PlanFolder(plan), validation.load_qrels(qrels), annotator
+    )
+    lacking = f"; {found.missing:,} pooled documents lack a grade" if found.missing else ""
+    ignored = f"; {found.ignored:,} judgments are of other pairs" if found.ignored else ""
+    queries = plural(found.queries, "query", "queries")
+    typer.echo(f"{plural(found.graded, 'judgment')} of {queries} imported{lacking}{ignored}.")
+
+
 def _print_summary(summary: service.ReviewSummary) -> None:
     """Print tables that are at most 100 characters wide."""
     study = summary.study
@@ -176,7 +218,7 @@ def _print_summary(summary: service.ReviewSummary) -> None:
         for one in summary.annotators
     ]
     names = ["Annotator", "Complete", "Graded", "Flagged", "Chosen", "Cannot judge"]
-    _print_numbers(names, rows)
+    print_numbers(names, rows)
     if summary.shares:
         _print_shares(summary)
     over = "means over the queries in which the mode found one.\n"
@@ -190,7 +232,86 @@ def _print_summary(summary: service.ReviewSummary) -> None:
         _print_agreements(summary)
         _print_adjudication(summary.adjudication)
     if summary.remarks:
-        _print_remarks(summary)
+        _print_remarks(summary.remarks)
+
+
+def _print_plan(summary: service.PlanSummary) -> None:
+    """Print tables that are at most 100 characters wide."""
+    typer.echo(
+        f"People have judged {plural(summary.complete, 'query', 'queries')}; {summary.planned:,} "
+        f"are planned, of {summary.queries:,} in all.\n"
+    )
+    if summary.annotators:
+        rows = [
+            [one.name, *(f"{n:,}" for n in (one.complete, one.left_out, one.graded, one.missing))]
+            for one in summary.annotators
+        ]
+        print_numbers(["Annotator", "Complete", "Left out", "Graded", "Cannot judge"], rows)
+    for query_id, reason in summary.left_out.items():
+        typer.echo(f"Left out: query {visible(query_id)}, because {reason}.")
+    if summary.agreement.pairs:
+        _print_agreement_on_plan(summary)
+    if summary.remarks:
+        _print_remarks(summary.remarks)
+
+
+def _print_agreement_on_plan(summary: service.PlanSummary) -> None:
+    pairs = summary.agreement.pairs
+    rows = [
+        [
+            _name_pair(one),
+            f"{one.pairs:,}",
+            f"{one.agreed / one.pairs:.0%}",
+            *(_show_agreement(one.kappas[weights]) for weights in ("none", "linear", "quadratic")),
+        ]
+        for one in pairs
+    ]
+    print_numbers(["Annotators", "Both graded", "Same", "Kappa", "Linear", "Quadratic"], rows)
+    alphas = [f"{_name_pair(one)} {_show_agreement(one.alpha)}" for one in pairs]
+    if summary.agreement.alpha is not None:
+        alphas.append(f"all people {_show_agreement(summary.agreement.alpha)}")
+    typer.echo("Krippendorff's alpha for ordinal grades:")
+    for line in alphas:
+        typer.echo(f"  {line}")
+    level = pairs[0].alpha.level
+    typer.echo(f"Intervals ({level * 100:g}%) resample queries.\n")
+    for one in pairs:
+        if one.kind == "model":
+            _print_model(one)
+
+
+def _print_model(pair: judging.LabelAgreement) -> None:
+    rows = [
+        [f"people {grade}", *(f"{count:,}" for count in counts)]
+        for grade, counts in enumerate(pair.confusion)
+    ]
+    print_numbers([f"Grades of {pair.second}", *map(str, range(len(rows)))], rows)
+    rows = [
+        [
+            run,
+            f"{one.pairs:,}",
+            f"{one.agreed / one.pairs:.0%}",
+            _show_agreement(one.kappa),
+            f"{one.difference:+.2f}",
+        ]
+        for run, one in pair.runs.items()
+    ]
+    print_numbers(
+        [f"Run, {pair.second}", "Both graded", "Same", "Kappa", "Mean grade minus people's"], rows
+    )
+
+
+def _name_pair(pair: judging.LabelAgreement) -> str:
+    if pair.kind == "repeat":
+        return f"{pair.first}, asked twice"
+    return f"{pair.first} – {pair.second}"
+
+
+def _show_agreement(found: statistics.Agreement) -> str:
+    if found.value != found.value:
+        return "undefined"
+    interval = "" if found.low != found.low else f" [{found.low:.2f}, {found.high:.2f}]"
+    return f"{found.value:.2f}{interval}"
 
 
 def _print_shares(summary: service.ReviewSummary) -> None:
@@ -201,7 +322,7 @@ def _print_shares(summary: service.ReviewSummary) -> None:
         interval = f"[{share.low:.3f}, {share.high:.3f}]"
         rows.append([mode or "none of them", f"{share.value:.3f}", interval, flagged])
     level = next(iter(summary.shares.values()))
-    _print_numbers(["Mode", "Would choose", f"{level.level * 100:g}% interval", "Flagged"], rows)
+    print_numbers(["Mode", "Would choose", f"{level.level * 100:g}% interval", "Flagged"], rows)
     typer.echo(f"Shares of {level.n:,} queries with a choice; Wilson intervals over queries.\n")
 
 
@@ -217,7 +338,7 @@ def _print_positions(positions: Mapping[str, service.ModePositions]) -> None:
         for mode, one in positions.items()
     ]
     header = ["Mode", "Average position", "Minimum position", "Queries", "inTop3"]
-    _print_numbers(header, rows)
+    print_numbers(header, rows)
 
 
 def _print_agreements(summary: service.ReviewSummary) -> None:
@@ -239,7 +360,7 @@ def _print_agreements(summary: service.ReviewSummary) -> None:
             ]
         )
     names = ["Annotators", "Both graded", "Kappa", "Quadratic", "Same result", "Kappa of columns"]
-    _print_numbers(names, rows)
+    print_numbers(names, rows)
 
 
 def _print_adjudication(adjudication: service.Adjudication) -> None:
@@ -252,20 +373,12 @@ def _print_adjudication(adjudication: service.Adjudication) -> None:
     typer.echo("")
 
 
-def _print_remarks(summary: service.ReviewSummary) -> None:
+def _print_remarks(remarks: Sequence[service.Remark]) -> None:
     rows = []
-    for one in summary.remarks:
+    for one in remarks:
         reason = (
             "" if one.cannot_judge is None else f"cannot judge: {one.cannot_judge}".rstrip(": ")
         )
         words = "; ".join(filter(None, [reason, one.comment or ""]))
         rows.append([visible(one.query_id), one.annotator, visible(" ".join(words.split()), 300)])
     print_table(["Query", "Annotator", "Comment"], rows)
-
-
-def _print_numbers(names: list[str], rows: list[list[str]]) -> None:
-    first, *others = names
-    numbers = [
-        reporting.TableColumn(reporting.Cell(name), right=True, whole=True) for name in others
-    ]
-    print_table([first, *numbers], rows)

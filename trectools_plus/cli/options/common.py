@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,6 +20,7 @@ from trectools_plus.choices import (
     Panel,
 )
 from trectools_plus.cli import completion
+from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
 _FIRST = ("Arguments", "Options", *Panel)
@@ -315,3 +316,22 @@ class TableOptions:
     def layout(self) -> reporting.Layout:
         """Return the options as a layout."""
         return reporting.Layout(self.systems, self.decimals, self.caption, self.label)
+
+
+def split_assignments(assignments: Sequence[str], option: str) -> dict[str, str]:
+    """Return the ``NAME=VALUE`` texts of an option as a dictionary.
+
+    Raises:
+        UsageError: If one has no ``=``, or a name is set twice.
+    """
+    values: dict[str, str] = {}
+    for assignment in assignments:
+        name, equals, text = (part.strip() for part in assignment.partition("="))
+        if not equals or name in values:
+            problem = "is set twice" if equals else "has no '='"
+            raise UsageError(
+                f"{option} {assignment}: {name} {problem}",
+                remedy=f"write {option} NAME=VALUE, once each",
+            )
+        values[name] = text
+    return values

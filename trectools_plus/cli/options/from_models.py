@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from trectools_plus.cli import completion
-from trectools_plus.errors import UsageError
+from trectools_plus.cli.options.common import split_assignments
 from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.setting_types import Option
 
@@ -179,22 +179,3 @@ def _kind_of(annotation: Any) -> tuple[Any, tuple[str, ...]]:
 
 def _spelled(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def split_assignments(assignments: Sequence[str], option: str) -> dict[str, str]:
-    """Return the ``NAME=VALUE`` texts of an option as a dictionary.
-
-    Raises:
-        UsageError: If one has no ``=``, or a name is set twice.
-    """
-    values: dict[str, str] = {}
-    for assignment in assignments:
-        name, equals, text = (part.strip() for part in assignment.partition("="))
-        if not equals or name in values:
-            problem = "is set twice" if equals else "has no '='"
-            raise UsageError(
-                f"{option} {assignment}: {name} {problem}",
-                remedy=f"write {option} NAME=VALUE, once each",
-            )
-        values[name] = text
-    return values

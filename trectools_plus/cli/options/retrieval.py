@@ -10,7 +10,8 @@ import typer
 from trectools_plus import benchmark, formats, retrieval
 from trectools_plus.choices import RANK_FUSION, Panel
 from trectools_plus.cli import completion
-from trectools_plus.cli.options.from_models import Given, SettingOptions, split_assignments
+from trectools_plus.cli.options.common import split_assignments
+from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.errors import UsageError
 
 SettingValue = str | bool | list[str] | None

@@ -16,7 +16,7 @@ from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.trec_files import write_run
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.html.sweep_page import render_sweep_html
+from trectools_plus.reporting.html.document_page import PageSection, render_document
 from trectools_plus.reporting.markdown import escape, render_table, show_cell
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.terminal import print_table
@@ -202,4 +202,11 @@ def render_sweep_page(report: SweepReport, plot: Path | None = None) -> str:
     """
     sentences = [sweep_sentence(report), *sweep_lines(report)]
     image = None if plot is None else plot.read_bytes()
-    return render_sweep_html(report, sentences, make_sweep_table(report), image)
+    return render_document(
+        f"Sweep on {report.dataset.id}",
+        sentences,
+        [PageSection("Variants", make_sweep_table(report))],
+        plot=image,
+        alt=f"{report.measure} by the values of each setting",
+        command=report.command,
+    )

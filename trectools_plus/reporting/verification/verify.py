@@ -31,6 +31,8 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.judging.estimates.verification import verify_plan
+from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
@@ -61,12 +63,14 @@ class Verification(Displayed):
         problems: A line for each value that differs and each file that changed or cannot be
             verified, with its location.
         unproven: Parts of the report that cannot be made again, in words.
+        warnings: What readers of a plan of judgments must know.
     """
 
     figures: int
     files: int
     problems: list[str]
     unproven: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def _content(self) -> TextTable:
         caption = (
@@ -77,7 +81,10 @@ class Verification(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
-        return asdict(self)
+        shown = asdict(self)
+        if not self.warnings:
+            del shown["warnings"]
+        return shown
 
 
 def verify_report(path: str | Path, progress: Progress | None = None) -> Verification:
@@ -96,9 +103,12 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     the parts that depend on them are unproven, as are measured times, the date, the machine and the
     command.
 
+    A plan of judgments is verified too: its files, the order in which people judged, and the
+    estimate that was made from them.
+
     Args:
-        path: The report's JSON, its folder, or the report of a mode, which is verified with the
-            whole benchmark.
+        path: The report's JSON, its folder, the report of a mode, which is verified with the whole
+            benchmark, or the folder of a plan of judgments.
         progress: Called as ``progress(description, done, total)``.
 
     Returns:
@@ -107,6 +117,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     Raises:
         InputError: If the report, a run or the judgments are missing or cannot be read.
     """
+    if (Path(path) / PLAN_FILE).exists():
+        return _verify_judgments(PlanFolder(path))
     source = ReportFolder(path)
     if source.path.parent != source.folder:  # the report of a mode
         source = ReportFolder(source.folder)
@@ -129,6 +141,12 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     return Verification(
         comparison.values, files, list(dict.fromkeys(problems)), comparison.unproven
     )
+
+
+def _verify_judgments(folder: PlanFolder) -> Verification:
+    found = verify_plan(folder)
+    files = len(folder.plan.files) + len(folder.plan.runs)
+    return Verification(found.figures, files, found.problems, warnings=found.warnings)
 
 
 def _check_hashes(source: ReportFolder) -> tuple[list[str], int]:

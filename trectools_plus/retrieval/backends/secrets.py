@@ -45,8 +45,12 @@ def _spellings(secret: str) -> list[str]:
     return sorted(spellings, key=len, reverse=True)
 
 
-def read_key(variable: str) -> Secret:
+def read_key(variable: str, option: str = "key_env") -> Secret:
     """Read the key from an environment variable.
+
+    Args:
+        variable: The variable.
+        option: The setting or option that names it, for messages.
 
     Raises:
         UsageError: If the variable is not set or empty, or its value is not valid in a header.
@@ -55,13 +59,13 @@ def read_key(variable: str) -> Secret:
     if not value:
         raise UsageError(
             "the environment variable for the key is not set or empty",
-            where=f"key_env {variable}",
+            where=f"{option} {variable}",
             remedy=f"run export {variable}=… first",
         )
     if not value.isascii() or not value.isprintable():
         raise UsageError(
             "the key contains characters that are not valid in a header",
-            where=f"key_env {variable}",
+            where=f"{option} {variable}",
             remedy="use printable ASCII only",
         )
     return Secret(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -26,6 +25,7 @@ from trectools_plus.retrieval.fetch.answering import (
     MemoryAnswers,
     answer_batch,
 )
+from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
 from trectools_plus.retrieval.fetch.topics import (
@@ -291,8 +291,9 @@ def _fetch_mode(
     def answer(queries: list[Query]) -> Outcomes:
         return answer_batch(source, queries, request.options)
 
-    for found in _outcomes(source, batches, answer, breaker):
-        outcomes = found if sample is None else _keep_latencies(found, sample)
+    for found in call_concurrently(answer, batches, source, breaker):
+        outcomes = [outcome for batch in found for outcome in batch]
+        outcomes = outcomes if sample is None else _keep_latencies(outcomes, sample)
         store.add(outcomes)
         for outcome in outcomes:
             failure = outcome.failure if isinstance(outcome, FailedQuery) else None
@@ -333,38 +334,3 @@ def _keep_latencies(outcomes: Outcomes, sample: frozenset[str]) -> Outcomes:
         else one
         for one in outcomes
     ]
-
-
-def _outcomes(
-    source: Source,
-    batches: Iterator[list[Query]],
-    answer: Callable[[list[Query]], Outcomes],
-    breaker: CircuitBreaker,
-) -> Iterator[Outcomes]:
-    """Yield outcomes as they arrive, until all queries are sent or the breaker stops the fetch.
-
-    The caller records the outcomes in the breaker.
-    """
-    if source.concurrency == 1:
-        for batch in batches:
-            yield answer(batch)
-            if breaker.stopped:
-                return
-        return
-    pool = ThreadPoolExecutor(source.concurrency)
-    waiting: set[Future[Outcomes]] = set()
-    try:
-        while True:
-            free = 0 if breaker.stopped else source.concurrency - len(waiting)
-            for batch in islice(batches, free):
-                waiting.add(pool.submit(answer, batch))
-            if not waiting:
-                return
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            yield [outcome for future in done for outcome in future.result()]
-    except BaseException:
-        source.close()  # interrupt threads that wait for a retry
-        raise
-    finally:
-        # After an error, do not wait for open requests, which may hang.
-        pool.shutdown(wait=False, cancel_futures=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,7 +17,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.hashing import digest_id, sha256_text
 from trectools_plus.retrieval.fetch.answering import Answer, FailedQuery
 from trectools_plus.retrieval.source import Ranking
@@ -35,13 +35,12 @@ class Journal:
         path: The file.
     """
 
-    def __init__(self, path: Path, descriptor: int, index: AnswerIndex, size: int) -> None:
-        self.path = path
-        self._descriptor = descriptor
+    def __init__(self, file: AppendedFile, index: AnswerIndex) -> None:
+        self.path = file.path
+        self._file = file
         self._index = index
-        self._size = size
         self._header_size = 0
-        self._reader = path.open("rb")
+        self._reader = file.path.open("rb")
 
     @property
     def answers(self) -> JournalAnswers:
@@ -57,8 +56,8 @@ class Journal:
         lines = [
             (one, f"{json.dumps(_as_entry(one), allow_nan=False)}\n".encode()) for one in outcomes
         ]
-        start = self._size
-        self._append(b"".join(line for _, line in lines))
+        start = self._file.size
+        self._file.append(b"".join(line for _, line in lines))
         for outcome, line in lines:
             if isinstance(outcome, Answer):
                 self._index.add(outcome.query_id, start, len(line))
@@ -67,7 +66,7 @@ class Journal:
     def close(self) -> None:
         """Close the file and release its lock."""
         self._reader.close()
-        os.close(self._descriptor)
+        self._file.close()
 
     def discard(self) -> None:
         """Remove the file."""
@@ -75,22 +74,12 @@ class Journal:
 
     def discard_if_new(self) -> None:
         """Remove the file if it is new and contains no outcome."""
-        if self._size == self._header_size:
+        if self._file.size == self._header_size:
             self.discard()
 
     def _write_header(self, header: bytes) -> None:
-        self._append(header)
-        self._header_size = self._size
-
-    def _append(self, content: bytes) -> None:
-        try:
-            rest = content
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
-            os.fsync(self._descriptor)
-            self._size += len(content)
-        except OSError as error:
-            raise _write_error(self.path, error) from error
+        self._file.append(header)
+        self._header_size = self._file.size
 
 
 def open_journal(
@@ -112,7 +101,7 @@ def open_journal(
     """
     file = Path(path)
     facts = json.loads(json.dumps(facts))
-    descriptor = _open_locked(file)
+    appended = AppendedFile(file, "journal", "fetch")
     try:
         header, index, size = _read(file)
         if header is not None and resume:
@@ -126,44 +115,19 @@ def open_journal(
             )
         if header is None or not resume:
             index, size = AnswerIndex(), 0
-        os.ftruncate(descriptor, size)
-        journal = Journal(file, descriptor, index, size)
+        appended.truncate(size)
+        journal = Journal(appended, index)
         if size == 0:
             head = {"journal": VERSION, "key": _key(facts), "queries": queries, "facts": facts}
             journal._write_header((json.dumps(head, ensure_ascii=False) + "\n").encode())
-    except OSError as error:
-        os.close(descriptor)
-        raise _write_error(file, error) from error
     except BaseException:
-        os.close(descriptor)
+        appended.close()
         raise
     return journal
 
 
 def _key(facts: Mapping[str, Any]) -> str:
     return sha256_text(json.dumps(facts, sort_keys=True, ensure_ascii=False))
-
-
-def _open_locked(path: Path) -> int:
-    """Open the file for appending, and lock it until it is closed or this process ends."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-    except OSError as error:
-        raise _write_error(path, error) from error
-    try:
-        import fcntl
-    except ImportError:  # Windows has only mandatory locks, which would block the reader
-        return descriptor
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        raise InputError(
-            "another fetch uses this journal",
-            where=str(path),
-            remedy="wait until that fetch ends, or stop it",
-        ) from error
-    return descriptor
 
 
 def _read(path: Path) -> tuple[dict[str, Any] | None, AnswerIndex, int]:
@@ -260,14 +224,6 @@ def _differences(name: str, old: Any, new: Any) -> Iterator[str]:
         yield f"{name} differs"
     else:
         yield f"{name} was {shown[0]} and is {shown[1]}"
-
-
-def _write_error(path: Path, error: OSError) -> InputError:
-    return InputError(
-        f"the journal cannot be written: {error.strerror or error}",
-        where=str(path),
-        remedy="check free space and permissions",
-    )
 
 
 class AnswerIndex:

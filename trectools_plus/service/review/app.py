@@ -21,6 +21,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.judging.plan import find_plan
+from trectools_plus.judging.review.judgments import Annotator, find_session_annotator
+from trectools_plus.judging.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.guard import KEY_REMEDY, BearerKey, Guard, Rules, is_loopback
 from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
 from trectools_plus.service.review.controller import (
@@ -28,6 +31,7 @@ from trectools_plus.service.review.controller import (
     AnnotatorProgress,
     Begin,
     CannotJudge,
+    CannotJudgeResult,
     Choose,
     ChooseResult,
     Comment,
@@ -39,9 +43,12 @@ from trectools_plus.service.review.controller import (
     Undo,
     Undone,
 )
-from trectools_plus.service.review.judgments import Annotator, find_session_annotator
-from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material, read_guideline
-from trectools_plus.service.review.store import DATABASE_NAME, open_store
+from trectools_plus.service.review.material import (
+    DEFAULT_DEPTH,
+    load_material,
+    load_plan_material,
+    read_guideline,
+)
 from trectools_plus.service.server import format_host, listen, serve_app
 
 MAX_BODY_BYTES = 65_536
@@ -80,14 +87,14 @@ class ReviewOptions:
 
 
 def review_app(report: str | FilePath, database: str | FilePath, **options: Any) -> FastAPI:
-    """Create the ASGI application of the review page of a report.
+    """Create the ASGI application of the review page of a report or a plan.
 
     All URLs are relative, so the application can be mounted under another path. It checks all
     requests itself, see :func:`make_rules`. It keeps the database open until you call
     ``app.state.controller.store.close()``.
 
     Args:
-        report: ``BenchmarkReport.json``, or its folder.
+        report: ``BenchmarkReport.json``, or its folder; or a plan of judgments.
         database: The review database; created if missing.
         options: The attributes of :class:`ReviewOptions`.
 
@@ -95,15 +102,21 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
         The application.
 
     Raises:
-        UsageError: If the modes or the depth are out of range, or the database has another seed.
+        UsageError: If the modes or the depth are out of range or given for a plan, or the database
+            has another seed.
         InputError: If the report, the database or the guideline cannot be read.
         IncomparableError: If the database contains judgments of other results.
         CheckFailedError: If there are no disagreements to adjudicate.
     """
     given = ReviewOptions(**options)
     guideline = [] if given.guideline is None else read_guideline(given.guideline)
-    material = load_material(report, given.modes, given.depth)
-    store = open_store(database, material, given.seed)
+    plan = find_plan(report)
+    if plan is None:
+        material, seed = load_material(report, given.modes, given.depth), given.seed
+    else:
+        _check_plan_options(given)
+        material, seed = load_plan_material(plan), plan.plan.seed
+    store = open_store(database, material, seed)
     app = FastAPI(title="Review", docs_url=None, redoc_url=None, openapi_url=None)
     try:
         app.state.controller = ReviewController(
@@ -122,6 +135,20 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
     app.add_exception_handler(sqlite3.Error, _on_database_error)
     app.add_exception_handler(Exception, answer_problem)
     return app
+
+
+def _check_plan_options(options: ReviewOptions) -> None:
+    """Refuse options that only reports have.
+
+    Raises:
+        UsageError: If one is given.
+    """
+    for name in ("modes", "depth", "seed"):
+        if getattr(options, name) != getattr(ReviewOptions(), name):
+            raise UsageError(
+                f"--{name} is for reports: a plan decides what is shown in which order",
+                remedy=f"leave out --{name}",
+            )
 
 
 def make_rules(key: str | None) -> Rules:
@@ -239,6 +266,13 @@ def _grade(controller: Controller, annotator: CurrentAnnotator, judged: GradeRes
     return controller.grade(annotator, judged.query, judged.doc_id, judged.grade, judged.flagged)
 
 
+@_router.post("/api/missing")
+def _set_missing(
+    controller: Controller, annotator: CurrentAnnotator, given: CannotJudgeResult
+) -> State:
+    return controller.set_missing(annotator, given.query, given.doc_id, given.reason)
+
+
 @_router.post("/api/choices")
 def _choose(controller: Controller, annotator: CurrentAnnotator, chosen: Choose) -> State:
     return controller.choose(annotator, chosen.query, chosen.choice)
@@ -331,7 +365,7 @@ def run_review(
     """Serve the review page until a signal ends the process.
 
     Args:
-        report: ``BenchmarkReport.json``, or its folder.
+        report: ``BenchmarkReport.json``, or its folder; or a plan of judgments.
         database: The review database; ``review.db`` in the report's folder if ``None``.
         options: Modes, depth, seed, key, guideline and adjudication.
         host: The address to listen on; without a key it must be a loopback address.
@@ -346,6 +380,12 @@ def run_review(
     """
     options = options or ReviewOptions()
     given = FilePath(report)
+    if database is not None and find_plan(report) is not None:
+        raise UsageError(
+            "a plan has its own database, in which the other commands find the judgments",
+            where="--database",
+            remedy="leave it out",
+        )
     file = database or (given if given.is_dir() else given.parent) / DATABASE_NAME
     with listen(host, port, has_key=options.key is not None) as listener:
         app = review_app(

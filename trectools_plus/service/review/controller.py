@@ -1,6 +1,7 @@
 """The logic of the review page: blinded columns, order, judgments, and the messages of its API.
 
-No response contains the name of a mode.
+No response contains the name of a mode. Of a plan, no response says which run found a document, or
+at which rank; each person sees the documents of a query in a random order of their own.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.service.review import judgments
-from trectools_plus.service.review.judgments import (
+from trectools_plus.judging.plan import has_too_many_missing
+from trectools_plus.judging.review import judgments
+from trectools_plus.judging.review.judgments import (
     MAX_NAME_LENGTH,
     NONE_CHOSEN,
     Annotator,
@@ -26,13 +28,9 @@ from trectools_plus.service.review.judgments import (
     find_disagreements,
     is_decided,
 )
-from trectools_plus.service.review.material import (
-    Element,
-    ReviewMaterial,
-    ReviewQuery,
-    ShownDocument,
-)
-from trectools_plus.service.review.store import Store
+from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery, ShownDocument
+from trectools_plus.judging.review.store import Store
+from trectools_plus.service.review.material import Element
 
 NONE_OF_THEM = "none"
 """The choice of none of the columns."""
@@ -61,6 +59,14 @@ class GradeResult(Message):
     doc_id: str = Field(min_length=1, max_length=MAX_ID_LENGTH)
     grade: int | None = Field(ge=0, le=3)
     flagged: bool = False
+
+
+class CannotJudgeResult(Message):
+    """Declare that a document of a plan cannot be judged, with a reason, which can be empty."""
+
+    query: int = Field(ge=1)
+    doc_id: str = Field(min_length=1, max_length=MAX_ID_LENGTH)
+    reason: str = Field(max_length=MAX_REASON_LENGTH)
 
 
 class Choose(Message):
@@ -96,13 +102,17 @@ class Undo(Message):
 
 
 class About(Message):
-    """Description of the review; for ``guideline`` see :func:`read_guideline`."""
+    """Description of the review; for ``guideline`` see :func:`read_guideline`.
+
+    ``planned`` is the number of queries to judge if the results are those of a plan.
+    """
 
     dataset: str
     queries: int
     columns: int
     depth: int
     notes: list[str]
+    planned: int | None
     adjudicates: bool
     guideline: list[list[Any]]
 
@@ -117,7 +127,11 @@ class Session(Message):
 
 
 class QueryProgress(Message):
-    """Progress of a query; adjudicators only decide what annotators differ on."""
+    """Progress of a query; adjudicators only decide what annotators differ on.
+
+    In a plan, ``judged`` includes documents that cannot be judged. If they are too many, and all
+    others are judged, the query cannot be judged.
+    """
 
     judged: int
     results: int
@@ -128,7 +142,10 @@ class QueryProgress(Message):
 
 
 class AnnotatorProgress(Message):
-    """Progress of an annotator and the beginnings of the texts, by query."""
+    """Progress of an annotator and the beginnings of the texts, by query.
+
+    In a plan, queries after the first one that is not complete are omitted.
+    """
 
     name: str
     queries: list[QueryProgress]
@@ -143,6 +160,7 @@ class BlindedJudgments(Message):
     result: str | None
     cannot_judge: str | None
     comment: str
+    missing: dict[str, str]
 
 
 class State(BlindedJudgments):
@@ -232,7 +250,11 @@ class ReviewController:
             if not self._disagreements:
                 raise CheckFailedError("there is nothing to adjudicate: no annotators differ")
             queries = {name: queries[name] for name in queries if name in self._disagreements}
-        self._queries = [queries[name] for name in order_queries(list(queries), store.study.seed)]
+        self._is_plan = material.planned is not None
+        order = list(queries)
+        if not self._is_plan:
+            order = order_queries(order, store.study.seed)
+        self._queries = [queries[name] for name in order]
         self._numbers = {query.query_id: number for number, query in enumerate(self._queries, 1)}
 
     def about(self) -> About:
@@ -243,12 +265,13 @@ class ReviewController:
             columns=len(self.material.modes),
             depth=self.material.depth,
             notes=list(self.material.notes),
+            planned=self.material.planned,
             adjudicates=self.adjudicates,
             guideline=self._guideline,
         )
 
     def begin(self, name: str, resume: bool) -> Session:
-        """Start a session; see :func:`~trectools_plus.service.review.judgments.begin_session`.
+        """Start a session; see :func:`~trectools_plus.judging.review.judgments.begin_session`.
 
         Raises:
             UsageError: If the name is invalid.
@@ -271,14 +294,14 @@ class ReviewController:
 
     def progress(self, annotator: Annotator) -> AnnotatorProgress:
         """Return the progress of an annotator."""
-        judged = judgments.read_all_judgments(self.store, annotator)
+        offered = self._offered(annotator)
         return AnnotatorProgress(
             name=annotator.name,
-            queries=[
-                self._progress(query, judged.get(query.query_id, QueryJudgments()))
-                for query in self._queries
+            queries=offered,
+            titles=[
+                (query.text or query.query_id)[:TITLE_LENGTH]
+                for query in self._queries[: len(offered)]
             ],
-            titles=[(query.text or query.query_id)[:TITLE_LENGTH] for query in self._queries],
         )
 
     def show(self, annotator: Annotator, number: int) -> QueryView:
@@ -287,9 +310,9 @@ class ReviewController:
         Raises:
             UsageError: If the number is out of range.
         """
-        query = self._query(number)
+        query = self._offer(annotator, number)
         columns = [
-            ResultColumn(label=label, results=list(query.results[mode]))
+            ResultColumn(label=label, results=self._results(annotator, query, mode))
             for label, mode in self._labels(annotator, query).items()
         ]
         # List documents in the order of the columns: the report's order could reveal the modes.
@@ -315,14 +338,28 @@ class ReviewController:
                 result does not have grade 0, or annotators do not differ on the result that an
                 adjudicator grades.
         """
-        query = self._query(number)
-        _check_result(query, doc_id)
-        if self.adjudicates and doc_id not in self._disagreements[query.query_id].documents:
-            raise UsageError("the annotators do not differ on this result")
+        query = self._offer(annotator, number)
+        self._check_document(query, doc_id)
+        if flagged and self._is_plan:
+            raise UsageError("documents of a plan are graded, not flagged")
         if flagged and grade != 0:
             raise UsageError("a result that is flagged as irrelevant must have grade 0")
         judged = Grade(grade, flagged)
         judgments.record_grade(self.store, annotator, query.query_id, doc_id, judged)
+        return self._state(annotator, number)
+
+    def set_missing(self, annotator: Annotator, number: int, doc_id: str, reason: str) -> State:
+        """Record that a document of a plan cannot be judged; a grade replaces this.
+
+        Raises:
+            UsageError: If the results are those of a report, the query has no such document, the
+                number is out of range, or annotators do not differ on what an adjudicator decides.
+        """
+        query = self._offer(annotator, number)
+        self._check_document(query, doc_id)
+        if not self._is_plan:
+            raise UsageError("only documents of a plan can be left without a grade")
+        judgments.record_missing(self.store, annotator, query.query_id, doc_id, clean_text(reason))
         return self._state(annotator, number)
 
     def choose(self, annotator: Annotator, number: int, choice: str | None) -> State:
@@ -331,7 +368,7 @@ class ReviewController:
         Raises:
             UsageError: If the number is out of range, or no column has the label.
         """
-        query = self._query(number)
+        query = self._offer(annotator, number)
         choices = {**self._labels(annotator, query), NONE_OF_THEM: NONE_CHOSEN}
         if choice is not None and choice not in choices:
             raise UsageError("no column has this label")
@@ -347,7 +384,7 @@ class ReviewController:
             UsageError: If the number is out of range, the query has no such result, or annotators
                 do not differ on what an adjudicator chooses.
         """
-        query = self._query(number)
+        query = self._offer(annotator, number)
         if doc_id is not None:
             _check_result(query, doc_id)
         self._check_choice(query)
@@ -360,7 +397,7 @@ class ReviewController:
         Raises:
             UsageError: If the number is out of range.
         """
-        query = self._query(number)
+        query = self._offer(annotator, number)
         value = None if reason is None else clean_text(reason)
         judgments.record_answer(self.store, annotator, query.query_id, "cannot_judge", value)
         return self._state(annotator, number)
@@ -371,7 +408,7 @@ class ReviewController:
         Raises:
             UsageError: If the number is out of range.
         """
-        query = self._query(number)
+        query = self._offer(annotator, number)
         value = clean_text(text) or None
         judgments.record_answer(self.store, annotator, query.query_id, "comment", value)
         return self._state(annotator, number)
@@ -396,6 +433,30 @@ class ReviewController:
         if not 1 <= number <= len(self._queries):
             raise UsageError(f"expected a query number from 1 to {len(self._queries)}")
         return self._queries[number - 1]
+
+    def _offer(self, annotator: Annotator, number: int) -> ReviewQuery:
+        """Return a query; of a plan, only if all queries before it are complete."""
+        query = self._query(number)
+        if self._is_plan and number > 1 and number > len(self._offered(annotator)):
+            raise UsageError("the queries of a plan are judged in their order")
+        return query
+
+    def _offered(self, annotator: Annotator) -> list[QueryProgress]:
+        """Return the progress of all queries; of a plan, up to the first that is not complete."""
+        judged = judgments.read_all_judgments(self.store, annotator)
+        offered: list[QueryProgress] = []
+        for query in self._queries:
+            offered.append(self._progress(query, judged.get(query.query_id, QueryJudgments())))
+            if self._is_plan and not self.adjudicates and not offered[-1].complete:
+                break
+        return offered
+
+    def _results(self, annotator: Annotator, query: ReviewQuery, mode: str) -> list[str]:
+        """Return the results of a mode; those of a plan in random order."""
+        results = list(query.results[mode])
+        if self._is_plan:
+            return order_documents(results, self.store.study.seed, annotator.key, query.query_id)
+        return results
 
     def _labels(self, annotator: Annotator, query: ReviewQuery) -> dict[str, str]:
         """Return the mode of each label."""
@@ -424,6 +485,7 @@ class ReviewController:
             "result": judged.result,
             "cannot_judge": judged.cannot_judge,
             "comment": judged.comment or "",
+            "missing": judged.missing,
         }
 
     def _differences(self, annotator: Annotator, query: ReviewQuery) -> AnnotatorDifferences:
@@ -447,7 +509,14 @@ class ReviewController:
             reviews=reviews,
         )
 
+    def _check_document(self, query: ReviewQuery, doc_id: str) -> None:
+        _check_result(query, doc_id)
+        if self.adjudicates and doc_id not in self._disagreements[query.query_id].documents:
+            raise UsageError("the annotators do not differ on this result")
+
     def _check_choice(self, query: ReviewQuery) -> None:
+        if self._is_plan:
+            raise UsageError("documents of a plan are graded, not chosen")
         if self.adjudicates:
             found = self._disagreements[query.query_id]
             if not (found.result or found.choice):
@@ -455,14 +524,17 @@ class ReviewController:
 
     def _progress(self, query: ReviewQuery, judged: QueryJudgments) -> QueryProgress:
         results = {doc_id for found in query.results.values() for doc_id in found}
-        chosen = judged.has_chosen
+        chosen = judged.has_chosen or self._is_plan
         disagreement = self._disagreements.get(query.query_id)
         if disagreement is not None:
             results &= set(disagreement.documents)
             rest = AnnotatorDisagreement((), disagreement.result, disagreement.choice)
             chosen = is_decided(rest, judged)
-        graded = len(results & judged.grades.keys())
+        graded = len(results & (judged.grades.keys() | judged.missing.keys()))
         cannot_judge = judged.cannot_judge is not None
+        if self._is_plan and graded == len(results):
+            missing = len(judged.missing) + query.lacking
+            cannot_judge |= has_too_many_missing(missing, len(results) + query.lacking)
         return QueryProgress(
             judged=graded,
             results=len(results),
@@ -508,13 +580,23 @@ def order_modes(modes: Sequence[str], seed: int, annotator: str, query_id: str) 
         modes: The modes.
         seed: The seed of the shuffle, together with annotator and query.
         annotator: The key of the annotator; see
-            :func:`~trectools_plus.service.review.judgments.key_of`.
+            :func:`~trectools_plus.judging.review.judgments.key_of`.
         query_id: The query.
 
     Returns:
         The modes from left to right: labels A, B, …
     """
     return sorted(modes, key=lambda mode: _sort_key(seed, "mode", annotator, query_id, mode))
+
+
+def order_documents(doc_ids: Sequence[str], seed: int, annotator: str, query_id: str) -> list[str]:
+    """Shuffle the pooled documents of a query for an annotator; see :func:`order_modes`.
+
+    The order depends only on the arguments: not on runs and ranks.
+    """
+    return sorted(
+        doc_ids, key=lambda doc_id: _sort_key(seed, "document", annotator, query_id, doc_id)
+    )
 
 
 def _sort_key(seed: int, *names: str) -> bytes:

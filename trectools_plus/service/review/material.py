@@ -1,13 +1,11 @@
-"""The contents of the review page: the first results of a report's modes, and the guideline.
+"""The contents of the review page: results of a report's modes or a plan, and the guideline.
 
 Results have texts if available. The guideline consists of elements instead of markup.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,71 +15,21 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import QRELS_FILE
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
+from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.review.shown import (
+    MAX_TEXT_LENGTH,
+    POOL,
+    ReviewMaterial,
+    ReviewQuery,
+    ShownDocument,
+)
 from trectools_plus.service.api.snapshots import dataset_name
 
 DEFAULT_DEPTH = 10
 MAX_DEPTH = 100
 MAX_MODES = 8
-MAX_TEXT_LENGTH = 20_000
-"""Maximum number of characters of a document to show."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownDocument:
-    """Title and text of a document.
-
-    Attributes:
-        title: The title; empty if there is none.
-        text: The text, at most :data:`MAX_TEXT_LENGTH` characters.
-    """
-
-    title: str = ""
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewQuery:
-    """A query with the results of each mode.
-
-    Attributes:
-        query_id: The id.
-        text: The text; ``None`` if it is not available.
-        results: The ids of the first documents by mode, best first.
-    """
-
-    query_id: str
-    text: str | None
-    results: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewMaterial:
-    """The contents of the review page.
-
-    Attributes:
-        dataset: The name of the dataset.
-        modes: The modes to compare, in the report's order.
-        depth: The number of results of each mode.
-        queries: The queries with results, in the order of the runs.
-        documents: Title and text of the documents, if available.
-        notes: Notes on the results, one sentence each.
-    """
-
-    dataset: str
-    modes: tuple[str, ...]
-    depth: int
-    queries: tuple[ReviewQuery, ...]
-    documents: Mapping[str, ShownDocument] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of modes, queries and results, which identifies the judged results."""
-        shown = sorted([query.query_id, dict(query.results)] for query in self.queries)
-        return sha256_text(json.dumps([self.modes, shown], sort_keys=True))
 
 
 def load_material(
@@ -127,6 +75,27 @@ def load_material(
     documents = _read_documents(dataset, queries)
     name = dataset_name(source.report.manifest.dataset.id)
     return ReviewMaterial(name, chosen, depth, queries, documents, notes)
+
+
+def load_plan_material(folder: PlanFolder) -> ReviewMaterial:
+    """Return the pooled documents of a plan, without runs and ranks."""
+    plan = folder.plan
+    queries = tuple(
+        ReviewQuery(
+            query_id,
+            folder.topics[query_id],
+            {POOL: tuple(folder.judgeable[query_id])},
+            len(folder.pool[query_id]) - len(folder.judgeable[query_id]),
+        )
+        for query_id in plan.queries
+    )
+    documents = {doc_id: _shown(one.title, one.text) for doc_id, one in folder.documents.items()}
+    name = dataset_name(Path(plan.corpus.path).name)
+    return ReviewMaterial(name, (POOL,), plan.depth, queries, documents, planned=plan.people)
+
+
+def _shown(title: str, text: str) -> ShownDocument:
+    return ShownDocument(title.strip(), text[:MAX_TEXT_LENGTH].strip())
 
 
 def _choose_modes(source: ReportFolder, modes: Sequence[str] | None) -> tuple[str, ...]:
@@ -182,11 +151,7 @@ def _read_documents(
         return {}
     shown = {doc_id for query in queries for found in query.results.values() for doc_id in found}
     frame = dataset.corpus.find(pl.Series(list(shown), dtype=pl.String))
-    cut = frame.with_columns(pl.col("text").str.slice(0, MAX_TEXT_LENGTH))
-    return {
-        doc_id: ShownDocument(title.strip(), text.strip())
-        for doc_id, title, text in cut.iter_rows()
-    }
+    return {doc_id: _shown(title, text) for doc_id, title, text in frame.iter_rows()}
 
 
 MAX_GUIDELINE_BYTES = 65_536

@@ -14,6 +14,8 @@ let state = null;       // the saved answers for the displayed query
 let progress = [];      // the progress of every query
 let titles = [];        // the beginning of the text of every query
 let about = null;       // the description of the review
+const isPlan = () => about !== null && about.planned !== null;
+const plural = (count, one, several) => `${count} ${count === 1 ? one : several}`;
 let at = { column: 0, row: 0 };     // the position of the focused result
 let saving = Promise.resolve();     // resolves when the last answer is saved
 const waiting = new Set();          // documents with a grade that is not saved yet
@@ -141,12 +143,17 @@ async function showIntroduction() {
   try {
     about = await callApi("about");
     showGuideline(about.guideline);
-    $("how").hidden = about.adjudicates;
+    document.body.classList.toggle("plan", isPlan());
+    $("how").hidden = about.adjudicates || isPlan();
+    $("how-plan").hidden = about.adjudicates || !isPlan();
     $("how-adjudicate").hidden = !about.adjudicates;
-    $("start-title").textContent = about.adjudicates ? "Decide disagreements" : "Review results";
+    $("start-title").textContent = about.adjudicates ? "Decide disagreements" : isPlan() ? "Judge documents" : "Review results";
     const first = about.depth > 1 ? `the first ${about.depth} results` : "the first result";
-    $("intro").textContent =
-      `You will see ${about.queries} queries of ${about.dataset}, each with ${first} of ${about.columns} search methods, side by side.`;
+    $("intro").textContent = !isPlan()
+      ? `You will see ${about.queries} queries of ${about.dataset}, each with ${first} of ${about.columns} search methods, side by side.`
+      : about.adjudicates ? `You will see ${plural(about.queries, "query", "queries")} of ${about.dataset}.`
+        : `You will see queries of ${about.dataset}, one after the other, each with documents that search methods found. ${plural(about.planned, "query is", "queries are")} planned.`;
+    if (isPlan()) $("blind").textContent = "The page shows neither which search method found a document nor at which rank; the documents are in random order.";
     $("notes").textContent = about.notes.length ? "Texts are not available; the page shows ids." : "";
   } catch (error) {
     $("refused").textContent = error.message;
@@ -184,7 +191,7 @@ async function resumeWork() {
   progress = found.queries;
   titles = found.titles;
   stored.set("name", found.name);
-  showIntroduction();
+  await showIntroduction();
   const wanted = Number(new URLSearchParams(location.hash.slice(1)).get("query"));
   const open = progress.findIndex((one) => !one.complete) + 1;
   const number = wanted >= 1 && wanted <= progress.length ? wanted : open || 1;
@@ -279,11 +286,11 @@ function drawDifferences() {
 }
 
 /* An adjudicator decides only what the reviewers differ on. */
-const decides = (what) => view.differences === null || view.differences[what];
+const decides = (what) => !isPlan() && (view.differences === null || view.differences[what]);
 const isGraded = (docId) => view.differences === null || view.differences.documents.includes(docId);
 
 function drawColumn(column, place) {
-  const heading = make("h2", { id: "column-" + place, textContent: "Column " + column.label });
+  const heading = make("h2", { id: "column-" + place, textContent: isPlan() ? "Documents" : "Column " + column.label });
   const choose = make("button", { type: "button", className: "choose", "aria-pressed": "false", hidden: !decides("choice") }, "Better column ", make("kbd", { textContent: "c" }));
   choose.setAttribute("aria-describedby", heading.id);
   choose.addEventListener("click", (event) => { saveChoice(state.choice === column.label ? null : column.label); returnFocus(event); });
@@ -321,26 +328,53 @@ function drawResult(docId, column, row) {
     });
     grades.append(button);
   });
+  parts.push(grades, ...(isPlan() ? drawMissing(docId, grades) : []));
   const flag = make("button", { type: "button", className: "flag", textContent: "Irrelevant", title: "flag: should not be a result at all", hidden: !isGraded(docId) });
   flag.addEventListener("click", (event) => { toggleFlag(docId); returnFocus(event); });
-  grades.append(flag);
-  parts.push(grades);
+  if (!isPlan()) grades.append(flag);
   const item = make("li", { className: "result", tabIndex: -1, "data-column": column, "data-row": row }, ...parts);
   item.dataset.doc = docId;
   item.addEventListener("focusin", () => makeTabbable({ column, row }));
   return item;
 }
 
+/* A document of a plan that cannot be judged: the button, which joins the grades, and the reason. */
+function drawMissing(docId, grades) {
+  const button = make("button", { type: "button", className: "missing", hidden: !isGraded(docId) }, "Cannot judge ", make("kbd", { textContent: "x" }));
+  button.addEventListener("click", () => toggleMissing(docId));
+  grades.append(button);
+  const reason = make("input", { maxLength: 500, autocomplete: "off" });
+  reason.addEventListener("change", () => { if (ownValue(state.missing, docId) !== undefined) saveMissing(docId, reason.value); });
+  reason.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== "Escape") return;
+    event.preventDefault();
+    focus(placeOf(docId));
+    if (event.key === "Enter") goToUngraded();
+  });
+  return [make("label", { className: "missing-reason", hidden: true }, "Reason (optional)", reason)];
+}
+
+function updateMissing(item) {
+  const reason = ownValue(state.missing, item.dataset.doc);
+  const input = item.querySelector(".missing-reason input");
+  item.classList.toggle("missing", reason !== undefined);
+  item.querySelector("button.missing").ariaPressed = String(reason !== undefined);
+  input.parentElement.hidden = reason === undefined;
+  if (document.activeElement !== input) input.value = reason ?? "";
+}
+
 function updateView() {
   for (const item of document.querySelectorAll(".result")) {
     const judged = ownValue(state.grades, item.dataset.doc);
+    if (isPlan()) updateMissing(item);
     item.classList.toggle("judged", Boolean(judged));
     item.classList.toggle("zero", judged?.grade === 0);
     item.classList.toggle("flagged", Boolean(judged?.flagged));
     for (const button of item.querySelectorAll("[data-grade]")) {
       button.ariaPressed = String(judged !== undefined && !judged.flagged && judged.grade === Number(button.dataset.grade));
     }
-    item.querySelector(".flag").ariaPressed = String(Boolean(judged?.flagged));
+    const flag = item.querySelector(".flag");
+    if (flag) flag.ariaPressed = String(Boolean(judged?.flagged));
     const chosen = state.result === item.dataset.doc;
     item.classList.toggle("best", chosen);
     item.querySelector(".best").ariaPressed = String(chosen);
@@ -360,17 +394,32 @@ function updateView() {
   if (document.activeElement !== $("comment")) $("comment").value = state.comment;
   progress[view.query - 1] = state.progress;
   const complete = progress.filter((one) => one.complete).length;
-  $("meter").max = progress.length;
-  $("meter").value = complete;
-  $("where").textContent = `Query ${view.query} of ${progress.length} · ${view.text === null ? "" : `id ${view.query_id} · `}${stored.get("name")}`;
   const here = state.progress;
+  const follows = isPlan() && !about.adjudicates;
+  // In a plan, a query that is left out is replaced by the next one.
+  const leftOut = progress.filter((one) => one.cannot_judge).length;
+  const judged = follows ? complete - leftOut : complete;
+  const total = follows ? about.planned : progress.length;
+  $("meter").max = total;
+  $("meter").value = Math.min(judged, total);
+  const place = follows && view.query > total + leftOut ? `Query ${view.query}, beyond the plan` : `Query ${view.query} of ${total + (follows ? leftOut : 0)}`;
+  $("where").textContent = `${place} · ${view.text === null ? "" : `id ${view.query_id} · `}${stored.get("name")}`;
   $("count").textContent =
-    `${complete} of ${progress.length} queries complete · here ${here.cannot_judge ? "cannot judge" : `${here.results ? `${here.judged} of ${here.results} graded, ` : ""}${here.chosen ? "chosen" : "not chosen"}`}`;
-  $("done").hidden = complete < progress.length;
+    `${judged} of ${total} queries complete · here ${describeHere(here)}${follows && leftOut ? ` · ${leftOut} left out` : ""}`;
+  $("done").hidden = follows || complete < progress.length;
+  $("plan-done").hidden = !follows || judged < total;
+  const more = progress.length < about.queries || complete < progress.length;
+  $("plan-done").textContent = `The plan is complete: ${plural(judged, "query is", "queries are")} judged. Thank you. ${more ? "You can go on with further queries." : "You can still change your answers."}`;
   $("previous").disabled = view.query === 1;
   $("next").disabled = view.query === progress.length;
   $("open").disabled = complete === progress.length;
-  document.title = `${view.query} of ${progress.length} – Review`;
+  document.title = `${view.query} of ${total} – Review`;
+}
+
+function describeHere(here) {
+  if (here.cannot_judge) return state.cannot_judge === null ? "left out, because too many documents cannot be judged" : "cannot judge";
+  const graded = here.results ? `${here.judged} of ${plural(here.results, isPlan() ? "document" : "graded", isPlan() ? "documents" : "graded")}` : "";
+  return isPlan() ? graded : `${graded && graded + ", "}${here.chosen ? "chosen" : "not chosen"}`;
 }
 
 /* Answers: displayed only after the server has saved them, in the order of input. */
@@ -383,6 +432,7 @@ function save(path, body, words) {
       const answer = await callApi(path, body, session);
       if (session !== stored.get("session")) return;
       $("trouble").textContent = "";
+      await refreshProgress(answer);
       applyState(answer, number);
       showStatus(words + " Saved.");
     } catch (error) {
@@ -392,6 +442,14 @@ function save(path, body, words) {
     }
   });
   return saving;
+}
+
+/* In a plan, the next query is offered when this one is complete. */
+async function refreshProgress(answer) {
+  if (!isPlan() || progress[answer.query - 1]?.complete === answer.progress.complete) return;
+  const found = await callApi("progress");
+  progress = found.queries;
+  titles = found.titles;
 }
 
 function applyState(answer, number) {
@@ -412,6 +470,19 @@ function toggleFlag(docId) {
   const flagged = Boolean(ownValue(state.grades, docId)?.flagged);
   saveGrade(docId, flagged ? null : 0, !flagged);
   return !flagged;
+}
+
+const saveMissing = (docId, reason) => save("missing", { query: view.query, doc_id: docId, reason }, "Cannot judge this document.");
+
+function toggleMissing(docId) {
+  if (ownValue(state.missing, docId) !== undefined) {
+    saveGrade(docId, null, false);
+    return;
+  }
+  waiting.add(docId);
+  saveMissing(docId, "").then(() => {
+    if (view && ownValue(state.missing, docId) !== undefined) itemAt(placeOf(docId))?.querySelector(".missing-reason input").focus();
+  });
 }
 
 function saveResult(docId) {
@@ -453,6 +524,7 @@ function undo() {
         showStatus("The last answer was undone. Its query is not in this list.");
         return null;
       }
+      await refreshProgress(answer.state);
       progress[answer.state.query - 1] = answer.state.progress;
       return answer;
     } catch (error) {
@@ -506,7 +578,7 @@ function focus(place) {
 
 /* Return the first result without a grade: after this row, otherwise in any column. */
 function findUngraded(column, row) {
-  const isOpen = (docId) => isGraded(docId) && !ownValue(state.grades, docId) && !waiting.has(docId);
+  const isOpen = (docId) => isGraded(docId) && !ownValue(state.grades, docId) && ownValue(state.missing, docId) === undefined && !waiting.has(docId);
   const order = [column, ...view.columns.keys()].filter((one, place, all) => all.indexOf(one) === place);
   const inside = view.columns[column].results.findIndex((docId, place) => place > row && isOpen(docId));
   if (inside >= 0) return { column, row: inside };
@@ -548,7 +620,7 @@ function goToIncomplete() {
 
 function describe(one) {
   const words = one.cannot_judge ? "cannot judge" : one.complete ? "complete"
-    : one.judged || (one.chosen && !view.differences) ? `${one.judged} of ${one.results} graded${one.chosen ? ", chosen" : ""}` : "not started";
+    : one.judged || (one.chosen && !isPlan() && !view.differences) ? `${one.judged} of ${one.results} graded${one.chosen && !isPlan() ? ", chosen" : ""}` : "not started";
   return words + (one.commented ? " · comment" : "");
 }
 
@@ -606,7 +678,11 @@ const ACTIONS = {
   ArrowRight: () => move(1, 0), l: () => move(1, 0),
   ArrowLeft: () => move(-1, 0), h: () => move(-1, 0),
   b: () => docHere() && decides("result") && saveResult(docHere()),
-  x: () => { if (canGrade() && toggleFlag(docHere())) goToUngraded(); },
+  x: () => {
+    if (!canGrade()) return;
+    if (isPlan()) toggleMissing(docHere());
+    else if (toggleFlag(docHere())) goToUngraded();
+  },
   Delete: () => canGrade() && saveGrade(docHere(), null, false),
   Backspace: () => canGrade() && saveGrade(docHere(), null, false),
   o: () => itemAt(at)?.classList.toggle("open"),

@@ -14,9 +14,7 @@ from typing import Any
 
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.evaluation import Averaging, score_runs
-from trectools_plus.measures.parser import parse_measures
-from trectools_plus.service.review.judgments import (
+from trectools_plus.judging.review.judgments import (
     MERGE_RULE,
     NONE_CHOSEN,
     Annotator,
@@ -36,7 +34,10 @@ from trectools_plus.service.review.judgments import (
     read_decisions,
     read_shown,
 )
-from trectools_plus.service.review.store import Store, Study
+from trectools_plus.judging.review.shown import POOL
+from trectools_plus.judging.review.store import Store, Study
+from trectools_plus.measures.evaluation import Averaging, score_runs
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import Resampling, check_level
 from trectools_plus.statistics.intervals import wilson_intervals
@@ -354,8 +355,15 @@ def summarise_review(
         resampling: The level of all intervals, and the resamples of the intervals of kappa.
 
     Raises:
-        UsageError: If an option is out of range.
+        UsageError: If an option is out of range, or the judgments are those of a plan; see
+            :func:`~trectools_plus.service.review.plan_summary.summarise_plan`.
     """
+    if store.study.modes == (POOL,):
+        raise UsageError(
+            "the database has judgments of a plan",
+            where="review.db",
+            remedy="name the folder of the plan: review show PLAN",
+        )
     shown = read_shown(store)
     annotators = list_annotators(store)
     counted = {one: read_counted(store, one) for one in annotators}
@@ -391,7 +399,7 @@ def summarise_review(
         positions=find_positions(store, final_grades(store)),
         chosen_results=find_positions(store, final_results(store), grade=1),
         adjudication=_summarise_adjudication(store),
-        remarks=tuple(_list_remarks(store, annotators)),
+        remarks=tuple(list_remarks(store, annotators)),
     )
 
 
@@ -446,7 +454,8 @@ def _list_decisions(store: Store) -> Iterator[dict[str, Any]]:
             yield {**decision, "mode": choice or "none"}
 
 
-def _list_remarks(store: Store, annotators: Sequence[Annotator]) -> Iterator[Remark]:
+def list_remarks(store: Store, annotators: Sequence[Annotator]) -> Iterator[Remark]:
+    """Iterate over the comments, and the queries that cannot be judged, by query and annotator."""
     remarks = [
         Remark(query_id, annotator.name, one.cannot_judge, one.comment)
         for annotator in annotators

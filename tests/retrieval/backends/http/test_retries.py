@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.retrieval.backends.http.source import (
+from trectools_plus.retrieval.backends.http.client import (
     RETRIED_STATUS,
     Throttle,
     backoff_delay,

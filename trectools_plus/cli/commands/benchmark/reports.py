@@ -123,6 +123,8 @@ def benchmark_verify(
     their location, and parts that cannot be made again as unproven. Exit code: 1 if there is a
     problem or another version wrote the report, 2 if a file is missing or cannot be read.
 
+    Of a plan of judgments, the order in which people judged and the estimate are verified.
+
     \b
     Examples:
       benchmark verify results/20250131-120000-0f3a9c21
@@ -149,6 +151,8 @@ def _print_verification(found: reporting.Verification, *, every: bool) -> None:
         typer.echo(f"  {problem}")
     if len(shown) < len(found.problems):
         typer.echo(f"  … and {len(found.problems) - len(shown)} more: --all lists them")
+    for warning in found.warnings:
+        typer.echo(f"warning: {warning}")
     if found.unproven:
         typer.echo(f"unproven: {'; '.join(found.unproven)}")
 

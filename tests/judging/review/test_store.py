@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.service.review.judgments import begin_session, list_annotators
-from trectools_plus.service.review.material import ReviewMaterial, ReviewQuery, load_material
-from trectools_plus.service.review.store import Store, open_store, read_store
+from trectools_plus.judging.review.judgments import (
+    Grade,
+    begin_session,
+    list_annotators,
+    read_all_judgments,
+    record_grade,
+    record_missing,
+)
+from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
+from trectools_plus.judging.review.store import Store, open_store, read_store
 
 MATERIAL = ReviewMaterial(
     "toy", ("a", "b"), 2, (ReviewQuery("q1", "text", {"a": ("d1", "d2"), "b": ("d2",)}),)
@@ -127,53 +131,32 @@ def test_the_schema_keeps_what_makes_no_sense_out(store: Store) -> None:
     assert store.rows("SELECT count(*) FROM judgment") == [(0,)]
 
 
-def test_material_has_texts_where_the_dataset_can_be_read(report: Path) -> None:
-    material = load_material(report)
-    assert material.modes == ("lexical", "vector", "hybrid")
-    assert material.notes == ()
-    (query,) = (query for query in material.queries if query.query_id == "2")
-    assert query.text == "protect young plants from slugs"
-    assert material.documents["g03"].title == "Slugs and snails"
-    assert len(query.results["lexical"]) <= 10
-
-
-def test_material_has_ids_where_the_dataset_changed(report: Path, tmp_path: Path) -> None:
-    path = report / "BenchmarkReport.json"
-    document = json.loads(path.read_text())
-    garden = shutil.copytree(document["manifest"]["config"]["dataset"], tmp_path / "garden")
-    document["manifest"]["config"]["dataset"] = str(garden)
-    path.write_text(json.dumps(document))
-    assert load_material(report).documents
-    corpus = garden / "corpus.jsonl"
-    corpus.write_text(corpus.read_text().replace("Slugs", "Snails"))
-    for words in ("have changed", "cannot be read"):
-        material = load_material(report)
-        assert material.documents == {}
-        assert material.queries[0].text is None
-        assert words in material.notes[0]
-        corpus.unlink(missing_ok=True)
-
-
-def test_given_runs_have_texts_of_queries_and_ids_of_documents(bench: Any) -> None:
-    report = bench.make("given", {"one": {}, "two": {0: 3}}, queries=3)
-    material = load_material(report)
-    assert material.queries[0].results["two"][2] == "good"
-    assert material.documents == {}
-    assert "no corpus" in material.notes[0]
-
-
-def test_modes_and_depth_out_of_range_are_refused(report: Path) -> None:
-    assert load_material(report, ["hybrid", "lexical"], 3).modes == ("lexical", "hybrid")
-    for modes, depth in ((["lexical"], 3), (["lexical", "none"], 3), (None, 0), (None, 101)):
-        with pytest.raises(UsageError):
-            load_material(report, modes, depth)
-
-
-def test_results_are_in_the_order_in_which_they_are_scored(report: Path) -> None:
-    material = load_material(report, depth=4)
-    for mode in material.modes:
-        rows = [line.split() for line in (report / f"runs/{mode}.run").read_text().splitlines()]
-        for query in material.queries:
-            scored = [(float(row[4]), row[2]) for row in rows if row[0] == query.query_id]
-            expected = [doc_id for _, doc_id in sorted(scored, reverse=True)][:4]
-            assert list(query.results[mode]) == expected
+def test_a_database_of_the_second_format_is_read_and_upgraded(tmp_path: Path) -> None:
+    path = tmp_path / "review.db"
+    with closing(open_store(path, MATERIAL, 5)) as store:
+        begin_session(store, "Anna", resume=False)
+        anna = list_annotators(store)[0]
+        record_grade(store, anna, "q1", "d1", Grade(2))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        # The column is part of the text of the table, so the table is made again without it.
+        (text,) = connection.execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'judgment'"
+        ).fetchone()
+        names = [row[1] for row in connection.execute("PRAGMA table_info(judgment)")][:-1]
+        assert "missing" not in names
+        earlier = text[: text.rindex(", missing TEXT")] + ")"
+        connection.execute("ALTER TABLE judgment RENAME TO later")
+        connection.execute(earlier)
+        columns = ", ".join(names)
+        connection.execute(f"INSERT INTO judgment ({columns}) SELECT {columns} FROM later")
+        connection.execute("DROP TABLE later")
+        connection.execute("UPDATE about SET value = '2' WHERE name = 'format'")
+    with closing(read_store(path)) as store:
+        assert read_all_judgments(store, anna)["q1"].grades == {"d1": Grade(2)}
+    with closing(sqlite3.connect(path)) as connection:
+        assert dict(connection.execute("SELECT * FROM about"))["format"] == "2"
+    with closing(open_store(path, MATERIAL)) as store:
+        record_missing(store, anna, "q1", "d2", "in Greek")
+        found = read_all_judgments(store, anna)["q1"]
+        assert (found.grades, found.missing) == ({"d1": Grade(2)}, {"d2": "in Greek"})
+        assert store.rows("SELECT value FROM about WHERE name = 'format'") == [("3",)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from secrets import token_urlsafe
@@ -18,7 +18,7 @@ import polars as pl
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels
-from trectools_plus.service.review.store import Store, utc_now
+from trectools_plus.judging.review.store import Store, utc_now
 
 NONE_CHOSEN = ""
 """The choice of an annotator who would choose none of the columns."""
@@ -27,7 +27,8 @@ AnswerKind = Literal["result", "cannot_judge", "comment"]
 """The answers about a query that have a text: the id of the chosen result, a reason, a comment."""
 
 _CURRENT_JUDGMENTS = """
-    SELECT query_id, doc_id, grade, flagged, choice, kind, value FROM judgment WHERE id IN (
+    SELECT query_id, doc_id, grade, flagged, choice, kind, value, missing FROM judgment
+    WHERE id IN (
         SELECT max(id) FROM judgment
         WHERE undone_at IS NULL AND {where} GROUP BY query_id, doc_id, kind)
     ORDER BY id"""
@@ -77,6 +78,8 @@ class QueryJudgments:
         cannot_judge: The reason why the query cannot be judged, empty if none was given; ``None``
             if it can be judged.
         comment: The comment, or ``None``.
+        missing: The reasons why documents cannot be judged, by document id; empty if none was
+            given. They have no grade.
     """
 
     grades: dict[str, Grade] = field(default_factory=dict)
@@ -84,6 +87,7 @@ class QueryJudgments:
     result: str | None = None
     cannot_judge: str | None = None
     comment: str | None = None
+    missing: dict[str, str] = field(default_factory=dict)
 
     @property
     def answer(self) -> str | None:
@@ -177,10 +181,36 @@ def record_grade(
     Recording the current grade again, for example after a lost response, changes nothing.
     """
     with store.writing() as connection:
-        before = _current(connection, annotator, query_id).grades.get(doc_id, Grade())
-        if before != grade:
+        before = _current(connection, annotator, query_id)
+        if before.grades.get(doc_id, Grade()) != grade or doc_id in before.missing:
             values = {"doc_id": doc_id, "grade": grade.grade, "flagged": int(grade.flagged)}
             _insert(connection, annotator, query_id, values)
+
+
+def record_missing(
+    store: Store, annotator: Annotator, query_id: str, doc_id: str, reason: str
+) -> None:
+    """Record that a document cannot be judged; the reason can be empty. A grade replaces this."""
+    with store.writing() as connection:
+        if _current(connection, annotator, query_id).missing.get(doc_id) != reason:
+            _insert(connection, annotator, query_id, {"doc_id": doc_id, "missing": reason})
+
+
+def record_labels(
+    store: Store, annotator: Annotator, rows: Iterable[tuple[str, str, int | None]], reason: str
+) -> None:
+    """Record all judgments of a new annotator at once.
+
+    Args:
+        store: The database.
+        annotator: The annotator.
+        rows: Query, document, and grade; ``None`` for a document that cannot be judged.
+        reason: Why such documents cannot be judged.
+    """
+    with store.writing() as connection:
+        for query_id, doc_id, grade in rows:
+            values = {"grade": grade} if grade is not None else {"missing": reason}
+            _insert(connection, annotator, query_id, {"doc_id": doc_id, **values})
 
 
 def record_choice(store: Store, annotator: Annotator, query_id: str, choice: str | None) -> None:
@@ -247,7 +277,7 @@ def read_decisions(store: Store) -> dict[str, QueryJudgments]:
 
 
 _Row = tuple[Any, ...]
-"""Columns of a judgment: document, grade, flag, choice, kind and value."""
+"""Columns of a judgment: document, grade, flag, choice, kind, value, and why it is missing."""
 
 
 def _insert(
@@ -282,11 +312,14 @@ def _by_query(rows: list[_Row]) -> dict[str, QueryJudgments]:
 def _judged(rows: list[_Row]) -> QueryJudgments:
     """Combine the current rows of a query, in the order in which they were recorded."""
     grades: dict[str, Grade] = {}
+    missing: dict[str, str] = {}
     answers: dict[str, str | None] = {}
-    for doc_id, grade, flagged, choice, kind, value in rows:
+    for doc_id, grade, flagged, choice, kind, value, reason in rows:
         if doc_id is not None:
             if grade is not None:
                 grades[doc_id] = Grade(grade, bool(flagged))
+            elif reason is not None:
+                missing[doc_id] = reason
             continue
         answers[kind or "choice"] = value if kind else choice
         # A result and "none of them" exclude each other: the later one counts.
@@ -294,7 +327,7 @@ def _judged(rows: list[_Row]) -> QueryJudgments:
             del answers["choice"]
         elif not kind and choice == NONE_CHOSEN:
             answers.pop("result", None)
-    return QueryJudgments(grades, **answers)
+    return QueryJudgments(grades, missing=missing, **answers)
 
 
 def _digest(secret: str) -> str:
@@ -442,6 +475,11 @@ def merge_grades(all_grades: list[Qrels]) -> Qrels:
     middle = pl.col("relevance").sort().get((pl.len() - 1) // 2)
     merged = frame.group_by("query_id", "doc_id").agg(middle)
     return Qrels(merged.sort("query_id", "doc_id"))
+
+
+def middle_grade(grades: Sequence[int]) -> int | None:
+    """Return the grade of one document that :func:`merge_grades` returns; ``None`` without any."""
+    return sorted(grades)[(len(grades) - 1) // 2] if grades else None
 
 
 def final_grades(store: Store) -> Qrels:

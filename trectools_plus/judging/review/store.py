@@ -5,8 +5,9 @@ Only its owner can read it, because it contains names, judgments and comments.
 Judgments are never overwritten: each is a row, and the last row that has not been undone is
 current. The database also contains the shown results, so the summary needs no other file.
 
-Format 2 adds chosen results, queries that cannot be judged, comments and adjudication. Files of
-format 1 are read as they are, and upgraded when the page is served.
+Format 2 adds chosen results, queries that cannot be judged, comments and adjudication; format 3
+documents that cannot be judged. Files of earlier formats are read as they are, and upgraded when
+the page is served.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from typing import Any
 from urllib.parse import quote
 
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.service.review.material import ReviewMaterial
+from trectools_plus.judging.review.shown import ReviewMaterial
 
-FORMAT = "2"
+FORMAT = "3"
 _FIRST_FORMAT = "1"
 DATABASE_NAME = "review.db"
 """The default name of the file, in the report's folder."""
@@ -56,7 +57,7 @@ _TABLES = (
         made_at TEXT NOT NULL, undone_at TEXT)""",
     "CREATE INDEX by_target ON judgment (annotator, query_id, doc_id)",
 )
-_UPGRADE = (
+_FROM_FIRST_FORMAT = (
     "ALTER TABLE session ADD COLUMN adjudicates INTEGER NOT NULL DEFAULT 0",
     # A row with a kind is an answer about the query: the id of the chosen result, the reason why
     # the query cannot be judged ('' for no reason), or a comment; NULL for a removed answer.
@@ -67,13 +68,23 @@ _UPGRADE = (
             OR kind != '' AND doc_id IS NULL AND choice IS NULL)""",
     # 1: the decision of an adjudicator.
     "ALTER TABLE judgment ADD COLUMN final INTEGER NOT NULL DEFAULT 0",
-    f"UPDATE about SET value = '{FORMAT}' WHERE name = 'format'",
 )
-_VIEWS_OF_FIRST_FORMAT = (
-    "CREATE TEMP VIEW session AS SELECT *, 0 AS adjudicates FROM main.session",
-    """CREATE TEMP VIEW judgment AS
-        SELECT *, '' AS kind, NULL AS value, 0 AS final FROM main.judgment""",
+_FROM_SECOND_FORMAT = (
+    # The reason why the document cannot be judged, '' for no reason.
+    """ALTER TABLE judgment ADD COLUMN missing TEXT
+        CHECK (missing IS NULL OR (doc_id IS NOT NULL AND grade IS NULL))""",
 )
+_UPGRADES = {"1": (*_FROM_FIRST_FORMAT, *_FROM_SECOND_FORMAT), "2": _FROM_SECOND_FORMAT}
+"""Statements that upgrade a file, by its format."""
+_VIEWS = {
+    "1": (
+        "CREATE TEMP VIEW session AS SELECT *, 0 AS adjudicates FROM main.session",
+        """CREATE TEMP VIEW judgment AS
+            SELECT *, '' AS kind, NULL AS value, 0 AS final, NULL AS missing FROM main.judgment""",
+    ),
+    "2": ("CREATE TEMP VIEW judgment AS SELECT *, NULL AS missing FROM main.judgment",),
+}
+"""Views that show a file as if it were upgraded, by its format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +176,9 @@ def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = No
             with _transaction(connection):
                 if _is_new(connection):
                     _create(connection, material, seed)
-                if _read_format(connection) == _FIRST_FORMAT:
-                    for statement in _UPGRADE:
-                        connection.execute(statement)
+                for statement in _UPGRADES.get(_read_format(connection), ()):
+                    connection.execute(statement)
+                connection.execute("UPDATE about SET value = ? WHERE name = 'format'", (FORMAT,))
         store = Store(connection, str(path))
         _check_study(store.study, material, seed, str(path))
     except BaseException:
@@ -196,9 +207,8 @@ def read_store(path: str | Path) -> Store:
         with _translated_errors(str(path)):
             store = Store(connection, str(path))
             _make_private(path)
-            if _read_format(connection) == _FIRST_FORMAT:
-                for statement in _VIEWS_OF_FIRST_FORMAT:
-                    connection.execute(statement)
+            for statement in _VIEWS.get(_read_format(connection), ()):
+                connection.execute(statement)
             return store
     except BaseException:
         connection.close()
@@ -297,7 +307,7 @@ def _read_study(connection: sqlite3.Connection, path: str) -> Study:
         about = dict(connection.execute("SELECT name, value FROM about"))
     except sqlite3.Error as error:
         raise InputError("not a review database", where=path, remedy=_OTHER_FILE) from error
-    if about.get("format") not in (_FIRST_FORMAT, FORMAT):
+    if about.get("format") not in (*_UPGRADES, FORMAT):
         raise InputError(
             "the review database was written by another version",
             where=path,

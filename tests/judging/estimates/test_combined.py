@@ -1,0 +1,183 @@
+"""Means from judgments of people and of a model."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from trectools_plus.errors import UsageError
+from trectools_plus.judging.estimates.combined import CombinedMean, combine_judgments, people_needed
+from trectools_plus.statistics import mean_intervals
+
+# n, N, weight, and the estimate and interval of ppi_mean_ci of ppi_py 0.2.3 for the same data,
+# with the other N - n queries as its unlabelled sample and the weight times (N - n) / N.
+PPI_PY = [
+    (20, 60, 0.3, 0.4173128445973405, 0.30118021548789636, 0.5334454737067846),
+    (30, 100, 0.8, 0.319907071836528, 0.24085278707550792, 0.39896135659754806),
+    (50, 200, 1.0, 0.3583022108494121, 0.29114994051984083, 0.4254544811789834),
+    (40, 400, 0.0, 0.29195560814977706, 0.20465207038482236, 0.37925914591473175),
+    (25, 1000, 0.55, 0.3353543525670309, 0.24031383002189677, 0.430394875112165),
+]
+
+
+def _draw(seed: int, n: int, total: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = rng.beta(0.6, 1.2, total)
+    f = np.clip(0.2 + 0.6 * y + rng.normal(0, 0.2, total), 0, 1)
+    return y, f, rng.permutation(total)[:n]
+
+
+def _one(*args: object, **options: object) -> CombinedMean:
+    (found,) = combine_judgments(*args, **options)  # type: ignore[arg-type]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(len(PPI_PY)))
+def test_agrees_with_another_implementation_at_a_fixed_weight(seed: int) -> None:
+    n, total, weight, estimate, low, high = PPI_PY[seed]
+    y, f, judged = _draw(seed, n, total)
+    found = _one(y[judged], f, judged, weight=weight).combined
+    assert found is not None
+    assert found.mean == pytest.approx(estimate, abs=1e-12)
+    # The other has normal quantiles, denominators n, and samples without common queries.
+    scale = stats.norm.ppf(0.975) / stats.t.ppf(0.975, n - 1) * math.sqrt((n - 1) / n)
+    assert found.width * scale == pytest.approx(high - low, rel=0.03)
+
+
+@given(st.integers(0, 10_000), st.integers(20, 40), st.sampled_from(["like these", "these"]))
+def test_formulas_written_out(seed: int, n: int, population: str) -> None:
+    y, f, judged = _draw(seed, n, 60)
+    people, at, total = y[judged], f[judged], len(f)
+    weight = min(1.0, max(0.0, np.cov(people, at)[0, 1] / f.var(ddof=1)))
+    residual = people - weight * at
+    spread = residual.var(ddof=1)
+    if weight > 0:
+        leverage = (at - at.mean()) ** 2 / ((at - at.mean()) ** 2).sum()
+        spread = ((residual - residual.mean()) ** 2 / (1 - leverage)).sum() / (n - 2)
+    if population == "these":
+        variance = (1 - n / total) * spread / n
+    else:
+        shared = 2 * weight * np.cov(residual, at)[0, 1] / total
+        variance = spread / n + weight**2 * f.var(ddof=1) / total + shared
+    centre = people.mean() + weight * (f.mean() - at.mean())
+    half = stats.t.ppf(0.975, n - 1) * math.sqrt(variance)
+    found = _one(people, f, judged, population=population)
+    assert found.combined == pytest.approx((centre, centre - half, centre + half), abs=1e-9)
+    assert found.weight == pytest.approx(weight)
+
+
+def test_people_and_model_alone_have_the_usual_intervals() -> None:
+    y, f, judged = _draw(1, 30, 100)
+    found = _one(y[judged], f, judged)
+    for shown, values in ((found.people, y[judged]), (found.model, f)):
+        usual = mean_intervals(values[:, None], interval="t")
+        assert shown == pytest.approx((values.mean(), usual.low[0], usual.high[0]), abs=1e-12)
+
+
+def test_people_who_judged_all_of_these_queries_know_the_mean() -> None:
+    y, f, _ = _draw(2, 30, 30)
+    found = _one(y, f, np.arange(30), population="these")
+    assert found.combined == pytest.approx((y.mean(),) * 3, abs=1e-12)
+    assert found.people == pytest.approx((y.mean(),) * 3, abs=1e-12)
+
+
+def test_a_useless_model_is_ignored() -> None:
+    y, f, judged = _draw(3, 30, 100)
+    found = _one(y[judged], 1.0 - f, judged)
+    assert found.weight == 0.0
+    assert found.combined == found.people
+    assert found.effective == 30
+    assert not found.model_helps
+    constant = _one(y[judged], np.ones(100), judged)
+    assert constant.combined == constant.people
+    assert math.isnan(constant.correlation)
+
+
+def test_a_perfect_model_is_worth_as_many_queries_as_it_judged() -> None:
+    y, _, judged = _draw(4, 30, 90)
+    found = _one(y[judged], y, judged)
+    assert found.weight == pytest.approx(np.var(y[judged], ddof=1) / np.var(y, ddof=1)) or (
+        found.weight == 1.0
+    )
+    assert found.effective > 60
+    assert found.model_helps
+
+
+def test_few_queries_of_people_stand_alone() -> None:
+    y, f, judged = _draw(5, 19, 100)
+    found = _one(y[judged], f, judged)
+    assert found.combined is None
+    assert math.isnan(found.weight)
+    assert found.effective == 19
+
+
+def test_simultaneous_intervals_are_wider_and_cover_together() -> None:
+    rng = np.random.default_rng(0)
+    judged = np.arange(30)
+    f = rng.normal(size=(100, 3)) + rng.normal(size=(100, 1))
+    y = f[judged] + rng.normal(size=(30, 3))
+    alone = combine_judgments(y, f, judged)
+    together = combine_judgments(y, f, judged, simultaneous=True)
+    for one, all_three in zip(alone, together, strict=True):
+        assert one.combined is not None
+        assert all_three.combined is not None
+        # Between no correction and that of Bonferroni.
+        bonferroni = stats.t.ppf(1 - 0.05 / 6, 29) / stats.t.ppf(0.975, 29)
+        assert 1.0 < all_three.combined.width / one.combined.width < bonferroni + 0.01
+    assert together == combine_judgments(y, f, judged, simultaneous=True)
+    # Equal columns need no correction.
+    same = combine_judgments(
+        np.repeat(y[:, :1], 3, 1), np.repeat(f[:, :1], 3, 1), judged, simultaneous=True
+    )
+    assert same[0].combined is not None
+    assert alone[0].combined is not None
+    assert same[0].combined.width == pytest.approx(alone[0].combined.width, rel=0.01)
+
+
+def test_coverage_of_biased_models() -> None:
+    """The interval covers at the stated rate although the model is wrong."""
+    rng = np.random.default_rng(7)
+    covered = 0
+    for _ in range(2000):
+        y = rng.beta(1.0, 1.0, 80)
+        f = np.clip(0.5 + 0.4 * y + rng.normal(0, 0.1, 80), 0, 1)
+        found = _one(y[:30], f, np.arange(30)).combined
+        assert found is not None
+        covered += found.low <= 0.5 <= found.high
+    assert covered / 2000 > 0.93
+
+
+def test_people_needed() -> None:
+    y, f, judged = _draw(6, 40, 400)
+    width = 0.15
+    needed, alone = people_needed(y[judged], f, judged, width)
+    assert needed is not None
+    assert alone is not None
+    assert needed < alone
+    spread = 2 * stats.t.ppf(0.975, alone - 1) * y[judged].std(ddof=1) / math.sqrt(alone)
+    before = 2 * stats.t.ppf(0.975, alone - 2) * y[judged].std(ddof=1) / math.sqrt(alone - 1)
+    assert spread <= width < before
+    assert people_needed(y[judged], f, judged, 1e-6) == (None, None)
+    assert people_needed(y[judged], f, judged, 1e-6, population="these") == (400, 400)
+
+
+@pytest.mark.parametrize(
+    ("people", "model", "judged", "options"),
+    [
+        ([0.1, 0.2], [0.1, 0.2, 0.3], [0, 0], {}),
+        ([0.1, 0.2], [0.1, 0.2, 0.3], [0, 3], {}),
+        ([0.1, 0.2], [0.1, 0.2, 0.3], [0], {}),
+        ([0.1], [0.1, 0.2, 0.3], [0], {}),
+        ([0.1, math.nan], [0.1, 0.2, 0.3], [0, 1], {}),
+        ([0.1, 0.2], [0.1, 0.2, 0.3], [0, 1], {"weight": 2.0}),
+        ([0.1, 0.2], [0.1, 0.2, 0.3], [0, 1], {"confidence": 1.0}),
+    ],
+)
+def test_wrong_arguments(
+    people: list[float], model: list[float], judged: list[int], options: dict[str, float]
+) -> None:
+    with pytest.raises(UsageError):
+        combine_judgments(people, model, judged, **options)  # type: ignore[arg-type]

@@ -1,0 +1,312 @@
+"""Estimates from the judgments of a plan."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness.pages import read_blocks, run_python
+from harness.plans import TIME, label, label_all, make_small
+
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.judging.estimates.combined import combine_judgments
+from trectools_plus.judging.estimates.estimate import choose_model, estimate
+from trectools_plus.judging.estimates.report import JudgmentReport, RunEstimate
+from trectools_plus.judging.estimates.verification import verify_plan
+from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin
+from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.measures.evaluation import evaluate
+from trectools_plus.reporting import print_judgment_report, write_judgment_report
+
+READ = "trectools_plus.judging.estimates.estimate.read_people"
+ORIGIN = LabelOrigin(model="judge", host="localhost", prompt_sha256="0" * 64)
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> PlanFolder:
+    """A plan of 40 queries and three runs."""
+    return make_small(tmp_path_factory.mktemp("judging"), queries=40, names="abc", people=25)
+
+
+def _people(plan: PlanFolder, queries: int) -> list[Label]:
+    return label_all(plan, queries)
+
+
+def _model(plan: PlanFolder, noise: float = 0.3, seed: int = 1) -> list[Label]:
+    """Labels that mostly agree with those of people."""
+    generator = np.random.default_rng(seed)
+    return [
+        one.model_copy(
+            update={
+                "grade": int(generator.integers(4)) if generator.random() < noise else one.grade,
+                "annotator": "judge",
+                "kind": "model",
+                "origin": ORIGIN,
+            }
+        )
+        for one in label_all(plan, len(plan.plan.queries))
+    ]
+
+
+def _store(plan: PlanFolder, labels: Sequence[Label]) -> None:
+    text = "".join(f"{one.model_dump_json()}\n" for one in labels)
+    (plan.path / LABELS_FILE).write_text(text, encoding="utf-8")
+
+
+def _grades(labels: Sequence[Label]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for one in labels:
+        if one.grade is not None:
+            found.setdefault(one.query_id, {})[one.doc_id] = one.grade
+    return found
+
+
+def _find(report: JudgmentReport, measure: str, run: str, other: str | None = None) -> RunEstimate:
+    (found,) = (
+        one
+        for one in report.estimates
+        if one.measure == measure and {one.run, one.baseline} == {run, other}
+    )
+    return found if found.run == run else found.reversed()
+
+
+def test_every_mean_and_difference_is_that_of_two_evaluations(plan: PlanFolder) -> None:
+    people, model = _people(plan, 25), _model(plan)
+    _store(plan, model)
+    report = estimate(plan, people=people)
+    of_people = evaluate(Qrels.from_dict(_grades(people)), plan.runs, measures=plan.plan.measures)
+    of_model = evaluate(Qrels.from_dict(_grades(model)), plan.runs, measures=plan.plan.measures)
+    judged = [of_model.query_ids["a"].index(one) for one in of_people.query_ids["a"]]
+    for measure in plan.plan.measures:
+        y, f = (
+            {name: found.values(name, measure) for name in "abc"} for found in (of_people, of_model)
+        )
+        (alone,) = combine_judgments(y["a"], f["a"], judged)
+        shown = _find(report, measure, "a").estimates[0]
+        assert alone.combined is not None
+        assert shown.combined is not None
+        assert tuple(shown.combined.model_dump().values()) == pytest.approx(alone.combined)
+        assert shown.people.mean == pytest.approx(of_people.mean("a", measure))
+        assert shown.model.mean == pytest.approx(of_model.mean("a", measure))
+        assert shown.effective == pytest.approx(alone.effective)
+        (difference,) = combine_judgments(y["a"] - y["b"], f["a"] - f["b"], judged)
+        pair = _find(report, measure, "a", "b").estimates[0]
+        assert difference.combined is not None
+        assert pair.combined is not None
+        assert pair.combined.mean == pytest.approx(difference.combined.mean)
+        # Three pairs: the interval is simultaneous, so it is wider.
+        assert pair.combined.high > difference.combined.high
+        same = _find(report, measure, "a").estimates[1]
+        (these,) = combine_judgments(y["a"], f["a"], judged, population="these")
+        assert these.combined is not None
+        assert same.combined is not None
+        assert same.combined.low == pytest.approx(these.combined.low)
+
+
+def test_the_same_judgments_give_the_same_report(plan: PlanFolder) -> None:
+    _store(plan, _model(plan))
+    first = estimate(plan, people=_people(plan, 25))
+    assert first.model_dump_json() == estimate(plan, people=_people(plan, 25)).model_dump_json()
+    assert first.created == TIME
+
+
+def test_the_sentence_and_the_counts(plan: PlanFolder) -> None:
+    _store(plan, _model(plan))
+    report = estimate(plan, people=_people(plan, 25), measures=["P@4"])
+    assert "from 25 queries judged by people and 40 by judge" in report.result
+    assert "must not be quoted" in report.result
+    assert report.refusal is None
+    assert report.warnings == []
+    assert (report.counts.people, report.counts.planned, report.counts.queries) == (25, 25, 40)
+    best = report.estimates[3]
+    assert best.estimates[0].combined is not None
+    assert best.estimates[0].combined.mean >= 0.0
+
+
+def test_too_few_queries_of_people_stand_alone(plan: PlanFolder) -> None:
+    _store(plan, _model(plan))
+    report = estimate(plan, people=_people(plan, 19))
+    assert report.refusal is not None
+    assert "20 are needed" in report.refusal
+    assert all(one.combined is None for row in report.estimates for one in row.estimates)
+    assert "alone" in report.result
+    assert any("25 were planned" in one for one in report.warnings)
+    with pytest.raises(CheckFailedError):
+        estimate(plan, people=_people(plan, 1))
+
+
+def test_people_who_skip_a_query_do_not_give_a_sample(plan: PlanFolder) -> None:
+    _store(plan, _model(plan))
+    skipped = plan.plan.queries[22]
+    people = [one for one in _people(plan, 25) if one.query_id != skipped]
+    report = estimate(plan, people=people)
+    assert report.refusal is not None
+    assert skipped in report.refusal
+    assert report.counts.people == 22
+
+
+def test_missing_judgments_of_people_are_unjudged_for_both(plan: PlanFolder) -> None:
+    """A query with few of them counts, with many it is left out."""
+    many = plan.plan.queries[3]
+    people = [
+        one.model_copy(update={"grade": None, "reason": "in Greek"})
+        if one.query_id == many
+        else one
+        for one in _people(plan, 25)
+    ]
+    _store(plan, _model(plan))
+    report = estimate(plan, people=people)
+    assert [one.query_id for one in report.counts.left_out] == [many]
+    assert report.counts.people == 24
+    assert report.refusal is None
+
+
+def test_missing_answers_of_the_model_are_never_0(plan: PlanFolder) -> None:
+    model = _model(plan)
+    model[::7] = [one.model_copy(update={"grade": None}) for one in model[::7]]
+    _store(plan, model)
+    report = estimate(plan, people=_people(plan, 25))
+    assert report.counts.missing_model == len(model[::7])
+    assert any("gave no grade" in one for one in report.warnings)
+    graded = evaluate(Qrels.from_dict(_grades(model)), plan.runs, measures=["nDCG@4"])
+    shown = _find(report, "nDCG@4", "b").estimates[0].model.mean
+    assert shown == pytest.approx(graded.mean("b", "nDCG@4"))
+
+
+def test_a_model_that_was_not_asked_about_all_pairs_is_refused(plan: PlanFolder) -> None:
+    _store(plan, _model(plan)[:-3])
+    with pytest.raises(CheckFailedError, match="not asked about 3"):
+        estimate(plan, people=_people(plan, 25))
+    (plan.path / LABELS_FILE).unlink()
+    with pytest.raises(CheckFailedError, match="no model"):
+        estimate(plan, people=_people(plan, 25))
+
+
+@pytest.mark.parametrize("measure", ["AP", "AP@100", "nDCG@5", "RR"])
+def test_deeper_measures_are_refused(plan: PlanFolder, measure: str) -> None:
+    _store(plan, _model(plan))
+    with pytest.raises(UsageError, match="first 4"):
+        estimate(plan, people=_people(plan, 25), measures=[measure])
+
+
+def test_runs_are_named_or_given_as_files(plan: PlanFolder, tmp_path: Path) -> None:
+    _store(plan, _model(plan))
+    file = plan.plan.runs[1].source.path
+    report = estimate(plan, people=_people(plan, 25), runs=["a", file])
+    assert report.runs == ["a", "b"]
+    other = tmp_path / "other.run"
+    other.write_text("q0 Q0 d0 1 1 other\n")
+    for unknown in ("z", str(other)):
+        with pytest.raises(UsageError, match="not a run of the plan"):
+            estimate(plan, people=_people(plan, 25), runs=[unknown])
+
+
+def test_models_and_their_prompts() -> None:
+    def answer(name: str, prompt: str, repeat: int = 0) -> Label:
+        origin = LabelOrigin(model=name, prompt_sha256=prompt)
+        shown = label("q1", "d1", 1, name, "model")
+        return shown.model_copy(update={"origin": origin, "repeat": repeat})
+
+    one, again, changed, other = (
+        answer("one", "p"),
+        answer("one", "p", 1),
+        answer("one", "r"),
+        answer("two", "p"),
+    )
+    assert choose_model([one, again], None, "plan") == [one]
+    assert choose_model([one, changed], None, "plan") == [changed]
+    assert choose_model([one, other], "two", "plan") == [other]
+    with pytest.raises(UsageError, match="2 models"):
+        choose_model([one, other], None, "plan")
+    with pytest.raises(UsageError, match="three has not"):
+        choose_model([one, other], "three", "plan")
+
+
+def test_a_prompt_that_was_changed_after_people_judged(plan: PlanFolder) -> None:
+    later = "2026-02-01T00:00:00Z"
+    changed = ORIGIN.model_copy(update={"prompt_sha256": "1" * 64})
+    second = [one.model_copy(update={"origin": changed, "time": later}) for one in _model(plan)]
+    _store(plan, [*_model(plan), *second])
+    report = estimate(plan, people=_people(plan, 25))
+    assert any("prompt was changed" in one for one in report.warnings)
+    _store(plan, second)
+    assert estimate(plan, people=_people(plan, 25)).warnings == []
+
+
+def test_a_judge_that_is_part_of_a_run(tmp_path: Path) -> None:
+    """The manifest beside a run file belongs to the plan, and must not be changed."""
+    (tmp_path / "a.run.manifest.json").write_text(json.dumps({"models": {"reranker": "org/Judge"}}))
+    plan = make_small(tmp_path, queries=25, people=25)
+    _store(plan, _model(plan))
+    report = estimate(plan, people=_people(plan, 25))
+    assert any(one.startswith("The manifest of a names judge") for one in report.warnings)
+    manifest = plan.path / f"{plan.plan.runs[0].path}.manifest.json"
+    manifest.write_text("{}")
+    with pytest.raises(CheckFailedError, match="changed"):
+        estimate(plan, people=_people(plan, 25))
+
+
+def test_verification(plan: PlanFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = _people(plan, 25)
+    monkeypatch.setattr(READ, lambda _: people)
+    _store(plan, _model(plan))
+    assert verify_plan(plan) == ([], [], 0)
+    stored = write_judgment_report(estimate(plan, measures=["P@4"]), plan.path)["json"]
+    assert verify_plan(plan) == ([], [], 36)
+    text = stored.read_text(encoding="utf-8")
+    stored.write_text(text.replace('"queries": 40', '"queries": 400'), encoding="utf-8")
+    assert verify_plan(plan)[0] == [
+        "JudgmentReport.json: counts differs from what the judgments give"
+    ]
+    stored.write_text(text, encoding="utf-8")
+    _store(plan, _model(plan, seed=2))
+    assert "have changed" in verify_plan(plan)[0][0]
+    stored.unlink()
+    monkeypatch.setattr(READ, lambda _: people[:40])
+    problems, warnings, _ = verify_plan(plan)
+    assert "20 are needed" in problems[0]
+    assert "were planned" in warnings[0]
+    pool = plan.path / "pool.jsonl"
+    content = pool.read_bytes()
+    pool.write_bytes(content.replace(b"d1", b"d2"))
+    try:
+        assert "has changed since" in verify_plan(PlanFolder(plan.path))[0][0]
+    finally:
+        pool.write_bytes(content)
+
+
+def test_the_files(plan: PlanFolder, tmp_path: Path) -> None:
+    _store(plan, _model(plan))
+    report = estimate(plan, people=_people(plan, 25))
+    files = write_judgment_report(report, tmp_path / "out")
+    stored = JudgmentReport.model_validate_json(files["json"].read_bytes())
+    assert stored == report
+    markdown, page = (files[kind].read_text(encoding="utf-8") for kind in ("md", "html"))
+    for text in (markdown, page):
+        assert "must not be quoted" in text
+        assert "For these queries only" in text
+    assert page.count('<svg class="intervals"') == 2 * len(report.estimates)
+    assert "<script" not in page
+    output = io.StringIO()
+    print_judgment_report(report, output)
+    shown = output.getvalue().splitlines()
+    assert max(map(len, shown)) <= 100
+    assert shown[0].startswith(report.result[:40])
+
+
+def test_the_code_of_the_page_prints_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "judging.md"
+    plan = make_small(tmp_path, queries=25, depth=10, people=20)
+    _store(plan, _model(plan))
+    monkeypatch.setattr(READ, lambda folder: _people(plan, 20))
+    monkeypatch.chdir(tmp_path)
+    ((_, printed),) = run_python(read_blocks(page.read_text("utf-8")))
+    assert "nDCG@10" in printed
+    assert "must not be quoted" in printed

@@ -1,0 +1,152 @@
+"""Agreement of labels, against scikit-learn and counts made by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness.plans import grades_of, label, label_all, make_small
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
+
+from trectools_plus.judging.agreement import PEOPLE, PlanAgreement, find_agreement
+from trectools_plus.judging.labels import Label, LabelOrigin
+from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.statistics.agreement import krippendorffs_alpha
+from trectools_plus.statistics.arrays import Resampling
+
+FEW = Resampling(200)
+
+
+def noisy(labels: list[Label], annotator: str, kind: str, seed: int, keep: float) -> list[Label]:
+    """Return labels that keep a proportion of the grades."""
+    generator = np.random.default_rng(seed)
+    return [
+        one.model_copy(
+            update={
+                "annotator": annotator,
+                "kind": kind,
+                "grade": one.grade if generator.random() < keep else int(generator.integers(4)),
+            }
+        )
+        for one in labels
+    ]
+
+
+def flat(labels: list[Label]) -> dict[tuple[str, str], int]:
+    return {
+        (query_id, doc_id): grade
+        for query_id, found in grades_of(labels).items()
+        for doc_id, grade in found.items()
+    }
+
+
+def test_agreement_is_that_of_scikit_learn(plan: PlanFolder) -> None:
+    anna = label_all(plan, 8)
+    ben = noisy(anna[:60], "Ben", "person", 1, 0.7)
+    model = noisy(label_all(plan, 12), "m", "model", 2, 0.5)
+    found = find_agreement(plan, [*anna, *ben, *model], FEW)
+    people, with_model = found.pairs
+    assert (people.first, people.second, people.kind) == ("Anna", "Ben", "people")
+    assert (with_model.first, with_model.second, with_model.kind) == (PEOPLE, "m", "model")
+    merged = {**flat(anna)}
+    for pair, grade in flat(ben).items():
+        merged[pair] = min(merged[pair], grade)  # the lower of the two middle grades
+    for one, first, second in (
+        (people, flat(anna), flat(ben)),
+        (with_model, merged, flat(model)),
+    ):
+        both = sorted(first.keys() & second.keys())
+        ours, theirs = [first[pair] for pair in both], [second[pair] for pair in both]
+        assert (one.pairs, one.queries) == (len(both), len({query for query, _ in both}))
+        assert one.agreed == sum(np.array(ours) == np.array(theirs))
+        for weights, kappa in one.kappas.items():
+            expected = cohen_kappa_score(
+                ours, theirs, labels=range(4), weights=None if weights == "none" else weights
+            )
+            assert kappa.value == pytest.approx(expected)
+            assert kappa.low < kappa.value < kappa.high
+        assert one.confusion == tuple(map(tuple, confusion_matrix(ours, theirs, labels=range(4))))
+        assert one.difference == pytest.approx(np.mean(theirs) - np.mean(ours))
+        alpha = krippendorffs_alpha(np.column_stack([ours, theirs]), metric="ordinal")
+        assert one.alpha.value == alpha.value
+        for run, part in one.runs.items():
+            pooled = [
+                place
+                for place, (query_id, doc_id) in enumerate(both)
+                for document in plan.pool[query_id]
+                if document.doc_id == doc_id and run in document.ranks
+            ]
+            assert part.pairs == len(pooled)
+            of_run = [ours[place] for place in pooled], [theirs[place] for place in pooled]
+            assert part.kappa.value == pytest.approx(cohen_kappa_score(*of_run))
+            assert part.agreed == sum(np.array(of_run[0]) == np.array(of_run[1]))
+            assert part.difference == pytest.approx(np.mean(of_run[1]) - np.mean(of_run[0]))
+        assert list(one.runs) == ["a", "b"]
+    assert found.alpha is not None
+    assert found.alpha.value == people.alpha.value
+
+
+def test_a_model_that_favours_a_run_differs_by_run(tmp_path: Path) -> None:
+    plan = make_small(tmp_path, 20)
+    anna = label_all(plan, 20)
+    model = []
+    for one in anna:
+        ranks = next(
+            document.ranks for document in plan.pool[one.query_id] if document.doc_id == one.doc_id
+        )
+        assert one.grade is not None
+        grade = min(3, one.grade + 1) if set(ranks) == {"a"} else one.grade
+        model.append(label(one.query_id, one.doc_id, grade, "m", "model"))
+    (found,) = find_agreement(plan, [*anna, *model], FEW).pairs
+    assert found.runs["a"].difference > 0.4
+    assert abs(found.runs["b"].difference) < 0.1
+
+
+def test_missing_labels_repeats_and_decisions(plan: PlanFolder) -> None:
+    query_id = plan.plan.queries[0]
+    first, second, *_ = plan.judgeable[query_id]
+    origin = LabelOrigin(model="m", prompt_sha256="0")
+
+    def asked(doc_id: str, grade: int | None, repeat: int = 0) -> Label:
+        one = label(query_id, doc_id, grade, "m", "model")
+        return one.model_copy(update={"repeat": repeat, "origin": origin})
+
+    labels = [
+        label(query_id, first, 1),
+        label(query_id, second, None),
+        label(query_id, first, 3, "Judge").model_copy(update={"final": True}),
+        label(query_id, "not pooled", 3),
+        asked(first, 3),
+        asked(second, 2),
+        asked("not pooled", 3),
+        asked(first, 3, repeat=1),
+        asked(second, 0, repeat=1),
+    ]
+    with_people, again = find_agreement(plan, labels, FEW).pairs
+    assert (with_people.kind, with_people.pairs, with_people.agreed) == ("model", 1, 1)
+    assert (again.kind, again.first, again.second) == ("repeat", "m", "m")
+    assert (again.pairs, again.agreed, again.difference) == (2, 1, -1.0)
+    # A query alone has no interval.
+    assert np.isnan(again.kappas["none"].low)
+
+
+def test_without_common_documents_there_is_nothing(plan: PlanFolder) -> None:
+    nothing = PlanAgreement((), None)
+    assert find_agreement(plan, []) == nothing
+    one, two = plan.plan.queries[:2]
+    labels = [
+        label(one, plan.judgeable[one][0], 1),
+        label(two, plan.judgeable[two][0], 1, "Ben"),
+    ]
+    assert find_agreement(plan, labels) == nothing
+
+
+def test_figures_are_json(plan: PlanFolder) -> None:
+    anna = [one.model_copy(update={"grade": 1}) for one in label_all(plan, 3)]
+    ben = [one.model_copy(update={"annotator": "Ben"}) for one in anna]
+    document = find_agreement(plan, [*anna, *ben], FEW).as_dict()
+    text = json.dumps(document, allow_nan=False)
+    assert json.loads(text)["pairs"][0]["kappas"]["none"]["value"] is None
+    assert document["pairs"][0]["agreed"] == len(anna)

@@ -1,0 +1,245 @@
+"""``judge label``: what it says before it asks, interrupted, killed, and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.plans import make_small
+from harness.program import Program, Started
+from harness.scripted_server import Server, serve
+
+pytestmark = pytest.mark.process
+
+CONCURRENCY = 3
+SECRET = "sk-very-secret-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a plan of some pairs."""
+    make_small(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server that answers."""
+    with serve() as running:
+        yield running
+
+
+def command(server: Server, *options: str) -> list[str]:
+    """Return the words of a command."""
+    words = ["trectools-plus", "judge", "label", "plan", "--endpoint", server.url]
+    return [*words, "--model", "tiny", "--concurrency", str(CONCURRENCY), *options]
+
+
+def read_lines(folder: Path) -> list[dict[str, Any]]:
+    """Return the whole lines of the labels."""
+    path = folder / "plan" / "labels.jsonl"
+    content = path.read_bytes() if path.exists() else b""
+    return [json.loads(line) for line in content.split(b"\n")[:-1]]
+
+
+def pooled(folder: Path) -> int:
+    return int(json.loads((folder / "plan" / "plan.json").read_text("utf-8"))["pooled"])
+
+
+def test_the_command_says_what_it_sends_and_what_came_back(
+    program: Program, folder: Path, server: Server
+) -> None:
+    pairs = pooled(folder)
+    done = program(command(server, "--yes"), folder)
+    assert done.code == 0, done.stderr
+    assert f"tiny: {pairs} calls (more if some fail), about " in done.stderr
+    host = server.url.removeprefix("http://")
+    assert f"Documents stay on this machine ({host})." in done.stderr
+    assert done.text.startswith(f"tiny labelled {pairs} of {pairs} pairs (grade ")
+    assert done.text.endswith(
+        "next   trectools-plus review serve plan\n       trectools-plus judge estimate plan\n"
+    )
+    again = program(command(server, "--yes", "--format", "json"), folder)
+    assert json.loads(again.text)["calls"] == 0
+    assert len(server.asked) == pairs
+
+
+def test_without_a_terminal_nothing_is_asked(
+    program: Program, folder: Path, server: Server
+) -> None:
+    done = program(command(server), folder)
+    assert done.code == 2
+    assert "there is no terminal — judge label — add --yes" in done.stderr
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(("answer", "asked"), [("n\n", False), ("y\n", True)])
+def test_on_a_terminal_the_user_decides(
+    folder: Path, server: Server, answer: str, asked: bool
+) -> None:
+    pty = pytest.importorskip("pty", reason="terminals of POSIX")
+    main, terminal = pty.openpty()
+    os.write(main, answer.encode())
+    words = [sys.executable, "-m", *command(server)]
+    words[2] = "trectools_plus"
+    done = subprocess.run(
+        words, cwd=folder, stdin=terminal, capture_output=True, text=True, check=False
+    )
+    os.close(main)
+    os.close(terminal)
+    assert done.returncode == 0, done.stderr
+    assert "Continue?" in done.stderr
+    assert bool(server.asked) == asked
+    assert ("nothing was asked" in done.stderr) != asked
+
+
+def test_documents_that_leave_this_machine(program: Program, folder: Path, server: Server) -> None:
+    words = command(server, "--max-calls", "5")
+    words[words.index("--endpoint") + 1] = "https://judge.invalid/v1"
+    done = program(words, folder)
+    assert done.code == 2
+    assert "of which --max-calls allows 5" in done.stderr
+    assert "Documents leave this machine, for judge.invalid." in done.stderr
+
+
+def test_the_key_is_in_no_output_and_no_file(program: Program, folder: Path) -> None:
+    with serve({"Text": ["401", "always"]}) as server:
+        done = program(
+            command(server, "--yes", "--key-from-env", "JUDGE_KEY"), folder, JUDGE_KEY=SECRET
+        )
+        assert server.requests[0][1]["authorization"] == f"Bearer {SECRET}"
+        unset = program(command(server, "--yes", "--key-from-env", "NO_KEY"), folder)
+    assert done.code == 2
+    assert "error: stopped: HTTP 401 Unauthorized" in done.stderr
+    assert SECRET not in done.text + done.stderr
+    for path in folder.rglob("*"):
+        assert path.is_dir() or SECRET.encode() not in path.read_bytes(), path
+    assert unset.code == 2
+    assert "not set or empty — --key-from-env NO_KEY" in unset.stderr
+
+
+def test_the_prompt_is_shown_and_can_be_replaced(
+    program: Program, folder: Path, server: Server
+) -> None:
+    shown = program("trectools-plus judge label --show-prompt", folder)
+    assert "{query}" in shown.text
+    (folder / "mine.txt").write_text(f"{shown.text}Be strict.\n", "utf-8")
+    done = program(command(server, "--yes", "--prompt", "mine.txt"), folder)
+    assert done.code == 0, done.stderr
+    assert "Be strict." in server.requests[0][2]["messages"][0]["content"]
+    (stored,) = (folder / "plan" / "prompts").iterdir()
+    assert stored.read_bytes() == (folder / "mine.txt").read_bytes()
+
+
+def test_parameters(program: Program, folder: Path, server: Server) -> None:
+    options = ("--set", "temperature=0.2", "--set", "max_tokens=none", "--set", "stop=END")
+    done = program(command(server, "--yes", *options, "--set", "seed=7"), folder)
+    assert done.code == 0, done.stderr
+    body = server.requests[0][2]
+    assert {name: body[name] for name in body if name not in ("messages", "model")} == {
+        "temperature": 0.2,
+        "stop": "END",
+        "seed": 7,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ("", "no judge given"),
+        ("--endpoint localhost:1", "no judge given"),
+        ("--judge a:b --model tiny", "--model has no effect with --judge"),
+        ("--judge no_such_module:b", "No module named 'no_such_module'"),
+        ("--endpoint http://me:pw@x.org --model a", "contains a user or password"),
+        ("--endpoint localhost:1 --model a --set model=b", "model cannot be set"),
+        ("--endpoint localhost:1 --model a --repeat 2", "expected a proportion from 0 to 1"),
+    ],
+)
+def test_wrong_usage(program: Program, folder: Path, options: str, problem: str) -> None:
+    done = program(f"trectools-plus judge label plan --yes {options}", folder)
+    assert done.code == 2
+    assert problem in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (folder / "plan" / "labels.jsonl").exists() or read_lines(folder) == []
+
+
+def test_a_limit_of_calls_can_be_continued(program: Program, folder: Path, server: Server) -> None:
+    done = program(command(server, "--yes", "--max-calls", "7"), folder)
+    assert done.code == 0
+    assert f"not asked yet: {pooled(folder) - 7} (--max-calls); 7 calls" in done.text
+    assert "next   the same command with --resume" in done.text
+    refused = program(command(server, "--yes"), folder)
+    assert refused.code == 2
+    assert "add --resume" in refused.stderr
+    rest = program(command(server, "--yes", "--resume"), folder)
+    assert rest.code == 0
+    assert max(Counter(server.asked).values()) == 1
+    assert len(read_lines(folder)) == pooled(folder)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_ends_cleanly(program: Program, folder: Path) -> None:
+    with serve(delay=0.1) as server:
+        process = program.start(command(server, "--yes"), folder)
+        while len(read_lines(folder)) < 5:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+        text = process.stderr.read_text("utf-8")
+        assert "all answers so far are in plan; continue with --resume" in text
+        assert "Traceback" not in text
+        lines = read_lines(folder)
+        assert all(line["grade"] is not None for line in lines)
+        server.delay = 0
+        assert program(command(server, "--yes", "--resume"), folder).code == 0
+    assert len(read_lines(folder)) == pooled(folder)
+
+
+def kill(process: Started, server: Server, arrived: int, delay: float) -> None:
+    """End the process so long after so many questions have arrived."""
+    while len(server.asked) < arrived and process.poll() is None:
+        time.sleep(0.002)
+    time.sleep(delay)
+    process.kill()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_nothing_is_lost_and_nothing_asked_twice_after_kill_9(
+    program: Program, folder: Path, thorough: bool
+) -> None:
+    pairs = pooled(folder)
+    generator = random.Random(1)
+    with serve(delay=0.01) as server:
+        kills = 8 if thorough else 3
+        for _ in range(kills):
+            before = len(server.asked)
+            stored = read_lines(folder)
+            process = program.start(command(server, "--yes", "--resume"), folder)
+            kill(process, server, before + generator.randrange(3, 8), generator.random() / 50)
+            time.sleep(0.1)  # answers on their way
+            lines = read_lines(folder)
+            assert lines[: len(stored)] == stored
+            # Only calls in flight have no line.
+            assert len(server.asked) - before - (len(lines) - len(stored)) <= CONCURRENCY
+        done = program(command(server, "--yes", "--resume"), folder)
+        assert done.code == 0, done.stderr
+        asked = len(server.asked)
+    lines = read_lines(folder)
+    assert len(lines) == pairs
+    assert max(Counter((one["query_id"], one["doc_id"]) for one in lines).values()) == 1
+    assert asked <= pairs + kills * CONCURRENCY

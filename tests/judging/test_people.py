@@ -1,0 +1,118 @@
+"""Labels of people, from the database of the review page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.errors import InputError
+from trectools_plus.judging.people import read_people
+from trectools_plus.judging.review import judgments
+from trectools_plus.judging.review.judgments import Annotator, Grade
+from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
+from trectools_plus.judging.review.store import Store, open_store
+from trectools_plus.judging.values import merge_labels
+
+QUERIES = ("q1", "q2")
+MATERIAL = ReviewMaterial(
+    "toy", ("",), 3, tuple(ReviewQuery(one, None, {"": ("d1", "d2", "d3")}) for one in QUERIES)
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(tmp_path / "review.db", MATERIAL, 1)) as opened:
+        yield opened
+
+
+def person(store: Store, name: str, *, adjudicates: bool = False) -> Annotator:
+    secret = judgments.begin_session(store, name, resume=False, adjudicates=adjudicates)
+    assert secret is not None
+    found = judgments.find_session_annotator(store, secret)
+    assert found is not None
+    return found
+
+
+def found(folder: Path) -> list[tuple[str, str, str, int | None, str | None, bool]]:
+    return [
+        (one.annotator, one.query_id, one.doc_id, one.grade, one.reason, one.final)
+        for one in read_people(folder)
+    ]
+
+
+def test_without_a_database_there_are_none(tmp_path: Path) -> None:
+    assert read_people(tmp_path) == []
+    (tmp_path / "review.db").write_text("no database " * 100)
+    with pytest.raises(InputError):
+        read_people(tmp_path)
+
+
+def test_the_current_answer_of_each_person_counts(store: Store, tmp_path: Path) -> None:
+    anna, ben = person(store, "Anna"), person(store, "Ben")
+    for grade in (1, 2):
+        judgments.record_grade(store, anna, "q1", "d1", Grade(grade))
+    judgments.record_grade(store, ben, "q1", "d1", Grade(0, flagged=True))
+    judgments.record_missing(store, ben, "q1", "d2", "in Greek")
+    judgments.record_missing(store, anna, "q1", "d3", "")
+    judgments.record_grade(store, anna, "q1", "d3", Grade(3))
+    judgments.record_grade(store, anna, "q1", "d2", Grade(1))
+    judgments.record_grade(store, anna, "q1", "d2", Grade())
+    judgments.record_answer(store, anna, "q1", "comment", "a comment")
+    assert sorted(found(tmp_path)) == [
+        ("Anna", "q1", "d1", 2, None, False),
+        ("Anna", "q1", "d3", 3, None, False),
+        ("Ben", "q1", "d1", 0, None, False),
+        ("Ben", "q1", "d2", None, "in Greek", False),
+    ]
+    judgments.undo_last(store, ben)
+    judgments.undo_last(store, ben)
+    assert [one[:4] for one in found(tmp_path) if one[0] == "Ben"] == []
+    assert {one.kind for one in read_people(tmp_path)} == {"person"}
+    assert all(one.time for one in read_people(tmp_path))
+
+
+def test_a_grade_replaces_a_missing_judgment_and_undo_restores_it(store: Store) -> None:
+    anna = person(store, "Anna")
+    judgments.record_missing(store, anna, "q1", "d1", "cut off")
+    judgments.record_grade(store, anna, "q1", "d1", Grade(2))
+    now = judgments.read_query_judgments(store, anna, "q1")
+    assert (now.grades, now.missing) == ({"d1": Grade(2)}, {})
+    assert judgments.undo_last(store, anna) == ("q1", "d1", "")
+    now = judgments.read_query_judgments(store, anna, "q1")
+    assert (now.grades, now.missing) == ({}, {"d1": "cut off"})
+    judgments.record_grade(store, anna, "q1", "d1", Grade())
+    now = judgments.read_query_judgments(store, anna, "q1")
+    assert (now.grades, now.missing) == ({}, {})
+
+
+def test_a_query_that_cannot_be_judged_has_no_grades(store: Store, tmp_path: Path) -> None:
+    anna, ben = person(store, "Anna"), person(store, "Ben")
+    judgments.record_grade(store, anna, "q1", "d1", Grade(3))
+    judgments.record_grade(store, anna, "q2", "d1", Grade(1))
+    judgments.record_grade(store, ben, "q1", "d1", Grade(2))
+    judgments.record_answer(store, anna, "q1", "cannot_judge", "not my field")
+    assert sorted(one for one in found(tmp_path) if one[0] == "Anna") == [
+        ("Anna", "q1", "d1", None, "not my field", False),
+        ("Anna", "q1", "d2", None, "not my field", False),
+        ("Anna", "q1", "d3", None, "not my field", False),
+        ("Anna", "q2", "d1", 1, None, False),
+    ]
+    assert merge_labels(read_people(tmp_path))["q1"] == {"d1": 2, "d2": None, "d3": None}
+    judgments.record_answer(store, anna, "q1", "cannot_judge", None)
+    assert ("Anna", "q1", "d1", 3, None, False) in found(tmp_path)
+
+
+def test_an_adjudicator_decides(store: Store, tmp_path: Path) -> None:
+    anna, ben = person(store, "Anna"), person(store, "Ben")
+    judge = person(store, "Judge", adjudicates=True)
+    for one, grade in ((anna, 0), (ben, 2), (judge, 3)):
+        judgments.record_grade(store, one, "q1", "d1", Grade(grade))
+    judgments.record_grade(store, anna, "q1", "d2", Grade(1))
+    assert ("Judge", "q1", "d1", 3, None, True) in found(tmp_path)
+    merged = merge_labels(read_people(tmp_path))
+    assert merged == {"q1": {"d1": 3, "d2": 1}}
+    exported = judgments.export_qrels(store).to_dict()
+    assert exported == {"q1": {"d1": 3, "d2": 1}}

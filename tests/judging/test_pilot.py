@@ -1,0 +1,125 @@
+"""Queries that people need, against SciPy and simulated judgments."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness.plans import label, make_small
+from scipy import stats
+
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.judging import pilot as module
+from trectools_plus.judging.labels import Label
+from trectools_plus.judging.pilot import plan_people
+from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.review import judgments
+from trectools_plus.judging.review.judgments import Grade
+from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
+from trectools_plus.judging.review.store import open_store
+from trectools_plus.judging.values import values_of
+
+QUERIES = 80
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> tuple[PlanFolder, Mapping[tuple[str, str], int]]:
+    """A plan of which people have judged 15 queries, and the grades of all documents."""
+    plan = make_small(tmp_path, QUERIES)
+    generator = np.random.default_rng(3)
+    truth = {}
+    for query_id in plan.plan.queries:
+        ease = generator.random()
+        for doc_id in plan.judgeable[query_id]:
+            truth[query_id, doc_id] = int(3 * (generator.random() < ease))
+    material = ReviewMaterial(
+        "plan", ("",), 4,
+        tuple(ReviewQuery(one, None, {"": tuple(docs)}) for one, docs in plan.judgeable.items()),
+    )  # fmt: skip
+    store = open_store(plan.path / "review.db", material, 1)
+    secret = judgments.begin_session(store, "Anna", resume=False)
+    anna = judgments.find_session_annotator(store, secret or "")
+    assert anna is not None
+    for query_id in plan.plan.queries[:15]:
+        for doc_id in plan.judgeable[query_id]:
+            grade = Grade(truth[query_id, doc_id])
+            judgments.record_grade(store, anna, query_id, doc_id, grade)
+    store.close()
+    return plan, truth
+
+
+def write(plan: PlanFolder, labels: list[Label]) -> None:
+    lines = "".join(one.model_dump_json() + "\n" for one in labels)
+    (plan.path / "labels.jsonl").write_text(lines)
+
+
+def test_without_a_model_the_numbers_are_those_of_the_t_interval(
+    judged: tuple[PlanFolder, Mapping[tuple[str, str], int]],
+) -> None:
+    plan, truth = judged
+    found = plan_people(plan, 0.25, ["P@4"])
+    labels = [label(*pair, grade) for pair, grade in truth.items()]
+    values = values_of(plan, labels, ["P@4"]).values["P@4"]
+    columns = {("a",): values["a"], ("b",): values["b"], ("a", "b"): values["a"] - values["b"]}
+    assert [one.runs for one in found.needed] == list(columns)
+    for one in found.needed:
+        first = columns[one.runs][:15]
+        low, high = stats.t.interval(0.95, 14, first.mean(), stats.sem(first))
+        assert one.width == pytest.approx(high - low)
+        deviation = float(first.std(ddof=1))
+
+        def width(n: int, deviation: float = deviation) -> float:
+            return float(2 * stats.t.ppf(0.975, n - 1) * deviation / np.sqrt(n))
+
+        fits = [n for n in range(2, QUERIES + 1) if width(n) <= 0.25]
+        assert one.without == (fits[0] if fits else None)
+        assert (one.needed, one.correlation) == ({}, {})
+    assert (found.people, found.total, found.models) == (15, QUERIES, {})
+
+
+def test_a_good_model_helps_and_a_blind_one_does_not(
+    judged: tuple[PlanFolder, Mapping[tuple[str, str], int]],
+) -> None:
+    plan, truth = judged
+    generator = np.random.default_rng(5)
+    good = [
+        label(*pair, grade if generator.random() < 0.95 else 3 - grade, "good", "model")
+        for pair, grade in truth.items()
+    ]
+    blind = [label(*pair, int(generator.integers(4)), "blind", "model") for pair in truth]
+    write(plan, [*good, *blind])
+    found = plan_people(plan, 0.18, ["P@4"])
+    assert found.models == {"good": QUERIES, "blind": QUERIES}
+    mean = found.needed[0]
+    assert mean.helps("good") is True
+    assert mean.helps("blind") is not True
+    assert (mean.correlation["good"] or 0) > 0.8
+    assert mean.needed["good"] is not None
+    assert mean.without is None or mean.needed["good"] < mean.without
+    document = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert document["needed"][0]["helps"]["good"] is True
+
+
+def test_too_little_is_refused(tmp_path: Path) -> None:
+    plan = make_small(tmp_path, 12)
+    with pytest.raises(CheckFailedError, match="0 queries, but a pilot needs 10"):
+        plan_people(plan, 0.1)
+    for width in (0.0, -1.0, float("nan")):
+        with pytest.raises(UsageError, match="a width above 0"):
+            plan_people(plan, width)
+
+
+def test_a_model_must_have_judged_the_queries_of_people(
+    judged: tuple[PlanFolder, Mapping[tuple[str, str], int]],
+) -> None:
+    plan, truth = judged
+    lacking = plan.plan.queries[3]
+    write(plan, [label(*pair, 1, "m", "model") for pair in truth if pair[0] != lacking])
+    with pytest.raises(CheckFailedError, match=f"m has not judged 1 query .* {lacking}"):
+        plan_people(plan, 0.1)
+    with pytest.raises(UsageError, match="only the first 4"):
+        plan_people(plan, 0.1, ["AP"])
+    assert module.MIN_PILOT == 10

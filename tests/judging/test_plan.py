@@ -1,0 +1,252 @@
+"""The plan: its pool, the order of queries, its files, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from harness.plans import make_small, topics_of, write_corpus, write_runs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.formats.corpus import load_corpus, stream_file
+from trectools_plus.formats.ranking import rank_documents
+from trectools_plus.formats.tables import Corpus, Run, Topics
+from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_the_pool_has_the_first_documents_of_every_run(plan: PlanFolder, tmp_path: Path) -> None:
+    expected: dict[tuple[str, str], dict[str, int]] = {}
+    for run in ("a", "b"):
+        rows = [line.split() for line in (tmp_path / f"{run}.run").read_text().splitlines()]
+        for query_id in {row[0] for row in rows}:
+            # As trec_eval: by score, then by id, both descending.
+            ranked = sorted(
+                ((float(row[4]), row[2]) for row in rows if row[0] == query_id), reverse=True
+            )
+            for rank, (_, doc_id) in enumerate(ranked[:4], 1):
+                expected.setdefault((query_id, doc_id), {})[run] = rank
+    found = {
+        (one.query_id, one.doc_id): dict(one.ranks) for pool in plan.pool.values() for one in pool
+    }
+    assert found == expected
+    assert plan.plan.pooled == len(expected)
+    for run, one in plan.contributions.items():
+        assert one.pooled == 12 * 4
+        assert one.unique == sum(list(ranks) == [run] for ranks in expected.values())
+    assert plan.judgments == sum(len(plan.pool[one]) for one in plan.plan.queries[:5])
+
+
+def test_the_pooled_runs_rank_as_the_originals(plan: PlanFolder, tmp_path: Path) -> None:
+    original = write_runs(tmp_path, ("a", "b"), 12)
+    for name, run in plan.runs.items():
+        ranked = rank_documents(original[name].frame)
+        top = {
+            (query_id, doc_id): rank
+            for query_id, doc_id, rank in ranked.select("query_id", "doc_id", "rank").iter_rows()
+            if rank <= 4
+        }
+        again = rank_documents(run.frame).select("query_id", "doc_id", "rank").iter_rows()
+        assert {(query_id, doc_id): rank for query_id, doc_id, rank in again} == top
+
+
+def test_the_same_inputs_and_seed_give_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    runs = write_runs(tmp_path, ("a", "b"), 12)
+    file = write_corpus(tmp_path)
+    plans = {}
+    for name, corpus, seed in (
+        ("one", load_corpus(file), 42),
+        ("two", stream_file(str(file)), 42),
+        ("three", load_corpus(file), 7),
+    ):
+        options = PlanOptions(depth=4, measures=("P@4",), seed=seed)
+        plans[name] = make_plan(runs, topics_of(12), corpus, tmp_path / name, options)
+    one, two, three = (content(tmp_path / name) for name in plans)
+    assert one == two
+    assert one != three
+    assert json.loads(one["plan.json"])["created_at"].startswith("2023-11-14")
+    orders = [tuple(found.plan.queries) for found in plans.values()]
+    assert sorted(orders[0]) == sorted(orders[2])
+    assert orders[0] != orders[2]
+
+
+@given(st.integers(0, 1000), st.permutations(range(8)))
+def test_the_order_of_queries_depends_on_the_seed_alone(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, order: list[int]
+) -> None:
+    folder = tmp_path_factory.mktemp("plan")
+    runs = write_runs(folder, ("a",), 8)
+    topics = Topics.from_dict({f"q{n}": f"text {n}" for n in order})
+    options = PlanOptions(depth=2, measures=("P@2",), seed=seed)
+    made = make_plan(runs, topics, load_corpus(write_corpus(folder)), folder / "plan", options)
+    expected = np.random.default_rng(seed).permutation(8)
+    assert made.plan.queries == [f"q{n}" for n in expected]
+
+
+def test_every_query_is_as_likely_to_be_early(tmp_path: Path) -> None:
+    first = [
+        make_small(tmp_path / str(seed), 4, seed=seed).plan.queries[0]
+        for seed in range(60)
+        if (tmp_path / str(seed)).mkdir() is None
+    ]
+    counts = [first.count(f"q{n}") for n in range(4)]
+    assert min(counts) >= 5, counts
+
+
+def test_topics_without_results_and_lacking_documents_are_left_out(tmp_path: Path) -> None:
+    runs = write_runs(tmp_path, ("a", "b"), 6)
+    pools = {
+        f"q{n}": {
+            doc_id
+            for run in runs.values()
+            for doc_id in rank_documents(run.frame).filter(query_id=f"q{n}").head(15)["doc_id"]
+        }
+        for n in range(6)
+    }
+    # The corpus lacks a document of some pools: less than a tenth of each.
+    lacking = next(iter(sorted(pools["q0"])))
+    kept = [n for n in range(40) if f"d{n}" != lacking]
+    options = PlanOptions(depth=15, measures=("P@10",))
+    corpus = load_corpus(write_corpus(tmp_path, kept))
+    made = make_plan(runs, topics_of(8), corpus, tmp_path / "plan", options)
+    assert made.plan.left_out == dict.fromkeys(("q6", "q7"), "no run has a result")
+    assert made.plan.lacking == sum(lacking in pool for pool in pools.values())
+    assert lacking not in made.judgeable["q0"]
+    assert made.judgments == made.plan.pooled - made.plan.lacking
+    # Without more documents, some queries cannot be judged at all.
+    few = load_corpus(write_corpus(tmp_path, range(36)))
+    made = make_plan(runs, topics_of(6), few, tmp_path / "few", options)
+    for query_id, pool in pools.items():
+        missing = len([one for one in pool if int(one[1:]) >= 36])
+        expected = f"the corpus lacks {missing} of {len(pool)} pooled documents"
+        assert made.plan.left_out.get(query_id) == (expected if missing > len(pool) / 10 else None)
+    assert made.plan.queries
+    assert made.plan.left_out
+
+
+def test_runs_are_in_files_whatever_their_names(tmp_path: Path) -> None:
+    names = ("a/b", "a_b", "A B", "..", "Ä", "ß")
+    plan = make_small(tmp_path, names=("x",))
+    run = plan.runs["x"]
+    runs = {name: Run(run.frame, f"tag {number}") for number, name in enumerate(names)}
+    options = PlanOptions(depth=2, measures=("P@2",))
+    made = make_plan(
+        runs, topics_of(12), load_corpus(tmp_path / "corpus.jsonl"), tmp_path / "other", options
+    )
+    assert list(made.runs) == list(names)
+    assert [one.tag for one in made.plan.runs] == [f"tag {number}" for number in range(6)]
+    paths = {path.name.lower() for path in (tmp_path / "other/runs").iterdir()}
+    assert len(paths) == len(names)
+
+
+def test_a_changed_file_is_refused(plan: PlanFolder) -> None:
+    for name, attribute in (
+        ("pool.jsonl", "pool"),
+        ("topics.jsonl", "topics"),
+        ("documents.jsonl", "documents"),
+        ("runs/a.run", "runs"),
+    ):
+        file = plan.path / name
+        before = file.read_bytes()
+        file.write_bytes(before + before.splitlines(keepends=True)[0])
+        with pytest.raises(CheckFailedError, match="has changed since"):
+            getattr(PlanFolder(plan.path), attribute)
+        file.unlink()
+        with pytest.raises(InputError):
+            getattr(PlanFolder(plan.path / "plan.json"), attribute)
+        file.write_bytes(before)
+        assert getattr(PlanFolder(plan.path / "plan.json"), attribute)
+
+
+def test_what_is_no_plan_is_refused(plan: PlanFolder, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="make one with"):
+        PlanFolder(tmp_path / "missing")
+    file = plan.path / "plan.json"
+    before = json.loads(file.read_text())
+    for changed, words in (
+        ("{}", "not a plan"),
+        (json.dumps({**before, "format": "9"}), "format 9"),
+    ):
+        file.write_text(changed)
+        with pytest.raises(InputError, match=words):
+            PlanFolder(plan.path)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"depth": 0, "measures": ()}, "a depth of 1 or more"),
+        ({"people": 0}, "1 or more but got 0"),
+        ({"depth": 4, "measures": ("nDCG@10",)}, "nDCG@10 reads 10 results"),
+        ({"measures": ("AP",)}, "AP reads the whole ranking"),
+        ({"measures": ("nDGC@10",)}, "nDGC@10"),
+    ],
+)
+def test_options_out_of_range_are_refused(
+    tmp_path: Path, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        make_plan(
+            write_runs(tmp_path, ("a",), 2),
+            topics_of(2),
+            load_corpus(write_corpus(tmp_path)),
+            tmp_path / "plan",
+            PlanOptions(**options),
+        )
+    assert not (tmp_path / "plan").exists()
+
+
+def test_data_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+    runs, corpus = write_runs(tmp_path, ("a",), 2), load_corpus(write_corpus(tmp_path))
+    options = PlanOptions(depth=4, measures=("P@4",))
+    with pytest.raises(CheckFailedError, match="the runs have queries such as q0, q1"):
+        make_plan(runs, Topics.from_dict({"7": "x"}), corpus, tmp_path / "plan", options)
+    file = tmp_path / "other.jsonl"
+    file.write_text('{"_id": "x", "text": "y"}\n')
+    with pytest.raises(CheckFailedError, match="has none of the pooled documents"):
+        make_plan(runs, topics_of(2), load_corpus(file), tmp_path / "plan", options)
+    file.write_text('{"_id": "d11", "text": "y"}\n')
+    with pytest.raises(CheckFailedError, match="no query can be judged"):
+        make_plan(runs, topics_of(2), load_corpus(file), tmp_path / "plan", options)
+    file.write_text('{"_id": "d0", "text": "y"}\n' * 2)
+    with pytest.raises(InputError, match="more than once"):
+        make_plan(runs, topics_of(2), stream_file(str(file)), tmp_path / "plan", options)
+    assert not (tmp_path / "plan").exists()
+    (tmp_path / "plan").mkdir()
+    (tmp_path / "plan/notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="not empty"):
+        make_plan(runs, topics_of(2), corpus, tmp_path / "plan", options)
+    with pytest.raises(InputError, match="not a folder"):
+        make_plan(runs, topics_of(2), corpus, tmp_path / "a.run", options)
+    assert content(tmp_path / "plan") == {"notes.txt": b"mine"}
+
+
+def test_ids_that_a_run_cannot_have_are_refused(tmp_path: Path) -> None:
+    run = Run.from_dict({"q0": {"d 1": 2.0, "d2": 1.0}}, "a")
+    frame = load_corpus(write_corpus(tmp_path, range(2))).frame
+    table = Corpus(frame.with_columns(doc_id=pl.Series(["d 1", "d2"])))
+    with pytest.raises(InputError, match="cannot be written"):
+        make_plan(
+            {"a": run},
+            topics_of(1),
+            table,
+            tmp_path / "plan",
+            PlanOptions(depth=2, measures=("P@2",)),
+        )
+    assert not (tmp_path / "plan").exists()

@@ -1,0 +1,150 @@
+"""Values per query, against pytrec_eval, and the rules for missing and several labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytrec_eval
+from harness.plans import grades_of, label, label_all, make_small
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import UsageError
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.judging.labels import Label
+from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.review.judgments import merge_grades
+from trectools_plus.judging.values import find_complete, merge_labels, values_of
+
+
+@pytest.mark.parametrize("kind", ["person", "model"])
+def test_values_are_those_of_trec_eval_on_the_original_runs(
+    plan: PlanFolder, tmp_path: Path, kind: str
+) -> None:
+    labels = label_all(plan, 7, kind=kind)  # type: ignore[arg-type]
+    found = values_of(plan, labels)
+    assert found.queries == plan.plan.queries[:7]
+    qrels = grades_of(labels)
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.4", "P.4"})
+    for run in ("a", "b"):
+        rows = [line.split() for line in (tmp_path / f"{run}.run").read_text().splitlines()]
+        scores: dict[str, dict[str, float]] = {}
+        for query_id, _, doc_id, _, score, _ in rows:
+            scores.setdefault(query_id, {})[doc_id] = float(score)
+        expected = evaluator.evaluate(scores)
+        for name, theirs in (("nDCG@4", "ndcg_cut_4"), ("P@4", "P_4")):
+            values = [expected[query_id][theirs] for query_id in found.queries]
+            assert found.values[name][run].tolist() == pytest.approx(values, abs=0)
+
+
+def test_a_query_without_relevant_documents_counts_0(plan: PlanFolder) -> None:
+    first, second = plan.plan.queries[:2]
+    labels = [label(first, doc_id, 0) for doc_id in plan.judgeable[first]]
+    labels += [label(second, doc_id, 3) for doc_id in plan.judgeable[second]]
+    found = values_of(plan, labels)
+    assert found.values["nDCG@4"]["a"].tolist() == [0.0, 1.0]
+    assert found.values["P@4"]["b"].tolist() == [0.0, 1.0]
+
+
+def test_queries_of_people_end_at_the_first_open_one_but_not_those_of_a_model(
+    plan: PlanFolder,
+) -> None:
+    for kind, expected in (("person", [0, 1]), ("model", [0, 1, 2, 3, 4])):
+        labels = [
+            one
+            for one in label_all(plan, 5, kind=kind)  # type: ignore[arg-type]
+            if (one.query_id, one.doc_id)
+            != (plan.plan.queries[2], plan.judgeable[plan.plan.queries[2]][-1])
+        ]
+        found = find_complete(plan, labels)
+        assert list(found.grades) == [plan.plan.queries[place] for place in expected]
+        assert (found.left_out, found.missing) == ({}, int(kind == "model"))
+
+
+def test_a_tenth_of_a_pool_may_be_missing(tmp_path: Path) -> None:
+    plan = make_small(tmp_path, depth=15)
+    first, second = plan.plan.queries[:2]
+    sizes = {one: len(plan.judgeable[one]) for one in (first, second)}
+    assert min(sizes.values()) >= 20
+    allowed = sizes[first] // 10
+    labels = label_all(plan, 2)
+    for query_id, count in ((first, allowed), (second, sizes[second] // 10 + 1)):
+        for doc_id in plan.judgeable[query_id][:count]:
+            labels.append(label(query_id, doc_id, None))
+    found = find_complete(plan, labels)
+    assert list(found.grades) == [first]
+    assert found.missing == allowed
+    assert len(found.grades[first]) == sizes[first] - allowed
+    reason = f"{sizes[second] // 10 + 1} of {sizes[second]} documents have no grade"
+    assert found.left_out == {second: reason}
+    # What is missing is unjudged, as if the qrels did not have it, and is no zero.
+    assert set(plan.judgeable[first][:allowed]).isdisjoint(found.grades[first])
+
+
+def test_a_model_leaves_no_query_out(plan: PlanFolder) -> None:
+    first, second, third = plan.plan.queries[:3]
+    labels = [
+        *(label(first, doc_id, None, "m", "model") for doc_id in plan.judgeable[first]),
+        *(label(third, doc_id, 2, "m", "model") for doc_id in plan.judgeable[third][:1]),
+    ]
+    found = values_of(plan, labels, ["P@4", "nDCG@4"])
+    assert found.queries == [first, third]
+    assert second not in found.queries
+    assert found.complete.grades[first] == {}
+    assert found.complete.left_out == {}
+    assert found.complete.missing == len(plan.judgeable[first]) + len(plan.judgeable[third]) - 1
+    for runs in found.values.values():
+        assert [values[0] for values in runs.values()] == [0.0, 0.0]
+        assert max(values[1] for values in runs.values()) > 0
+    nothing = [one for one in labels if one.query_id == first]
+    assert values_of(plan, nothing).values["P@4"]["a"].tolist() == [0.0]
+
+
+def test_nothing_judged_gives_no_values(plan: PlanFolder) -> None:
+    found = values_of(plan, [])
+    assert found.queries == []
+    assert {len(one) for runs in found.values.values() for one in runs.values()} == {0}
+
+
+@pytest.mark.parametrize("name", ["AP", "nDCG@5", "AP@100", "RR"])
+def test_measures_below_the_pool_are_refused(plan: PlanFolder, name: str) -> None:
+    with pytest.raises(UsageError, match="only the first 4 of each run are judged"):
+        values_of(plan, label_all(plan, 3), [name])
+
+
+def test_a_value_that_is_not_defined_is_refused(plan: PlanFolder) -> None:
+    first = plan.plan.queries[0]
+    labels = [label(first, doc_id, 0) for doc_id in plan.judgeable[first]]
+    for name in ("nDCG@4", "RR@4", "Recall@4", "Judged@4", "ERR@4", "Success@4", "AP@4"):
+        assert np.isfinite(values_of(plan, labels, [name]).values[name]["a"]).all()
+    with pytest.raises(UsageError, match=f"undefined for query {first}"):
+        values_of(plan, labels, ["MeanRank@4"])
+
+
+GRADES = st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5)
+
+
+@given(GRADES, st.one_of(st.none(), st.just("decided"), st.integers(0, 3)))
+def test_labels_merge_as_exported_grades_do(
+    grades: list[int | None], decision: int | str | None
+) -> None:
+    labels = [label("q", "d", grade, f"person {n}") for n, grade in enumerate(grades)]
+    given_grades = [grade for grade in grades if grade is not None]
+    expected: int | None = None
+    if given_grades:
+        merged = merge_grades([Qrels.from_dict({"q": {"d": one}}) for one in given_grades])
+        expected = merged.frame["relevance"][0]
+    if decision is not None:
+        expected = None if decision == "decided" else int(decision)
+        labels.insert(0, label("q", "d", expected, "judge").model_copy(update={"final": True}))
+    assert merge_labels(labels) == {"q": {"d": expected}}
+
+
+def test_the_last_answer_of_a_model_counts_without_repeats() -> None:
+    def asked(grade: int | None, repeat: int = 0) -> Label:
+        return label("q", "d", grade, "m", "model").model_copy(update={"repeat": repeat})
+
+    assert merge_labels([asked(None), asked(2), asked(0, repeat=1)]) == {"q": {"d": 2}}
+    assert merge_labels([asked(3, repeat=1)]) == {}

@@ -1,0 +1,65 @@
+"""The contents of the page: results and texts of a report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.errors import UsageError
+from trectools_plus.service.review.material import load_material
+
+
+def test_material_has_texts_where_the_dataset_can_be_read(report: Path) -> None:
+    material = load_material(report)
+    assert material.modes == ("lexical", "vector", "hybrid")
+    assert material.notes == ()
+    (query,) = (query for query in material.queries if query.query_id == "2")
+    assert query.text == "protect young plants from slugs"
+    assert material.documents["g03"].title == "Slugs and snails"
+    assert len(query.results["lexical"]) <= 10
+
+
+def test_material_has_ids_where_the_dataset_changed(report: Path, tmp_path: Path) -> None:
+    path = report / "BenchmarkReport.json"
+    document = json.loads(path.read_text())
+    garden = shutil.copytree(document["manifest"]["config"]["dataset"], tmp_path / "garden")
+    document["manifest"]["config"]["dataset"] = str(garden)
+    path.write_text(json.dumps(document))
+    assert load_material(report).documents
+    corpus = garden / "corpus.jsonl"
+    corpus.write_text(corpus.read_text().replace("Slugs", "Snails"))
+    for words in ("have changed", "cannot be read"):
+        material = load_material(report)
+        assert material.documents == {}
+        assert material.queries[0].text is None
+        assert words in material.notes[0]
+        corpus.unlink(missing_ok=True)
+
+
+def test_given_runs_have_texts_of_queries_and_ids_of_documents(bench: Any) -> None:
+    report = bench.make("given", {"one": {}, "two": {0: 3}}, queries=3)
+    material = load_material(report)
+    assert material.queries[0].results["two"][2] == "good"
+    assert material.documents == {}
+    assert "no corpus" in material.notes[0]
+
+
+def test_modes_and_depth_out_of_range_are_refused(report: Path) -> None:
+    assert load_material(report, ["hybrid", "lexical"], 3).modes == ("lexical", "hybrid")
+    for modes, depth in ((["lexical"], 3), (["lexical", "none"], 3), (None, 0), (None, 101)):
+        with pytest.raises(UsageError):
+            load_material(report, modes, depth)
+
+
+def test_results_are_in_the_order_in_which_they_are_scored(report: Path) -> None:
+    material = load_material(report, depth=4)
+    for mode in material.modes:
+        rows = [line.split() for line in (report / f"runs/{mode}.run").read_text().splitlines()]
+        for query in material.queries:
+            scored = [(float(row[4]), row[2]) for row in rows if row[0] == query.query_id]
+            expected = [doc_id for _, doc_id in sorted(scored, reverse=True)][:4]
+            assert list(query.results[mode]) == expected

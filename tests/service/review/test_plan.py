@@ -1,0 +1,273 @@
+"""A plan on the page: blind, in the plan's order, and documents that cannot be judged."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi import FastAPI
+from harness.plans import make_small, topics_of, write_corpus, write_runs
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+from trectools_plus.errors import CheckFailedError, IncomparableError, UsageError
+from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.judging.people import read_people
+from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
+from trectools_plus.judging.values import find_complete
+from trectools_plus.service.review.app import review_app
+from trectools_plus.service.review.controller import order_documents
+
+RUNS = ("secretlexical", "secretdense")
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> PlanFolder:
+    return make_small(tmp_path, 9, RUNS, people=3, depth=6)
+
+
+@pytest.fixture
+def app(plan: PlanFolder) -> Iterator[FastAPI]:
+    made = review_app(plan.path, plan.path / "review.db")
+    yield made
+    made.state.controller.store.close()
+
+
+@pytest.fixture
+def client(app: FastAPI) -> TestClient:
+    return TestClient(app, base_url="http://localhost")
+
+
+def begin(client: TestClient, name: str) -> dict[str, str]:
+    answer = client.post("/api/session", json={"name": name}).json()
+    return {"X-Review-Session": answer["session"]}
+
+
+def shown(client: TestClient, number: int, who: dict[str, str]) -> list[str]:
+    view = client.get(f"/api/queries/{number}", headers=who).json()
+    (column,) = view["columns"]
+    return list(column["results"])
+
+
+def judge(client: TestClient, number: int, who: dict[str, str], grade: int = 1) -> Any:
+    for doc_id in shown(client, number, who):
+        sent = {"query": number, "doc_id": doc_id, "grade": grade}
+        answer = client.post("/api/grades", json=sent, headers=who)
+        assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_people_see_the_plans_queries_one_after_the_other(
+    client: TestClient, plan: PlanFolder
+) -> None:
+    anna = begin(client, "Anna")
+    about = client.get("/api/about").json()
+    assert (about["planned"], about["columns"], about["queries"]) == (3, 1, 9)
+    for number, query_id in enumerate(plan.plan.queries[:5], 1):
+        refused = client.get(f"/api/queries/{number + 1}", headers=anna)
+        assert refused.status_code == 422
+        assert "in their order" in refused.json()["detail"]
+        view = client.get(f"/api/queries/{number}", headers=anna).json()
+        assert view["query_id"] == query_id
+        assert sorted(view["columns"][0]["results"]) == plan.judgeable[query_id]
+        progress = client.get("/api/progress", headers=anna).json()
+        assert len(progress["queries"]) == len(progress["titles"]) == number
+        state = judge(client, number, anna)
+        pool = len(plan.judgeable[query_id])
+        expected = {"judged": pool, "results": pool, "complete": True, "cannot_judge": False}
+        assert {name: state["progress"][name] for name in expected} == expected
+    # Another person begins with the first query.
+    ben = begin(client, "Ben")
+    assert client.get("/api/queries/2", headers=ben).status_code == 422
+    for path, body in (
+        ("grades", {"query": 2, "doc_id": plan.judgeable[plan.plan.queries[1]][0], "grade": 1}),
+        ("comments", {"query": 3, "text": "x"}),
+        ("cannot-judge", {"query": 4, "reason": ""}),
+    ):
+        assert client.post(f"/api/{path}", json=body, headers=ben).status_code == 422
+    assert list(find_complete(plan, read_people(plan.path)).grades) == plan.plan.queries[:5]
+
+
+def test_no_answer_reveals_runs_ranks_or_labels_of_models(
+    client: TestClient, plan: PlanFolder
+) -> None:
+    label = {
+        "query_id": plan.plan.queries[0], "doc_id": plan.judgeable[plan.plan.queries[0]][0],
+        "grade": 3, "annotator": "secretmodel", "kind": "model", "time": "t", "answer": "secret",
+    }  # fmt: skip
+    (plan.path / "labels.jsonl").write_text(json.dumps(label) + "\n")
+    answers = [client.get("/").text, client.get("/api/about").text]
+    for name in ("Anna", "Ben"):
+        who = begin(client, name)
+        for number in range(1, 5):
+            answer = client.get(f"/api/queries/{number}", headers=who)
+            view = answer.json()
+            assert set(view) == {
+                "query", "query_id", "text", "columns", "documents", "state", "differences"
+            }  # fmt: skip
+            (column,) = view["columns"]
+            assert set(column) == {"label", "results"}
+            assert list(view["documents"]) == column["results"]
+            assert {frozenset(one) for one in view["documents"].values()} == {
+                frozenset({"title", "text"})
+            }
+            answers += [answer.text, json.dumps(judge(client, number, who))]
+            answers.append(client.get("/api/progress", headers=who).text)
+        answers.append(client.post("/api/undo", json={}, headers=who).text)
+    for text in answers:
+        for word in (*RUNS, "secret", "ranks"):
+            assert word not in text
+
+
+def test_the_order_of_documents_says_nothing_about_ranks(tmp_path: Path) -> None:
+    """Each rank of a run is as often first as any other, over queries and people."""
+    plan = make_small(tmp_path, 60, ("a",), depth=5)
+    places: Counter[int] = Counter()
+    for person in range(20):
+        for query_id, doc_ids in plan.judgeable.items():
+            ranks = {one.doc_id: one.ranks["a"] for one in plan.pool[query_id]}
+            first = order_documents(doc_ids, 42, f"person {person}", query_id)[0]
+            places[ranks[first]] += 1
+    counts = np.array([places[rank] for rank in range(1, 6)])
+    assert counts.sum() == 1200
+    # The standard deviation of a count is 14.
+    assert (np.abs(counts - 240) < 60).all()
+
+
+@given(st.permutations([f"d{n}" for n in range(8)]), st.text(max_size=5), st.text(max_size=5))
+def test_the_order_of_documents_depends_on_person_and_query_alone(
+    doc_ids: list[str], annotator: str, query_id: str
+) -> None:
+    found = order_documents(doc_ids, 3, annotator, query_id)
+    assert found == order_documents(sorted(doc_ids), 3, annotator, query_id)
+    assert sorted(found) == sorted(doc_ids)
+    others = [order_documents(doc_ids, 3, annotator + str(n), query_id) for n in range(5)]
+    assert len({tuple(one) for one in [found, *others]}) > 1
+
+
+def test_the_same_pool_by_other_runs_looks_the_same(tmp_path: Path) -> None:
+    """Swapping the runs, and so all ranks, changes no answer of the server."""
+    texts = []
+    runs = write_runs(tmp_path, ("x", "y"), 4)
+    for number, (first, second) in enumerate((("x", "y"), ("y", "x"))):
+        folder = tmp_path / f"plan{number}"
+        made = make_plan(
+            {"one": runs[first], "two": runs[second]}, topics_of(4),
+            load_corpus(write_corpus(tmp_path)), folder, PlanOptions(4, measures=("P@4",)),
+        )  # fmt: skip
+        app = review_app(made.path, made.path / "review.db")
+        client = TestClient(app, base_url="http://localhost")
+        anna = begin(client, "Anna")
+        texts.append([client.get("/api/about").text])
+        for place in range(1, 5):
+            texts[-1].append(client.get(f"/api/queries/{place}", headers=anna).text)
+            judge(client, place, anna)
+        app.state.controller.store.close()
+    assert texts[0] == texts[1]
+
+
+def test_documents_that_cannot_be_judged(client: TestClient, plan: PlanFolder) -> None:
+    anna = begin(client, "Anna")
+    first, *rest = shown(client, 1, anna)
+    sent = {"query": 1, "doc_id": first, "reason": "  in Greek\x00 "}
+    state = client.post("/api/missing", json=sent, headers=anna).json()
+    assert state["missing"] == {first: "in Greek"}
+    assert state["grades"] == {}
+    assert state["progress"]["judged"] == 1
+    for doc_id in rest:
+        state = client.post(
+            "/api/grades", json={"query": 1, "doc_id": doc_id, "grade": 2}, headers=anna
+        ).json()
+    # One of fewer than ten documents is more than a tenth, so the query is left out.
+    assert len(rest) + 1 < 10
+    assert state["progress"]["complete"]
+    assert state["progress"]["cannot_judge"]
+    found = find_complete(plan, read_people(plan.path))
+    assert list(found.left_out) == [plan.plan.queries[0]]
+    assert client.get("/api/queries/2", headers=anna).status_code == 200
+    graded = client.post(
+        "/api/grades", json={"query": 1, "doc_id": first, "grade": 0}, headers=anna
+    ).json()
+    assert (graded["missing"], graded["progress"]["cannot_judge"]) == ({}, False)
+    undone = client.post("/api/undo", json={}, headers=anna).json()
+    assert (undone["what"], undone["doc_id"]) == ("grade", first)
+    assert undone["state"]["missing"] == {first: "in Greek"}
+
+
+def test_a_query_that_cannot_be_judged_is_followed_by_the_next(
+    client: TestClient, plan: PlanFolder
+) -> None:
+    anna = begin(client, "Anna")
+    body = {"query": 1, "reason": "not my field"}
+    state = client.post("/api/cannot-judge", json=body, headers=anna).json()
+    assert state["progress"]["complete"]
+    judge(client, 2, anna)
+    found = find_complete(plan, read_people(plan.path))
+    assert list(found.left_out) == [plan.plan.queries[0]]
+    assert list(found.grades) == [plan.plan.queries[1]]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("choices", {"query": 1, "choice": "A"}),
+        ("choices", {"query": 1, "choice": "none"}),
+        ("results", {"query": 1, "doc_id": "DOC"}),
+        ("grades", {"query": 1, "doc_id": "DOC", "grade": 0, "flagged": True}),
+        ("missing", {"query": 1, "doc_id": "no such", "reason": ""}),
+        ("missing", {"query": 1, "doc_id": "DOC"}),
+        ("missing", {"query": 1, "doc_id": "DOC", "reason": "x" * 501}),
+    ],
+)
+def test_what_a_plan_does_not_ask_is_refused(
+    client: TestClient, app: FastAPI, path: str, body: dict[str, Any]
+) -> None:
+    anna = begin(client, "Anna")
+    doc_id = shown(client, 1, anna)[0]
+    sent = {name: doc_id if value == "DOC" else value for name, value in body.items()}
+    assert client.post(f"/api/{path}", json=sent, headers=anna).status_code == 422
+    assert app.state.controller.store.rows("SELECT count(*) FROM judgment") == [(0,)]
+
+
+def test_disagreements_are_decided(client: TestClient, app: FastAPI, plan: PlanFolder) -> None:
+    for name, grade in (("Anna", 1), ("Ben", 2)):
+        judge(client, 1, begin(client, name), grade)
+    app.state.controller.store.close()
+    decide = review_app(plan.path, plan.path / "review.db", adjudicate=True)
+    judges = TestClient(decide, base_url="http://localhost")
+    cleo = begin(judges, "Cleo")
+    view = judges.get("/api/queries/1", headers=cleo).json()
+    assert sorted(view["differences"]["documents"]) == plan.judgeable[plan.plan.queries[0]]
+    judge(judges, 1, cleo, 3)
+    decide.state.controller.store.close()
+    grades = find_complete(plan, read_people(plan.path)).grades[plan.plan.queries[0]]
+    assert set(grades.values()) == {3}
+
+
+def test_a_report_takes_no_missing_judgments(report: Path, tmp_path: Path) -> None:
+    made = review_app(report, tmp_path / "review.db", depth=3)
+    client = TestClient(made, base_url="http://localhost")
+    anna = begin(client, "Anna")
+    view = client.get("/api/queries/1", headers=anna).json()
+    sent = {"query": 1, "doc_id": view["columns"][0]["results"][0], "reason": ""}
+    assert client.post("/api/missing", json=sent, headers=anna).status_code == 422
+    made.state.controller.store.close()
+
+
+def test_options_of_reports_and_other_pools_are_refused(plan: PlanFolder, tmp_path: Path) -> None:
+    database = tmp_path / "review.db"
+    for name, value in (("modes", ["a"]), ("depth", 5), ("seed", 1)):
+        with pytest.raises(UsageError, match=f"--{name} is for reports"):
+            review_app(plan.path, database, **{name: value})
+    with pytest.raises(CheckFailedError, match="nothing to adjudicate"):
+        review_app(plan.path / "plan.json", database, adjudicate=True)
+    (tmp_path / "other").mkdir()
+    other = make_small(tmp_path / "other", 9, RUNS, people=3, depth=5)
+    with pytest.raises(IncomparableError, match="other results"):
+        review_app(other.path, database)

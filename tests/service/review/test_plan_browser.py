@@ -1,0 +1,181 @@
+"""A plan in a real browser: grades by keys, documents without a grade, the end of the plan."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness.plans import make_small
+
+from trectools_plus.judging.people import read_people
+from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.values import find_complete
+
+pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
+
+_spec = importlib.util.spec_from_file_location(
+    "browser_of_review", Path(__file__).with_name("test_browser.py")
+)
+assert _spec is not None
+assert _spec.loader is not None
+_browser = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_browser)
+begin, is_saved, press = _browser.begin, _browser.is_saved, _browser.press
+start_anew, worked, reload = _browser.start_anew, _browser.worked, _browser.reload
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> PlanFolder:
+    return make_small(tmp_path, 6, people=2)
+
+
+def text(page: Any, element: str) -> str:
+    return str(page.run(f"document.getElementById('{element}').textContent"))
+
+
+def visible(page: Any, selector: str) -> int:
+    return int(
+        page.run(
+            f"[...document.querySelectorAll('{selector}')].filter((one) => one.checkVisibility())"
+            ".length"
+        )
+    )
+
+
+def grade_all(page: Any, key: str) -> None:
+    first = page.run("state.progress.judged") + 1
+    for done in range(first, page.run("state.progress.results") + 1):
+        press(page, key)
+        page.wait_for(f"state.progress.judged === {done}")
+    page.run("saving")
+
+
+def test_a_plan_is_judged_by_keys(page: Any, serve: Any, plan: PlanFolder) -> None:
+    server = serve(plan.path)
+    page.prefer(prefers_color_scheme="light")
+    start_anew(page, server.url)
+    page.wait_for("document.getElementById('intro').textContent.includes('2 queries are planned')")
+    assert visible(page, "#how-plan") == 1
+    assert visible(page, "#how") == 0
+    begin(page, "Anna")
+    worked(page)
+    results = page.run("view.state.progress.results")
+    assert text(page, "where").startswith("Query 1 of 2")
+    assert f"here 0 of {results} documents" in text(page, "count")
+    # Nothing of a comparison of search methods is on the page.
+    for selector in (".head", ".best", ".flag", ".rank", "#none", ".of-report"):
+        assert visible(page, selector) == 0, selector
+    assert visible(page, ".missing") == results
+    for key in ("b", "c", "=", "l", "h"):
+        press(page, key)
+    page.run("saving")
+    assert page.run("state.choice === null && state.result === null")
+    # The next query is not offered yet.
+    assert page.run("document.getElementById('next').disabled")
+    press(page, "n", "3")
+    is_saved(page, "Graded 3")
+    assert page.run("view.query") == 1
+    grade_all(page, "2")
+    assert "1 of 2 queries complete" in text(page, "count")
+    assert not page.run("document.getElementById('next').disabled")
+    press(page, "Enter")
+    page.wait_for("view.query === 2")
+    reload(page)
+    worked(page)
+    page.wait_for("view.query === 2")
+    assert not visible(page, "#plan-done")
+    grade_all(page, "0")
+    assert visible(page, "#plan-done") == 1
+    assert "The plan is complete: 2 queries are judged" in text(page, "plan-done")
+    assert "You can go on" in text(page, "plan-done")
+    press(page, "Enter")
+    page.wait_for("view.query === 3")
+    assert text(page, "where").startswith("Query 3, beyond the plan")
+    for query in range(3, 7):
+        page.wait_for(f"view.query === {query}")
+        grade_all(page, "1")
+        press(page, "Enter")
+    page.run("saving")
+    assert "You can still change your answers" in text(page, "plan-done")
+    assert list(find_complete(plan, read_people(plan.path)).grades) == plan.plan.queries
+    # Undo opens the last query again.
+    press(page, "u")
+    is_saved(page, "grade was undone")
+    assert len(find_complete(plan, read_people(plan.path)).grades) == 5
+    assert page.problems == []
+    assert {url.startswith((server.url, "data:", "about:")) for url in page.requests} == {True}
+
+
+def test_documents_that_cannot_be_judged(page: Any, serve: Any, plan: PlanFolder) -> None:
+    server = serve(plan.path)
+    start_anew(page, server.url)
+    begin(page, "Anna")
+    worked(page)
+    press(page, "x")
+    page.wait_for("document.activeElement.matches('.missing-reason input')")
+    page.call("Input.insertText", text="in Greek, 3 pages")
+    press(page, "Enter")
+    page.wait_for("Object.values(state.missing).includes('in Greek, 3 pages')")
+    assert page.run("at.row") == 1
+    assert page.run("document.querySelectorAll('.result.missing').length") == 1
+    grade_all(page, "1")
+    assert "left out, because too many documents cannot be judged" in text(page, "count")
+    assert "1 left out" in text(page, "count")
+    assert text(page, "where").startswith("Query 1 of 3")
+    reload(page)
+    worked(page)
+    reasons = page.run(
+        "[...document.querySelectorAll('.missing-reason')].filter((one) => one.checkVisibility())"
+        ".map((one) => one.querySelector('input').value)"
+    )
+    assert reasons == ["in Greek, 3 pages"]
+    (label,) = (one for one in read_people(plan.path) if one.grade is None)
+    assert label.reason == "in Greek, 3 pages"
+    press(page, "n")
+    page.wait_for("view.query === 2")
+    press(page, "p")
+    page.wait_for("view.query === 1")
+    # A second press of the key removes the answer, and a grade replaces it.
+    page.run("focus(placeOf(Object.keys(state.missing)[0]))")
+    press(page, "x")
+    page.wait_for("Object.keys(state.missing).length === 0")
+    assert not page.run("state.progress.complete")
+    press(page, "x")
+    page.wait_for("document.activeElement.matches('.missing-reason input')")
+    press(page, "Escape", "3")
+    page.wait_for("state.progress.complete && !state.progress.cannot_judge")
+    assert page.run("Object.keys(state.missing).length") == 0
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_and_is_accessible(
+    page: Any, serve: Any, plan: PlanFolder, axe: str, scheme: str, width: int
+) -> None:
+    server = serve(plan.path)
+    page.prefer(prefers_color_scheme=scheme)
+    start_anew(page, server.url, width)
+    page.wait_for("document.getElementById('intro').textContent !== ''")
+
+    def check() -> None:
+        page.run(axe + "; 0")
+        violations = page.run(
+            "axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations"
+            ".map((rule) => [rule.impact, rule.id, rule.nodes.map((one) => one.target.join())]))"
+        )
+        assert violations == []
+        assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
+
+    check()
+    begin(page, "Anna")
+    worked(page)
+    press(page, "3", "0", "x")
+    page.wait_for("document.activeElement.matches('.missing-reason input')")
+    check()
+    press(page, "Escape", "?")
+    check()
+    press(page, "Escape")
+    assert page.problems == []

@@ -1,0 +1,68 @@
+"""``judge estimate``: means and differences of runs from judgments of people and a model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trectools_plus import judging, reporting
+from trectools_plus.cli.options.common import Confidence, TextMarkdownJson, measure_option
+from trectools_plus.cli.options.runs import split_measures
+
+
+def judge_estimate(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of the plan.")],
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="RUN...", help="Runs of the plan, by name or file.  [default: all]"),
+    ] = None,
+    measures: Annotated[list[str] | None, measure_option("those of the plan")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The model, if several have judged the plan."),
+    ] = None,
+    confidence: Confidence = 0.95,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Seed of simultaneous intervals.")
+    ] = 42,
+    output_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for the files.  [default: the plan's folder]"),
+    ] = None,
+    output_format: TextMarkdownJson = "text",
+) -> None:
+    """Estimates the mean of each measure for each run, and the difference of each pair of runs,
+    from the queries that people judged, from all queries that the model judged, and from both. The
+    intervals from both hold whatever the model does; a good model makes them narrower.
+
+    People must have judged at least 20 queries in the order of the plan. The command writes
+    JudgmentReport.json, JudgmentReport.md, JudgmentReport.html, people.qrels and model.qrels.
+
+    \b
+    Examples:
+      judge estimate plan
+      judge estimate plan bm25 fusion -m nDCG@10 -m P@10 -m RR@10
+      judge estimate plan --model llama-3.1-8b --format json
+    """
+    folder = judging.PlanFolder(plan)
+    chosen, names = split_measures(runs or [], measures)
+    report = judging.estimate(
+        folder,
+        measures=names or None,
+        runs=chosen or None,
+        model=model,
+        confidence=confidence,
+        seed=seed,
+    )
+    written = reporting.write_judgment_report(report, output_dir or folder.path)
+    judging.write_judgments(folder, model, output_dir or folder.path)
+    if output_format == "json":
+        typer.echo(reporting.render_json(report), nl=False)
+    elif output_format == "markdown":
+        typer.echo(reporting.render_judgment_markdown(report), nl=False)
+    else:
+        reporting.print_judgment_report(report, sys.stdout)
+        typer.echo("\nfiles    " + "\n         ".join(str(path) for path in written.values()))

@@ -1,0 +1,252 @@
+"""``judge plan`` and ``judge pilot``: plans of judgments by people and models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trectools_plus import benchmark, formats, judging, validation
+from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH, Panel
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.common import (
+    Columns,
+    Confidence,
+    Seed,
+    TextOrJson,
+    TopicFieldOptions,
+    measure_option,
+    output_dir_option,
+)
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
+from trectools_plus.cli.printing import print_numbers, write_json
+from trectools_plus.cli.verbosity import note, show_progress
+from trectools_plus.errors import (
+    CheckFailedError,
+    InputError,
+    UsageError,
+    raise_all,
+)
+from trectools_plus.text import listed, plural
+
+Plan = Annotated[
+    Path, typer.Argument(metavar="PLAN", help="The folder of a plan, made with judge plan.")
+]
+
+
+@with_groups
+def judge_plan(
+    *,
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN...",
+            help="Run files, or NAME=FILE; without NAME=, a run is named after its file.",
+        ),
+    ],
+    topics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Topics, in any format of topics validate.",
+            rich_help_panel=Panel.DATA,
+        ),
+    ] = None,
+    corpus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Documents as JSON Lines with an id, a text, and optionally a title.",
+            rich_help_panel=Panel.DATA,
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Topics and documents instead of --topics and --corpus: hpo or sample (built in), "
+            "irds:<ir_datasets id>, or a folder in BEIR or TREC layout.",
+            autocompletion=completion.complete_dataset,
+            rich_help_panel=Panel.DATA,
+        ),
+    ] = None,
+    depth: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Number of results of each run that are pooled."),
+    ] = DEFAULT_POOL_DEPTH,
+    people: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of queries that people are to judge.")
+    ] = DEFAULT_PEOPLE,
+    measure: Annotated[
+        list[str] | None,
+        measure_option("nDCG, P and RR at 10, or at a smaller --depth", "Measure to estimate"),
+    ] = None,
+    seed: Seed = 42,
+    output_dir: Annotated[Path, output_dir_option("New folder for the plan.")],
+    columns: Columns = None,
+    fields: TopicFieldOptions,
+    output_format: TextOrJson = "text",
+) -> None:
+    """The first results of all runs are pooled, and queries are put into a random order, in which
+    people judge them. The plan's folder needs no other file, so others can judge and estimate with
+    it. The same inputs and seed give the same plan.
+
+    \b
+    Examples:
+      judge plan bm25.run dense.run --topics topics.tsv --corpus corpus.jsonl --output-dir plan
+      judge plan runs/*.run --dataset irds:cranfield --people 50 --output-dir plan
+      judge plan a.run b.run --dataset DIR --depth 5 -m nDCG@5 --output-dir plan
+    """
+    files, names = split_measures(runs, measure)
+    options = judging.PlanOptions(depth, people, seed, names)
+    with show_progress() as progress:
+        found = _load_runs(parse_runs(files, "RUN"), columns)
+        queries, documents = _open_data(dataset, topics, corpus, fields)
+        plan = judging.make_plan(found, queries, documents, output_dir, options, progress)
+    if output_format == "json":
+        write_json(plan.summary())
+    else:
+        _print_plan(plan)
+    if queries.read_as is not None:
+        note(f"{queries.path} {queries.read_as}")
+    for text in _notes_on_plan(plan, found):
+        note(text)
+
+
+def judge_pilot(
+    plan: Plan,
+    width: Annotated[
+        float,
+        typer.Option(
+            metavar="W", help="Wished difference between the ends of an interval, for example 0.1."
+        ),
+    ],
+    measure: Annotated[list[str] | None, measure_option("those of the plan")] = None,
+    confidence: Confidence = 0.95,
+    output_format: TextOrJson = "text",
+) -> None:
+    """From at least 10 queries that people have judged, estimate for each mean and each difference
+    how many they need in all, with each model that has judged the plan and without one.
+
+    \b
+    Examples:
+      judge pilot plan --width 0.1
+      judge pilot plan --width 0.05 -m nDCG@10 --format json
+    """
+    names = split_measures([], measure)[1] or None
+    pilot = judging.plan_people(judging.PlanFolder(plan), width, names, confidence)
+    if output_format == "json":
+        write_json(pilot.as_dict())
+    else:
+        _print_pilot(pilot)
+
+
+def _load_runs(given: list[RunArgument], columns: list[str] | None) -> dict[str, formats.Run]:
+    """Read and check runs, and report the errors of all files together."""
+    names = formats.columns_for_run(formats.column_names(columns))
+    paths = [run.path for run in given]
+    loaded: list[formats.Run] = []
+    errors: list[CheckFailedError | InputError] = []
+    for path in paths:
+        try:
+            loaded += validation.load_runs(path, names)
+        except (CheckFailedError, InputError) as error:
+            errors.append(error)
+    raise_all(errors)
+    return formats.name_runs_of_files(loaded, paths, given=[run.name for run in given])
+
+
+def _open_data(
+    dataset: str | None, topics: str | None, corpus: str | None, fields: TopicFieldOptions
+) -> tuple[formats.Topics, formats.DocumentCollection]:
+    """Open topics and documents, as a stream if they can be read twice.
+
+    Raises:
+        UsageError: If options exclude each other, or something is missing.
+        InputError: If a file cannot be read.
+    """
+    if dataset is not None and (topics or corpus):
+        raise UsageError("--dataset and --topics or --corpus exclude each other")
+    documents = formats.stream_documents(dataset, corpus)
+    if dataset is None:
+        if topics is None or corpus is None:
+            raise UsageError(
+                "no topics and documents given", remedy="give --topics and --corpus, or --dataset"
+            )
+        return (
+            formats.read_topics(topics, fields.options()),
+            documents or formats.load_corpus(corpus),
+        )
+    if documents is not None:
+        collection = formats.load_collection(dataset, with_corpus=False)
+        return collection.topics, documents
+    collection = benchmark.open_collection(dataset)
+    assert collection.corpus is not None  # hpo
+    return collection.topics, collection.corpus
+
+
+def _print_plan(found: judging.PlanFolder) -> None:
+    plan = found.plan
+    queries = plural(len(plan.queries), "query", "queries")
+    typer.echo(
+        f"{queries} with {plural(plan.pooled, 'pooled document')}; for the first {plan.people:,}, "
+        f"a person makes {plural(found.judgments, 'judgment')}.\n"
+    )
+    rows = [
+        [name, f"{one.pooled:,}", f"{one.unique:,}"] for name, one in found.contributions.items()
+    ]
+    print_numbers(["Run", "Pooled", "Only in this run"], rows)
+    typer.echo(f"plan   {found.path}")
+    typer.echo(f"next   trectools-plus review serve {found.path}")
+    typer.echo(f"       trectools-plus judge label {found.path} --endpoint URL --model NAME")
+    typer.echo(f"       trectools-plus judge pilot {found.path} --width 0.1")
+    typer.echo(f"       trectools-plus judge estimate {found.path}")
+
+
+def _notes_on_plan(found: judging.PlanFolder, runs: dict[str, formats.Run]) -> list[str]:
+    plan = found.plan
+    notes = []
+    reasons: dict[str, list[str]] = {}
+    for query_id, reason in plan.left_out.items():
+        reasons.setdefault(reason, []).append(query_id)
+    for reason, left_out in reasons.items():
+        topics = plural(len(left_out), "topic")
+        notes.append(f"{topics} left out, because {reason}: {listed(left_out)}")
+    if plan.lacking:
+        lacking = plural(plan.lacking, "pooled document")
+        notes.append(f"the corpus lacks {lacking}, which nobody can judge")
+    known = {*plan.queries, *plan.left_out}
+    for name, run in runs.items():
+        if others := [one for one in run.query_ids if one not in known]:
+            queries = plural(len(others), "query", "queries")
+            notes.append(f"{name}: {queries} without a topic, not in the plan: {listed(others)}")
+    return notes
+
+
+def _print_pilot(pilot: judging.Pilot) -> None:
+    models = list(pilot.models)
+    queries = plural(pilot.people, "query", "queries")
+    typer.echo(
+        f"Queries that people need for {pilot.confidence * 100:g}% intervals of width "
+        f"{pilot.width:g}, estimated from {queries}; the plan has {pilot.total:,}.\n"
+    )
+
+    def shown(number: int | None) -> str:
+        return f"over {pilot.total:,}" if number is None else f"{number:,}"
+
+    rows = []
+    for one in pilot.needed:
+        row = [f"{one.measure}  {' − '.join(one.runs)}", f"{one.width:.3f}", shown(one.without)]
+        for model in models:
+            helps = one.helps(model)
+            row.append("will not help" if helps is False else shown(one.needed[model]))
+        rows.append(row)
+    header = ["Measure and runs", "Width now", "People alone", *(f"With {one}" for one in models)]
+    print_numbers(header, rows)
+    for model in models:
+        if not any(one.helps(model) for one in pilot.needed):
+            typer.echo(f"{model} will not help: it is worth less than a tenth more queries.")
+    if not models:
+        typer.echo("No model has judged this plan.")

@@ -1,0 +1,18 @@
+"""Judgments of people and models, and what can be said of runs with both.
+
+::
+
+    plan.py      the plan: pool of documents, order of queries, files of its folder
+    pilot.py     the number of queries that people must judge
+    labels.py    labels of pooled documents, by people and models
+    people.py    labels of people, from the review page (review/)
+    values.py    values of measures per query, from labels
+    estimates/   means and differences of runs, and their report
+    labelling.py questions to a judge, and the storage of its answers
+    endpoint.py  judges: a model behind an endpoint, or a function
+    prompt.py    the prompt of a model, and the grade in its answer
+"""
+
+from trectools_plus.lazy_names import import_lazily
+
+__getattr__, __dir__ = import_lazily(__name__)

@@ -1,0 +1,297 @@
+"""Judges that label documents: a model behind an OpenAI-compatible endpoint, or a function."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import urlsplit, urlunsplit
+
+from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.judging.prompt import Prompt
+from trectools_plus.plugins import (
+    describe_error,
+    import_object,
+    raise_for_signal,
+    working_directory_on_path,
+)
+from trectools_plus.redaction import is_secret_name, secret_in_url
+from trectools_plus.retrieval.backends.http.answers import AnswerError
+from trectools_plus.retrieval.backends.http.client import JsonClient
+from trectools_plus.retrieval.backends.secrets import Secret
+from trectools_plus.retrieval.source import Failure
+
+DEFAULT_PARAMETERS: Mapping[str, Any] = {"temperature": 0, "max_tokens": 1024}
+"""Parameters of a request that the user does not set."""
+_FIXED = ("model", "messages", "stream", "n")
+_LOCAL = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
+
+
+class Reply(NamedTuple):
+    """The answer of a judge.
+
+    Attributes:
+        text: The raw text.
+        problem: Why the text is not to be read, for example because it is cut off.
+    """
+
+    text: str
+    problem: str | None = None
+
+
+class Labeller(Protocol):
+    """Something that judges a document for a query; called from ``concurrency`` threads."""
+
+    name: str
+    """The model, or the function ``module:name``."""
+    host: str | None
+    """The host that receives the documents; ``None`` for a function."""
+    prompt: Prompt | None
+    """The prompt; ``None`` for a function."""
+    prompt_sha256: str
+    """SHA-256 of the prompt, or of the source of a function."""
+    parameters: Mapping[str, Any]
+    """Parameters of the request."""
+    concurrency: int
+
+    def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
+        """Return the answer for a document; call ``before_call`` before each attempt."""
+
+    def close(self) -> None:
+        """Close connections, and wake threads that wait for a retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointOptions:
+    """An endpoint for chat completions, and the limits of its requests.
+
+    Attributes:
+        url: Its address, for example ``http://localhost:8080/v1``.
+        model: The model.
+        parameters: Parameters of the request, instead of or beside the defaults; ``None`` leaves a
+            parameter out.
+        key: The key of the service.
+        concurrency: Maximum number of simultaneous requests.
+        timeout: Seconds for one request.
+        retries: Maximum number of retries.
+        backoff: Seconds before the first retry.
+        max_wait: Maximum seconds between two attempts.
+        seed: Seed of the delays between attempts.
+    """
+
+    url: str
+    model: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    key: Secret | None = None
+    concurrency: int = 4
+    timeout: float = 120.0
+    retries: int = 4
+    backoff: float = 0.5
+    max_wait: float = 120.0
+    seed: int = 42
+
+
+class ModelLabeller:
+    """A model behind an endpoint.
+
+    Args:
+        options: The endpoint.
+        prompt: The prompt.
+
+    Raises:
+        UsageError: If the address or a parameter cannot be used.
+    """
+
+    def __init__(self, options: EndpointOptions, prompt: Prompt) -> None:
+        self._url = complete_url(options.url)
+        self.name = options.model
+        self.host: str | None = urlsplit(self._url).netloc
+        self.prompt: Prompt | None = prompt
+        self._prompt = prompt
+        self.prompt_sha256 = prompt.sha256
+        _check_parameters(options.parameters)
+        given = {**DEFAULT_PARAMETERS, **options.parameters}
+        self.parameters: Mapping[str, Any] = {
+            name: value for name, value in given.items() if value is not None
+        }
+        self.concurrency = options.concurrency
+        headers = {"accept": "application/json", "user-agent": "trectools-plus"}
+        if options.key is not None:
+            headers["authorization"] = f"Bearer {options.key.value}"
+        self._client = JsonClient(options, headers, options.key)
+
+    def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
+        """Send a request, again after failures that can pass."""
+        content = self._prompt.fill(query, document)
+        body = {
+            "model": self.name,
+            "messages": [{"role": "user", "content": content}],
+            **self.parameters,
+        }
+
+        def make() -> Mapping[str, Any]:
+            before_call()
+            return {"method": "POST", "url": self._url, "json": body}
+
+        def read(document: Any, _ms: float, _attempts: int) -> Reply:
+            return read_reply(document)
+
+        reply = self._client.request(make, read, sha256_text(content))
+        if isinstance(reply, Failure):
+            return reply
+        return Reply(self._client.scrub(reply.text), reply.problem)
+
+    def close(self) -> None:
+        """Close the connections, and wake threads that wait for a retry."""
+        self._client.close()
+
+
+def complete_url(url: str) -> str:
+    """Return the address for chat completions of an endpoint, given with or without its path.
+
+    Raises:
+        UsageError: If it is not an address, or contains a secret.
+    """
+    if (secret := secret_in_url(url)) is not None:
+        raise UsageError(
+            f"the address contains {secret}",
+            where="--endpoint",
+            remedy="put the key into an environment variable, and name it with --key-from-env",
+        )
+    if "://" not in url:
+        url = f"{'http' if is_local(f'http://{url}') else 'https'}://{url}"
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname)
+        valid = valid and (parts.port is None or parts.port > 0)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise UsageError(
+            "not an address",
+            where=f"--endpoint {url}",
+            remedy="write for example http://localhost:8080/v1",
+        )
+    path = parts.path.rstrip("/")
+    if not path.endswith("/chat/completions"):
+        has_version = any(part[:1] == "v" and part[1:2].isdigit() for part in path.split("/"))
+        path += "/chat/completions" if has_version else "/v1/chat/completions"
+    return urlunsplit(parts._replace(path=path, fragment=""))
+
+
+def is_local(url: str) -> bool:
+    """Return whether an address is on this machine."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return False
+    return host in _LOCAL or host.endswith(".localhost")
+
+
+def _check_parameters(parameters: Mapping[str, Any]) -> None:
+    for name in parameters:
+        if name in _FIXED:
+            raise UsageError(f"{name} cannot be set", where="--set", remedy="leave it out")
+        if is_secret_name(name):
+            raise UsageError(
+                f"{name} may be a secret, and parameters are stored with every label",
+                where="--set",
+                remedy="put the key into an environment variable, and name it with --key-from-env",
+            )
+
+
+def read_reply(document: Any) -> Reply:
+    """Return the text of a chat completion.
+
+    Raises:
+        AnswerError: If it is not a chat completion, or reports an error.
+    """
+    choices = document.get("choices") if isinstance(document, Mapping) else None
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+        raise AnswerError("the answer has no choices", document)
+    message = choices[0].get("message")
+    if not isinstance(message, Mapping):
+        raise AnswerError("the answer has no message", document)
+    text = _text_of(message.get("content"))
+    finish = choices[0].get("finish_reason")
+    if message.get("refusal"):
+        return Reply(text or str(message["refusal"]), "a refusal")
+    if finish == "content_filter":
+        return Reply(text, "a refusal (content filter)")
+    if finish == "length":
+        return Reply(text, "it is cut off at max_tokens")
+    return Reply(text)
+
+
+def _text_of(content: Any) -> str:
+    """Return a content that is a text, or a list of parts."""
+    if isinstance(content, list):
+        return "".join(map(_text_of, content))
+    if isinstance(content, Mapping):
+        return _text_of(content.get("text"))
+    return content if isinstance(content, str) else ""
+
+
+class FunctionLabeller:
+    """A function that takes the texts of a query and a document.
+
+    It returns a grade, ``None``, or a text with the JSON that :func:`read_grade` reads.
+
+    Args:
+        name: ``module:function``.
+
+    Raises:
+        UsageError: If it cannot be imported, or is not a function.
+    """
+
+    host: str | None = None
+    prompt: Prompt | None = None
+    concurrency: int = 1
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.parameters: Mapping[str, Any] = {}
+        module, colon, object_name = name.partition(":")
+        remedy = "name a function as importable.module:name"
+        if not colon:
+            raise UsageError("not a function", where=f"--judge {name}", remedy=remedy)
+        try:
+            self._function = import_object(module, object_name)
+        except TrectoolsPlusError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise_for_signal()
+            raise UsageError(
+                describe_error(error), where=f"--judge {name}", remedy=remedy
+            ) from error
+        if not callable(self._function):
+            raise UsageError("not a function", where=f"--judge {name}", remedy=remedy)
+        try:
+            self.prompt_sha256 = sha256_text(inspect.getsource(self._function))
+        except (OSError, TypeError):  # a builtin, or an object
+            self.prompt_sha256 = sha256_text(name)
+
+    def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
+        """Call the function."""
+        before_call()
+        try:
+            with working_directory_on_path():
+                answer = self._function(query, document)
+        except (Exception, SystemExit) as error:
+            raise_for_signal()
+            return Failure(describe_error(error), lasting=True)
+        raise_for_signal()
+        if isinstance(answer, str):
+            return Reply(answer)
+        try:
+            grade = None if answer is None else operator.index(answer)
+        except TypeError:
+            return Failure(f"expected a grade but got {type(answer).__name__}", lasting=True)
+        return Reply(json.dumps({"grade": grade}))
+
+    def close(self) -> None:
+        """Do nothing."""

@@ -1,0 +1,1 @@
+"""Estimates of runs from judgments of people and of a model."""

@@ -1,0 +1,119 @@
+"""What makes an estimate wrong: an order that was not followed, incomplete or biased labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, read_labels
+from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.values import merge_labels
+from trectools_plus.text import plural
+
+MOST_MISSING = 0.1
+"""A model without a grade for more than this share of the pool is named in a warning."""
+
+
+def check_order(folder: PlanFolder, people: Sequence[Label]) -> str | None:
+    """Return why the queries that people judged are not the first of the plan, or ``None``."""
+    answered = merge_labels(people)
+    open_query = None
+    for query_id in folder.plan.queries:
+        pool = [one.doc_id for one in folder.pool[query_id] if one.doc_id in folder.documents]
+        is_complete = all(doc_id in answered.get(query_id, {}) for doc_id in pool)
+        if not is_complete:
+            open_query = open_query or query_id
+        elif open_query is not None and pool:
+            return (
+                f"people did not follow the order of the plan: query {query_id} is complete, but "
+                f"{open_query}, which comes before it, is not"
+            )
+    return None
+
+
+def check_asked(folder: PlanFolder, labels: Sequence[Label]) -> str | None:
+    """Return how many pairs the model was not asked about, or ``None``."""
+    asked = {(label.query_id, label.doc_id) for label in labels}
+    left = sum(
+        one.doc_id in folder.documents and (one.query_id, one.doc_id) not in asked
+        for rows in folder.pool.values()
+        for one in rows
+    )
+    if not left:
+        return None
+    return f"the model was not asked about {left:,} of {plural(folder.plan.pooled, 'pair')}"
+
+
+def unanswered_pairs(
+    folder: PlanFolder, people: Sequence[Label], queries: Sequence[str]
+) -> set[tuple[str, str]]:
+    """Return the pairs of complete queries that people could not judge."""
+    answered = merge_labels(people)
+    return {
+        (query_id, one.doc_id)
+        for query_id in queries
+        for one in folder.pool[query_id]
+        if answered[query_id].get(one.doc_id) is None
+    }
+
+
+def origin_of(labels: Sequence[Label]) -> LabelOrigin:
+    """Return what determined the answers of a model, which is the same for all of its labels."""
+    origin = labels[0].origin
+    return LabelOrigin(model=labels[0].annotator, prompt_sha256="") if origin is None else origin
+
+
+def describe_doubts(
+    folder: PlanFolder, people: Sequence[Label], complete: int, labels: Sequence[Label]
+) -> list[str]:
+    """Return what readers must know before they believe the figures, one sentence each.
+
+    Args:
+        folder: The plan.
+        people: The labels of people.
+        complete: The number of queries that people judged completely.
+        labels: The labels of the model that the estimate uses.
+    """
+    plan, origin, doubts = folder.plan, origin_of(labels), []
+    if complete != plan.people:
+        doubts.append(
+            f"People judged {plural(complete, 'query', 'queries')}, and {plan.people} were "
+            "planned: intervals do not hold if they stopped or went on because of the result."
+        )
+    missing = sum(label.grade is None for label in labels)
+    if missing > MOST_MISSING * plan.pooled:
+        doubts.append(
+            f"The model gave no grade for {missing:,} of {plural(plan.pooled, 'pair')}; these are "
+            "unjudged in its evaluation."
+        )
+    if _prompt_changed(folder, people, labels):
+        doubts.append(
+            "The prompt was changed after people had judged: a prompt that was chosen by their "
+            "judgments makes the model look better than it is."
+        )
+    if named := _runs_that_name(folder, origin.model):
+        doubts.append(
+            f"The manifest of {', '.join(named)} names {origin.model}: the model judges results "
+            "that it helped to make."
+        )
+    return doubts
+
+
+def _prompt_changed(folder: PlanFolder, people: Sequence[Label], labels: Sequence[Label]) -> bool:
+    """Return whether the model was asked with this prompt only after people had judged."""
+    if not people:
+        return False
+    same_model = [
+        label
+        for label in read_labels(folder.path / LABELS_FILE)
+        if label.annotator == labels[0].annotator
+    ]
+    prompts = {origin_of([label]).prompt_sha256 for label in same_model}
+    started = min(label.time for label in labels)
+    return len(prompts) > 1 and started > min(label.time for label in people)
+
+
+def _runs_that_name(folder: PlanFolder, model: str) -> list[str]:
+    """Return the runs in whose manifest the name of the model occurs."""
+    name = Path(model).name.casefold()
+    return [run.name for run in folder.plan.runs if name in folder.manifest_of(run).casefold()]

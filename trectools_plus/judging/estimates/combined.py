@@ -1,0 +1,328 @@
+"""Means over queries from few judgments of people and many of a model.
+
+Prediction-powered inference (Angelopoulos, Bates, Fannjiang, Jordan and Zrnic, Science 382, 2023)
+with a tuned weight (Angelopoulos, Duchi and Zrnic, PPI++, arXiv 2311.01453), for queries that were
+drawn at random from those that the model judged. The intervals hold whatever the model does: a bad
+model makes them no narrower than those of people alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.errors import UsageError
+from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_SEED,
+    FloatArray,
+    as_table,
+    check_level,
+)
+from trectools_plus.statistics.method import EQUAL
+
+Population = Literal["like these", "these"]
+"""What a mean is about: queries like these, of which these are a sample, or only these queries."""
+
+MIN_PEOPLE = 20
+"""With fewer queries of people, the model is not used."""
+WORTHWHILE = 1.1
+"""A model helps if it is worth this many times the queries of people."""
+_DRAWS = 100_000
+_MOST_LEVERAGE = 0.9
+
+
+class MeanInterval(NamedTuple):
+    """A mean and its interval.
+
+    Attributes:
+        mean: The mean over queries.
+        low: The lower end; ``nan`` if unknown.
+        high: The upper end.
+    """
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """The difference between the ends."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedMean:
+    """A mean over queries from the judgments of people, of a model, and of both.
+
+    Attributes:
+        n: The number of queries that people judged.
+        total: The number of queries that the model judged.
+        weight: The weight of the model, 0 (ignored) to 1; ``nan`` without a combined mean.
+        correlation: Between people and model, over the queries of people; ``nan`` if all values of
+            one are equal.
+        people: From the queries of people.
+        model: From the model's judgments of all queries. No interval covers its error.
+        combined: From both; ``None`` with fewer than :data:`MIN_PEOPLE` queries of people.
+    """
+
+    n: int
+    total: int
+    weight: float
+    correlation: float
+    people: MeanInterval
+    model: MeanInterval
+    combined: MeanInterval | None
+
+    @property
+    def effective(self) -> float:
+        """The number of queries that people alone would need for the width of ``combined``.
+
+        ``n`` without a combined mean, or if people alone have no width.
+        """
+        if self.combined is None or not self.people.width > 0.0 or not self.combined.width > 0.0:
+            return float(self.n)
+        return float(self.n * (self.people.width / self.combined.width) ** 2)
+
+    @property
+    def model_helps(self) -> bool:
+        """Whether the model is worth at least a tenth more queries of people."""
+        return self.effective >= WORTHWHILE * self.n
+
+
+@dataclass(frozen=True, slots=True)
+class _Residuals:
+    """What the variances of combined means depend on; covariances have shape (columns, columns).
+
+    Attributes:
+        weights: The weight of the model in each column.
+        residual: Covariance of people minus weighted model, over the queries of people.
+        model: Covariance of the model, over all queries.
+        cross: Covariance of the residuals (rows) and the model, over the queries of people.
+    """
+
+    weights: FloatArray
+    residual: FloatArray
+    model: FloatArray
+    cross: FloatArray
+
+    def covariance(self, n: float, total: int, population: Population) -> FloatArray:
+        """Return the covariance of combined means with ``n`` queries of people."""
+        if population == "these":
+            return (1.0 - n / total) * self.residual / n
+        shared = self.cross * self.weights
+        model = self.weights[:, None] * self.model * self.weights
+        return self.residual / n + (model + shared + shared.T) / total
+
+
+def combine_judgments(
+    people: npt.ArrayLike,
+    model: npt.ArrayLike,
+    judged: npt.ArrayLike,
+    *,
+    population: Population = "like these",
+    confidence: float = DEFAULT_CONFIDENCE,
+    simultaneous: bool = False,
+    weight: float | None = None,
+    seed: int = DEFAULT_SEED,
+) -> list[CombinedMean]:
+    """Estimate means over queries from judgments of people and of a model.
+
+    For Y from people and f from the model, n queries of people among N of the model::
+
+        weight   = cov(Y, f) / var(f over N), clipped to [0, 1]
+        combined = mean(Y) + weight · (mean of f over N - mean of f over n)
+        e        = Y - weight · f
+        variance = var(e)/n + weight²·var(f)/N + 2·weight·cov(e, f)/N   for queries like these
+                   (1 - n/N)·var(e)/n                                   for these queries
+
+    Because the weight is estimated, var(e) has n - 2 in its denominator, and the squared residual
+    of a query is divided by 1 - h, where h is its share of the sum of all (f - mean f)² over the n
+    queries, as in the covariance HC2 of a regression; not so if the weight is 0 or fixed. Intervals
+    use the t distribution with n - 1 degrees of freedom.
+
+    Args:
+        people: Values from the judgments of people, shape (n, columns) or (n,): measures, or
+            differences between runs.
+        model: Values from the judgments of the model, shape (N, columns) or (N,).
+        judged: The row in ``model`` of each row in ``people``, shape (n,). The n queries must be a
+            random sample of the N.
+        population: What the means are about.
+        confidence: The level of the intervals.
+        simultaneous: Whether all intervals hold together: the quantile is that of the largest of
+            the correlated t statistics (max-t). Otherwise each holds for itself.
+        weight: A fixed weight instead of the tuned one, 0 to 1.
+        seed: The seed of the draws for the quantile of max-t.
+
+    Returns:
+        One result per column.
+
+    Raises:
+        UsageError: If shapes do not fit, a query is judged twice, there are fewer than two queries,
+            a value is not finite, or the weight or level is out of range.
+    """
+    where = "combined judgments"
+    check_level(confidence, where)
+    y, f = as_table(people, where), as_table(model, where)
+    rows = np.asarray(judged, dtype=np.int64)
+    n, total = len(y), len(f)
+    if y.shape[1] != f.shape[1] or rows.shape != (n,) or len(np.unique(rows)) != n or n < 2:
+        raise UsageError(
+            f"expected values of at least two different queries by people but got shapes {y.shape} "
+            f"of people, {f.shape} of the model and {rows.shape} of the rows",
+            where=where,
+        )
+    if rows.min() < 0 or rows.max() >= total:
+        raise UsageError("a query of people is not among those of the model", where=where)
+    if weight is not None and not 0.0 <= weight <= 1.0:
+        raise UsageError(f"expected a weight from 0 to 1 but got {weight}", where=where)
+    at = f[rows]
+    parts = _residuals(y, f, at, weight)
+    alone = _Residuals(np.zeros(y.shape[1]), _covariance(y, y), parts.model, parts.cross * 0.0)
+    means = y.mean(axis=0) + parts.weights * (f.mean(axis=0) - at.mean(axis=0))
+    uses_model = n >= MIN_PEOPLE
+
+    def intervals(centre: FloatArray, residuals: _Residuals) -> list[MeanInterval]:
+        covariance = residuals.covariance(n, total, population)
+        half = _half_widths(covariance, n - 1, confidence, simultaneous, seed)
+        return [
+            MeanInterval(*one) for one in zip(centre, centre - half, centre + half, strict=True)
+        ]
+
+    by_people = intervals(y.mean(axis=0), alone)
+    by_both = intervals(means, parts) if uses_model else [None] * len(by_people)
+    spread = np.sqrt(np.diag(parts.model) / total) if population == "like these" else 0.0 * means
+    half = _quantile(total - 1, confidence) * spread
+    centre = f.mean(axis=0)
+    by_model = [
+        MeanInterval(*one) for one in zip(centre, centre - half, centre + half, strict=True)
+    ]
+    return [
+        CombinedMean(
+            n=n,
+            total=total,
+            weight=float(parts.weights[column]) if uses_model else np.nan,
+            correlation=_correlation(y[:, column], at[:, column]),
+            people=by_people[column],
+            model=by_model[column],
+            combined=by_both[column],
+        )
+        for column in range(y.shape[1])
+    ]
+
+
+def people_needed(
+    people: npt.ArrayLike,
+    model: npt.ArrayLike,
+    judged: npt.ArrayLike,
+    width: float,
+    *,
+    population: Population = "like these",
+    confidence: float = DEFAULT_CONFIDENCE,
+) -> tuple[int | None, int | None]:
+    """Return how many queries people must judge for an interval of some width, from a pilot.
+
+    Args:
+        people: Values of the pilot, shape (n,).
+        model: Values of the model, shape (N,).
+        judged: The row in ``model`` of each value of the pilot.
+        width: The wished difference between the ends of the interval.
+        population: As in :func:`combine_judgments`.
+        confidence: As in :func:`combine_judgments`.
+
+    Returns:
+        The number with the model and the number without; ``None`` if all N queries are too few.
+
+    Raises:
+        UsageError: As :func:`combine_judgments`.
+    """
+    where = "needed queries"
+    check_level(confidence, where)
+    y, f = as_table(people, where), as_table(model, where)
+    parts = _residuals(y, f, f[np.asarray(judged, dtype=np.int64)], None)
+    alone = _Residuals(np.zeros(1), _covariance(y, y), parts.model, parts.cross * 0.0)
+
+    def first(residuals: _Residuals, least: int) -> int | None:
+        for n in range(least, len(f) + 1):
+            variance = max(0.0, float(residuals.covariance(n, len(f), population)[0, 0]))
+            if 2.0 * _quantile(n - 1, confidence) * np.sqrt(variance) <= width:
+                return n
+        return None
+
+    return first(parts, MIN_PEOPLE), first(alone, 2)
+
+
+def _residuals(y: FloatArray, f: FloatArray, at: FloatArray, weight: float | None) -> _Residuals:
+    n = len(y)
+    of_model = _covariance(f, f)
+    if weight is None:
+        variance = np.diag(of_model)
+        shared = np.diag(_covariance(y, at))
+        weights = np.clip(shared / np.where(variance > EQUAL, variance, np.inf), 0.0, 1.0)
+    else:
+        weights = np.full(y.shape[1], weight)
+    e = y - weights * at
+    e -= e.mean(axis=0)
+    cross = _covariance(e, at)
+    if weight is None and n > 2:
+        e = np.where(weights > 0.0, _with_leverage(e, at), e)
+    return _Residuals(weights, e.T @ e / (n - 1), of_model, cross)
+
+
+def _with_leverage(e: FloatArray, at: FloatArray) -> FloatArray:
+    """Make centred residuals larger, because the weight was estimated from the same queries.
+
+    A query whose value of the model is far from the others pulls the weight towards itself, so its
+    residual is too small.
+    """
+    n = len(e)
+    deviations = (at - at.mean(axis=0)) ** 2
+    sums = deviations.sum(axis=0)
+    leverage = deviations / np.where(sums > EQUAL, sums, np.inf)
+    scale = (n - 1) / (n - 2) / (1.0 - np.minimum(leverage, _MOST_LEVERAGE))
+    return np.asarray(e * np.sqrt(scale))
+
+
+def _around(centre: FloatArray, half: FloatArray) -> list[MeanInterval]:
+    ends = zip(centre.tolist(), (centre - half).tolist(), (centre + half).tolist(), strict=True)
+    return [MeanInterval(*one) for one in ends]
+
+
+def _covariance(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return the sample covariance of each column of one table with each of another."""
+    centred = first - first.mean(axis=0)
+    return np.asarray(centred.T @ (second - second.mean(axis=0)) / (len(first) - 1))
+
+
+def _half_widths(
+    covariance: FloatArray, freedom: int, confidence: float, simultaneous: bool, seed: int
+) -> FloatArray:
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    varying = errors > EQUAL
+    if not simultaneous or varying.sum() < 2:
+        return np.asarray(_quantile(freedom, confidence) * errors)
+    scale = np.where(varying, errors, 1.0)
+    correlation = (covariance / np.outer(scale, scale))[np.ix_(varying, varying)]
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    generator = np.random.default_rng(seed)
+    normal = generator.standard_normal((_DRAWS, len(values))) @ root.T
+    chi = np.sqrt(generator.chisquare(freedom, _DRAWS) / freedom)
+    largest = np.abs(normal).max(axis=1) / chi
+    return np.asarray(np.quantile(largest, confidence) * errors)
+
+
+def _quantile(freedom: int, confidence: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1.0 + confidence) / 2.0))
+
+
+def _correlation(first: FloatArray, second: FloatArray) -> float:
+    spread = float(first.std() * second.std())
+    if spread <= EQUAL:
+        return np.nan
+    return float(((first - first.mean()) * (second - second.mean())).mean() / spread)

@@ -1,0 +1,330 @@
+"""Estimate means and differences of runs from judgments of people and of a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.formats.hashing import sha256_file, sha256_text
+from trectools_plus.judging.agreement import find_agreement
+from trectools_plus.judging.estimates.checks import (
+    check_asked,
+    check_order,
+    describe_doubts,
+    origin_of,
+    unanswered_pairs,
+)
+from trectools_plus.judging.estimates.combined import (
+    MIN_PEOPLE,
+    CombinedMean,
+    MeanInterval,
+    Population,
+    combine_judgments,
+)
+from trectools_plus.judging.estimates.report import (
+    JudgmentCounts,
+    JudgmentReport,
+    LeftOutQuery,
+    PopulationEstimate,
+    RunEstimate,
+    ShownInterval,
+)
+from trectools_plus.judging.estimates.verdict import state_result
+from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read_labels, write_qrels
+from trectools_plus.judging.people import read_people
+from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
+from trectools_plus.judging.values import merge_labels, values_of
+from trectools_plus.measures.parser import parse_measures
+from trectools_plus.statistics.arrays import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_SEED,
+    FloatArray,
+    Resampling,
+    none_if_nan,
+)
+from trectools_plus.text import plural
+
+POPULATIONS: tuple[Population, ...] = ("like these", "these")
+
+
+def estimate(
+    folder: PlanFolder,
+    *,
+    people: Sequence[Label] | None = None,
+    measures: Sequence[str] | None = None,
+    runs: Sequence[str] | None = None,
+    model: str | None = None,
+    confidence: float = DEFAULT_CONFIDENCE,
+    seed: int = DEFAULT_SEED,
+) -> JudgmentReport:
+    """Estimate each run and each pair of runs from the judgments of a plan.
+
+    Args:
+        folder: The plan.
+        people: The labels of people; those of the review page if ``None``.
+        measures: Names of measures; those of the plan if ``None``.
+        runs: Names or original files of runs of the plan; all if ``None``.
+        model: The model, if several have judged the plan.
+        confidence: The level of the intervals.
+        seed: The seed of the draws for simultaneous intervals.
+
+    Returns:
+        The report. It depends only on the plan and its judgments.
+
+    Raises:
+        UsageError: If a measure looks deeper than the pool, a run is not one of the plan, or
+            several models have judged and none is named.
+        CheckFailedError: If people or the model have judged too little to estimate anything.
+    """
+    names = list(measures or folder.plan.measures)
+    parsed = parse_measures(names)
+    shown = _choose_runs(folder, runs)
+    by_people = read_people(folder.path) if people is None else people
+    labels = choose_model(read_labels(folder.path / LABELS_FILE), model, str(folder.path))
+    if (unasked := check_asked(folder, labels)) is not None:
+        raise CheckFailedError(
+            unasked, where=str(folder.path), remedy=f"run: judge label {folder.path} --resume"
+        )
+    of_people = values_of(folder, by_people, names)
+    if len(of_people.queries) < 2:
+        raise CheckFailedError(
+            f"people have judged {plural(len(of_people.queries), 'query', 'queries')} completely, "
+            "and two are needed for an interval",
+            where=str(folder.path),
+            remedy=f"judge more with: review serve {folder.path}",
+        )
+    unanswered = unanswered_pairs(folder, by_people, of_people.queries)
+    of_model = values_of(folder, [one for one in labels if _pair(one) not in unanswered], names)
+    refusal = check_order(folder, by_people)
+    if refusal is None and len(of_people.queries) < MIN_PEOPLE:
+        refusal = (
+            f"people have judged {plural(len(of_people.queries), 'query', 'queries')} completely, "
+            f"and {MIN_PEOPLE} are needed to combine them with the model"
+        )
+    place = {query_id: row for row, query_id in enumerate(of_model.queries)}
+    judged = np.array([place[query_id] for query_id in of_people.queries])
+    estimates = [
+        one
+        for name, measure in zip(names, parsed, strict=True)
+        for one in _estimate_measure(
+            name,
+            {run: of_people.values[name][run] for run in shown},
+            {run: of_model.values[name][run] for run in shown},
+            judged,
+            sign=1 if measure.definition.higher_is_better else -1,
+            combines=refusal is None,
+            confidence=confidence,
+            seed=seed,
+        )
+    ]
+    counts = JudgmentCounts(
+        queries=len(folder.plan.queries),
+        planned=folder.plan.people,
+        people=len(of_people.queries),
+        left_out=[
+            LeftOutQuery(query_id=query_id, reason=reason)
+            for query_id, reason in of_people.complete.left_out.items()
+        ],
+        pairs=folder.plan.pooled,
+        missing_people=of_people.complete.missing,
+        missing_model=of_model.complete.missing,
+    )
+    report = JudgmentReport(
+        version=version("trectools-plus"),
+        created=max(label.time for label in [*by_people, *labels]),
+        result="",
+        model=origin_of(labels),
+        plan_sha256=sha256_file(folder.path / PLAN_FILE),
+        labels_sha256={"people": hash_labels(by_people), "model": hash_labels(labels)},
+        measures=names,
+        runs=shown,
+        confidence=confidence,
+        seed=seed,
+        counts=counts,
+        agreement=_agree(folder, by_people, labels, Resampling(confidence=confidence, seed=seed)),
+        refusal=refusal,
+        estimates=estimates,
+        warnings=describe_doubts(folder, by_people, len(of_people.queries), labels),
+    )
+    return report.model_copy(update={"result": state_result(report)})
+
+
+def write_judgments(folder: PlanFolder, model: str | None, target: str | Path) -> None:
+    """Write ``people.qrels`` and ``model.qrels``; their second column says who judged.
+
+    Grades of several people are merged; see docs/review.md.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
+    people = read_people(folder.path)
+    merged = merge_labels(people)
+    last = {_pair(label): label for label in people}
+    of_people = [
+        label.model_copy(update={"grade": merged[query_id][doc_id]})
+        for (query_id, doc_id), label in last.items()
+    ]
+    of_model = choose_model(read_labels(folder.path / LABELS_FILE), model, str(folder.path))
+    for name, labels in (("people.qrels", of_people), ("model.qrels", of_model)):
+        write_qrels(labels, Path(target) / name)
+
+
+def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list[Label]:
+    """Return the first answers of a model; if it was asked in several ways, in the last one.
+
+    Raises:
+        CheckFailedError: If no model has judged.
+        UsageError: If several have and none is named, or the named one has not.
+    """
+    groups = group_models(label for label in labels if not label.repeat)
+    if not groups:
+        raise CheckFailedError(
+            "no model has judged the plan",
+            where=where,
+            remedy=f"run first: judge label {where} --endpoint URL --model NAME",
+        )
+    models = {name: found[0].annotator for name, found in groups.items()}
+    chosen = [name for name in groups if model is None or model in (name, models[name])]
+    if not chosen or len({models[name] for name in chosen}) > 1:
+        what = f"{model} has" if model is not None else f"{len(set(models.values()))} models have"
+        raise UsageError(
+            f"{what} {'not ' if model is not None else ''}judged the plan",
+            where=where,
+            remedy=f"name one with --model: {', '.join(groups)}",
+        )
+    return groups[chosen[-1]]
+
+
+def hash_labels(labels: Sequence[Label]) -> str:
+    """Return the hash of what was judged, by whom; not of texts and times."""
+    rows = sorted(
+        [one.query_id, one.doc_id, one.annotator, -1 if one.grade is None else one.grade]
+        for one in labels
+    )
+    return sha256_text(json.dumps(rows, ensure_ascii=False))
+
+
+def _agree(
+    folder: PlanFolder, people: Sequence[Label], model: Sequence[Label], resampling: Resampling
+) -> dict[str, Any] | None:
+    found = find_agreement(folder, [*people, *model], resampling).as_dict()
+    return next((pair for pair in found["pairs"] if pair["kind"] == "model"), None)
+
+
+def _pair(label: Label) -> tuple[str, str]:
+    return label.query_id, label.doc_id
+
+
+def _choose_runs(folder: PlanFolder, runs: Sequence[str] | None) -> list[str]:
+    """Return names of planned runs; a run is given by its name, or as its original file.
+
+    Raises:
+        UsageError: If one is not in the plan.
+    """
+    planned = folder.plan.runs
+    chosen = {_find_run(folder, given) for given in runs or ()}
+    return [one.name for one in planned if not chosen or one.name in chosen]
+
+
+def _find_run(folder: PlanFolder, given: str) -> str:
+    planned = folder.plan.runs
+    if given in (one.name for one in planned):
+        return given
+    if Path(given).is_file():
+        content = sha256_file(given)
+        for one in planned:
+            if content in (one.source.sha256, one.sha256):
+                return one.name
+    raise UsageError(
+        f"{given} is not a run of the plan, so its documents were not all pooled",
+        where=str(folder.path),
+        remedy=f"name some of {', '.join(one.name for one in planned)}, or make a new plan with "
+        "this run",
+    )
+
+
+def _estimate_measure(
+    measure: str,
+    people: dict[str, FloatArray],
+    model: dict[str, FloatArray],
+    judged: np.ndarray,
+    *,
+    sign: int,
+    combines: bool,
+    confidence: float,
+    seed: int,
+) -> Iterator[RunEstimate]:
+    """Yield the means of runs, then the differences of pairs, the better run minus the other."""
+
+    def combine(columns: list[tuple[FloatArray, FloatArray]]) -> list[list[CombinedMean]]:
+        of_people = np.column_stack([one for one, _ in columns])
+        of_model = np.column_stack([one for _, one in columns])
+        return [
+            combine_judgments(
+                of_people,
+                of_model,
+                judged,
+                population=population,
+                confidence=confidence,
+                simultaneous=simultaneous,
+                seed=seed,
+            )
+            for population in POPULATIONS
+        ]
+
+    simultaneous = False
+    names = list(people)
+    found = combine([(people[name], model[name]) for name in names])
+    centre = {}
+    for name, by_population in zip(names, zip(*found, strict=True), strict=True):
+        yield _as_estimate(measure, name, None, by_population, combines=combines)
+        best = by_population[0].combined if combines else None
+        centre[name] = (best or by_population[0].people).mean
+    order = sorted(names, key=lambda name: (-sign * centre[name], names.index(name)))
+    pairs = list(combinations(order, 2))
+    if not pairs:
+        return
+    simultaneous = True
+    found = combine([(people[a] - people[b], model[a] - model[b]) for a, b in pairs])
+    for (better, other), by_population in zip(pairs, zip(*found, strict=True), strict=True):
+        one = _as_estimate(measure, better, other, by_population, combines=combines)
+        shown = one.estimates[0].combined or one.estimates[0].people
+        yield one if sign * shown.mean >= 0.0 else one.reversed()
+
+
+def _as_estimate(
+    measure: str,
+    run: str,
+    baseline: str | None,
+    found: Sequence[CombinedMean],
+    *,
+    combines: bool,
+) -> RunEstimate:
+    return RunEstimate(
+        measure=measure,
+        run=run,
+        baseline=baseline,
+        correlation=none_if_nan(found[0].correlation),
+        estimates=[
+            PopulationEstimate(
+                population=population,
+                people=_shown(one.people),
+                model=_shown(one.model),
+                combined=_shown(one.combined) if combines and one.combined else None,
+                weight=none_if_nan(one.weight) if combines else None,
+                effective=one.effective if combines else None,
+            )
+            for population, one in zip(POPULATIONS, found, strict=True)
+        ],
+    )
+
+
+def _shown(interval: MeanInterval) -> ShownInterval:
+    return ShownInterval(mean=interval.mean, low=interval.low, high=interval.high)

@@ -1,0 +1,145 @@
+"""``JudgmentReport.json``: what can be said of runs from judgments of people and of a model."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from trectools_plus.judging.labels import LabelOrigin
+from trectools_plus.models import ReportModel
+
+SCHEMA_VERSION = "1.0"
+REPORT_FILE = "JudgmentReport.json"
+
+
+class ShownInterval(ReportModel):
+    """A mean and its interval."""
+
+    mean: float
+    """The mean over queries."""
+    low: float
+    """The lower end of the interval."""
+    high: float
+    """The upper end."""
+
+    def reversed(self) -> ShownInterval:
+        """Return the interval of the negative mean."""
+        return ShownInterval(mean=-self.mean, low=-self.high, high=-self.low)
+
+
+class PopulationEstimate(ReportModel):
+    """A mean for one population of queries."""
+
+    population: Literal["like these", "these"]
+    """``like these``: queries of which these are a sample. ``these``: only the queries of the
+    plan."""
+    people: ShownInterval
+    """From the queries that people judged."""
+    model: ShownInterval
+    """From the model's judgments of all queries. The interval covers the choice of queries, but not
+    the model's error."""
+    combined: ShownInterval | None
+    """From both; null if it cannot be given."""
+    weight: float | None
+    """The weight of the model, 0 (ignored) to 1."""
+    effective: float | None
+    """The number of queries that people alone would need for the width of ``combined``."""
+
+
+class RunEstimate(ReportModel):
+    """The mean of a measure for a run, or its mean difference between two runs."""
+
+    measure: str
+    """The measure."""
+    run: str
+    """The run; the one that ``baseline`` is subtracted from."""
+    baseline: str | None = None
+    """The run that is subtracted; null for the mean of ``run``."""
+    correlation: float | None
+    """Between the values of people and those of the model, over the queries of people; null if all
+    values of one are equal."""
+    estimates: list[PopulationEstimate]
+    """One for each population. The combined intervals of differences are simultaneous for the pairs
+    of runs on a measure (max-t)."""
+
+    def reversed(self) -> RunEstimate:
+        """Return the difference with the roles of both runs exchanged."""
+        estimates = [
+            one.model_copy(
+                update={
+                    "people": one.people.reversed(),
+                    "model": one.model.reversed(),
+                    "combined": None if one.combined is None else one.combined.reversed(),
+                }
+            )
+            for one in self.estimates
+        ]
+        names = {"run": self.baseline, "baseline": self.run}
+        return self.model_copy(update={**names, "estimates": estimates})
+
+
+class LeftOutQuery(ReportModel):
+    """A query that people could not judge."""
+
+    query_id: str
+    """The query."""
+    reason: str
+    """Why it does not count."""
+
+
+class JudgmentCounts(ReportModel):
+    """Numbers of queries and judgments."""
+
+    queries: int
+    """Queries of the plan, which the model judged."""
+    planned: int
+    """Queries that people were to judge."""
+    people: int
+    """Queries that people judged completely."""
+    left_out: list[LeftOutQuery]
+    """Queries that people began or skipped, and that do not count."""
+    pairs: int
+    """Pairs of query and document in the pool."""
+    missing_people: int
+    """Pairs of the complete queries that people could not judge; unjudged in both evaluations."""
+    missing_model: int
+    """Pairs without a grade of the model; unjudged in its evaluation."""
+
+
+class JudgmentReport(ReportModel):
+    """An estimate from judgments of people and of a model."""
+
+    schema_version: str = SCHEMA_VERSION
+    """The version of this format."""
+    version: str
+    """The version of trectools-plus."""
+    created: str
+    """The time of the last judgment, in UTC: estimating again gives the same bytes."""
+    result: str
+    """The result in a sentence."""
+    model: LabelOrigin
+    """The model, and what determines its answers."""
+    plan_sha256: str
+    """SHA-256 of ``plan.json``."""
+    labels_sha256: dict[str, str]
+    """SHA-256 of the judgments by ``people`` and ``model`` that the report rests on."""
+    measures: list[str]
+    """The measures."""
+    runs: list[str]
+    """The runs."""
+    confidence: float
+    """The level of all intervals."""
+    seed: int
+    """The seed of the draws for simultaneous intervals."""
+    counts: JudgmentCounts
+    """Numbers of queries and judgments."""
+    agreement: dict[str, Any] | None
+    """The agreement of people and the model: pairs, kappas, alpha, grades of both, and by run, with
+    intervals; null if they graded no document in common."""
+    refusal: str | None
+    """Why there is no combined interval; null if there is one."""
+    estimates: list[RunEstimate]
+    """Means of all runs, then differences of all pairs, by measure."""
+    warnings: list[str] = Field(default_factory=list)
+    """What readers must know before they believe the figures."""

@@ -1,0 +1,461 @@
+"""Label the pooled documents of a plan: ask each question once, and store each answer at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from math import isnan
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from trectools_plus.choices import DEFAULT_LONGEST
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.formats.files.appending import AppendedFile
+from trectools_plus.formats.files.atomic import write_new
+from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.judging.endpoint import Labeller, is_local
+from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, read_labels
+from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.prompt import cut_text, read_grade
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.retrieval.fetch.concurrency import call_concurrently
+from trectools_plus.retrieval.source import CircuitBreaker, Failure
+from trectools_plus.statistics.agreement import Agreement, cohens_kappa
+from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.text import plural
+
+PROMPTS_FOLDER = "prompts"
+_CHARACTERS_PER_TOKEN = 4
+_NOT_IN_CORPUS = "not in the corpus"
+_NO_TEXT = "no text"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOptions:
+    """What is asked.
+
+    Attributes:
+        longest: The number of characters of a document after which it is cut.
+        repeat: The proportion of the documents that is asked twice, 0 to 1.
+        max_calls: Maximum number of calls, with retries; ``None`` for no limit.
+        resume: Whether to continue labels of the same judge.
+    """
+
+    longest: int = DEFAULT_LONGEST
+    repeat: float = 0.0
+    max_calls: int | None = None
+    resume: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pooled document that is to be judged.
+
+    Attributes:
+        query_id: The query.
+        doc_id: The document.
+        query: The text of the query.
+        document: The title and text of the document, cut if they are too long.
+        cut: Whether they are cut.
+        repeat: 1 if the question is asked to measure agreement.
+    """
+
+    query_id: str
+    doc_id: str
+    query: str
+    document: str
+    cut: bool
+    repeat: int = 0
+
+    @property
+    def text_sha256(self) -> str:
+        """SHA-256 of both texts."""
+        return sha256_text(f"{self.query}\0{self.document}")
+
+    @property
+    def key(self) -> tuple[str, str, str | None, int]:
+        """What identifies an answer of the same judge."""
+        return self.query_id, self.doc_id, self.text_sha256, self.repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The agreement of a judge with itself.
+
+    Attributes:
+        pairs: The number of documents with two grades.
+        equal: The proportion of equal grades.
+        kappa: Cohen's kappa.
+    """
+
+    pairs: int
+    equal: float
+    kappa: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSummary:
+    """The labels of a judge, and the work of one call of :meth:`Labelling.run`.
+
+    Attributes:
+        judge: The model or function.
+        pairs: The number of pooled documents.
+        grades: The number of documents with each grade.
+        missing: The number of documents without a grade, by reason.
+        left: The number of questions that were not asked.
+        cut: The number of documents that were cut.
+        repeated: The agreement of the judge with itself, if documents were asked twice.
+        calls: The number of calls, with retries.
+        seconds: The duration.
+        out_of_calls: Whether the limit of calls was reached.
+        failure: The failure that stopped the work, if any.
+    """
+
+    judge: str
+    pairs: int
+    grades: dict[int, int]
+    missing: dict[str, int]
+    left: int
+    cut: int
+    repeated: Repeated | None
+    calls: int
+    seconds: float
+    out_of_calls: bool
+    failure: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the summary as JSON."""
+        summary = asdict(self)
+        if self.repeated is not None:
+            kappa = summary["repeated"]["kappa"]
+            kappa.update({name: none_if_nan(kappa[name]) for name in ("value", "low", "high")})
+        return summary
+
+
+class _OutOfCallsError(Exception):
+    """The limit of calls is reached."""
+
+
+@dataclass
+class _Calls:
+    """Counts calls of all threads, and refuses those above the limit."""
+
+    limit: int | None
+    made: int = 0
+    lock: Lock = field(default_factory=Lock)
+
+    def take(self) -> None:
+        """Count one more call.
+
+        Raises:
+            _OutOfCallsError: If it is one too many.
+        """
+        with self.lock:
+            if self.limit is not None and self.made >= self.limit:
+                raise _OutOfCallsError
+            self.made += 1
+
+
+class Labelling:
+    """The questions for a judge that have no answer yet; holds the lock of the labels.
+
+    Args:
+        folder: The plan.
+        judge: The model or function.
+        options: What is asked.
+
+    Attributes:
+        questions: What is to be asked, in the plan's order of queries.
+        concurrency: Maximum number of simultaneous calls.
+
+    Raises:
+        UsageError: If an option is out of range, or there are labels and ``resume`` is not set.
+        InputError: If the labels cannot be written, or another process writes them.
+        FormatError: If the file has other lines than labels.
+    """
+
+    def __init__(self, folder: PlanFolder, judge: Labeller, options: LabelOptions) -> None:
+        _check_options(options)
+        self._folder = folder
+        self._judge = judge
+        self._calls = _Calls(options.max_calls)
+        self._lock = Lock()
+        self._stopped = False
+        self.concurrency = judge.concurrency
+        self._origin = LabelOrigin(
+            model=judge.name,
+            host=judge.host,
+            prompt_sha256=judge.prompt_sha256,
+            parameters=dict(judge.parameters),
+            longest=options.longest,
+        )
+        path = folder.path / LABELS_FILE
+        self._all = list(_iter_questions(folder, options, folder.plan.seed))
+        self._file = AppendedFile(path, "file of labels", "judge label")
+        try:
+            self._file.truncate(_complete_size(path))
+            known = {_key_of(label) for label in self._labels() if _is_answered(label)}
+            self.questions = [one for one in self._all if one.key not in known]
+            if known and self.questions and not options.resume:
+                raise UsageError(
+                    f"{judge.name} has answered {len(known):,} of "
+                    f"{plural(len(self._all), 'question')} of this plan",
+                    where=str(path),
+                    remedy="add --resume to ask the others",
+                )
+        except BaseException:
+            self._file.close()
+            raise
+
+    @property
+    def tokens(self) -> int:
+        """The approximate number of tokens of the questions, with their prompt."""
+        prompt = "" if self._judge.prompt is None else self._judge.prompt.text
+        texts = sum(len(one.query) + len(one.document) for one in self.questions if one.document)
+        return (texts + len(prompt) * len(self.questions)) // _CHARACTERS_PER_TOKEN
+
+    @property
+    def announcement(self) -> str:
+        """What will be sent, and where, for the user who must agree."""
+        number = len(self.questions)
+        calls = plural(number, "call")
+        if self._calls.limit is not None and self._calls.limit < number:
+            calls = f"{calls}, of which --max-calls allows {self._calls.limit:,}"
+        judge = self._judge
+        if judge.host is None:
+            return f"{judge.name} is called for documents of this plan: {calls}."
+        where = (
+            f"Documents stay on this machine ({judge.host})."
+            if is_local(f"http://{judge.host}")
+            else f"Documents leave this machine, for {judge.host}."
+        )
+        tokens = float(f"{self.tokens:.2g}")
+        return (
+            f"{judge.name}: {calls} (more if some fail), about {tokens:,.0f} tokens of text. "
+            f"{where}"
+        )
+
+    def close(self) -> None:
+        """Release the lock of the labels, and end calls that wait for a retry."""
+        with self._lock:
+            if not self._stopped:
+                self._stopped = True
+                self._file.close()
+        self._judge.close()
+
+    def run(self, progress: Progress = no_progress) -> LabelSummary:
+        """Ask all questions, and store each answer before its thread asks the next one.
+
+        The work stops after repeated failures, and at the limit of calls.
+
+        Raises:
+            InputError: If an answer cannot be written.
+        """
+        started = monotonic()
+        self._store_prompt()
+        breaker = CircuitBreaker()
+        done, answered, total = 0, False, len(self.questions)
+        progress("judging", done, total)
+        for outcomes in call_concurrently(self._ask, iter(self.questions), self, breaker):
+            for outcome in outcomes:
+                answered = answered or outcome is None
+                # Until the first answer, a failure probably concerns every question.
+                lasting = outcome is not None and (outcome.lasting or not answered)
+                breaker.record(None if outcome is None else replace(outcome, lasting=lasting))
+            done += len(outcomes)
+            progress("judging", done, total)
+        return self._summarise(monotonic() - started, breaker.stopped)
+
+    def _ask(self, question: Question) -> Failure | None:
+        """Ask a question, and store the label; return the failure of a call."""
+        if not question.document or not question.query:
+            self._store(question, None, reason=_NO_TEXT)
+            return None
+        try:
+            reply = self._judge.ask(question.query, question.document, self._calls.take)
+        except _OutOfCallsError:
+            return Failure(_OUT_OF_CALLS, stops=True)
+        if isinstance(reply, Failure):
+            self._store(question, None, reason=reply.reason)
+            return reply
+        found = read_grade(reply.text)
+        problem = reply.problem or found.problem
+        answer = reply.text.encode("utf-8", "replace").decode()  # without unpaired surrogates
+        if problem is None:
+            self._store(question, found.grade, answer=answer)
+        else:
+            self._store(question, None, reason=f"{_UNREADABLE}{problem}", answer=answer)
+        return None
+
+    def _store(
+        self,
+        question: Question,
+        grade: int | None,
+        *,
+        reason: str | None = None,
+        answer: str | None = None,
+    ) -> None:
+        label = Label(
+            query_id=question.query_id,
+            doc_id=question.doc_id,
+            grade=grade,
+            annotator=self._judge.name,
+            kind="model",
+            time=format_time(utc_now()),
+            reason=reason,
+            origin=self._origin,
+            answer=answer,
+            cut=question.cut,
+            repeat=question.repeat,
+            text_sha256=question.text_sha256,
+        )
+        line = f"{label.model_dump_json()}\n".encode()
+        with self._lock:
+            if not self._stopped:  # otherwise the call was interrupted
+                self._file.append(line)
+
+    def _labels(self) -> list[Label]:
+        """Return the labels of this judge."""
+        labels = read_labels(self._folder.path / LABELS_FILE)
+        return [label for label in labels if label.origin == self._origin]
+
+    def _store_prompt(self) -> None:
+        if self._judge.prompt is not None:
+            name = f"{self._judge.prompt_sha256[:16]}.txt"
+            path = self._folder.path / PROMPTS_FOLDER / name
+            write_new({path: self._judge.prompt.text.encode()})
+
+    def _summarise(self, seconds: float, stopped: Failure | None) -> LabelSummary:
+        labels = {_key_of(label): label for label in self._labels()}
+        found = [labels[one.key] for one in self._all if one.key in labels]
+        first = [label for label in found if not label.repeat]
+        missing = Counter(_kind_of(label.reason or "") for label in first if label.grade is None)
+        if self._folder.plan.lacking:
+            missing[_NOT_IN_CORPUS] = self._folder.plan.lacking
+        grades = Counter(label.grade for label in first if label.grade is not None)
+        out_of_calls = stopped is not None and stopped.reason == _OUT_OF_CALLS
+        return LabelSummary(
+            judge=self._judge.name,
+            pairs=self._folder.plan.pooled,
+            grades=dict(sorted(grades.items())),
+            missing=dict(missing.most_common()),
+            left=len(self._all) - len(found),
+            cut=sum(label.cut for label in first),
+            repeated=_compare_repeated(found),
+            calls=self._calls.made,
+            seconds=seconds,
+            out_of_calls=out_of_calls,
+            failure=None if stopped is None or out_of_calls else stopped.reason,
+        )
+
+
+_OUT_OF_CALLS = "the limit of calls is reached"
+_UNREADABLE = "answer not used: "
+
+
+def _check_options(options: LabelOptions) -> None:
+    if not 0 <= options.repeat <= 1:
+        raise UsageError(f"expected a proportion from 0 to 1 but got {options.repeat}")
+    for value in (options.longest, options.max_calls):
+        if value is not None and value < 1:
+            raise UsageError(f"expected 1 or more but got {value}")
+
+
+def _iter_questions(folder: PlanFolder, options: LabelOptions, seed: int) -> Iterator[Question]:
+    """Yield all questions, first those that are asked once."""
+    questions = []
+    for query_id, doc_ids in folder.judgeable.items():
+        for doc_id in doc_ids:
+            document = folder.documents[doc_id]
+            whole = f"{document.title}\n{document.text}".strip()
+            text = cut_text(whole, options.longest)
+            query = folder.topics[query_id].strip()
+            questions.append(Question(query_id, doc_id, query, text, cut=text != whole))
+    yield from questions
+    if options.repeat and questions:
+        # The first of one order, so that a larger proportion includes a smaller one.
+        order = np.random.default_rng(seed).permutation(len(questions))
+        number = max(1, round(options.repeat * len(questions)))
+        for place in sorted(order[:number].tolist()):
+            yield replace(questions[place], repeat=1)
+
+
+def _complete_size(path: Path) -> int:
+    """Return the size of a file up to its last complete line."""
+    return path.read_bytes().rfind(b"\n") + 1
+
+
+def _key_of(label: Label) -> tuple[str, str, str | None, int]:
+    return label.query_id, label.doc_id, label.text_sha256, label.repeat
+
+
+def _is_answered(label: Label) -> bool:
+    """Return whether the judge answered, or never will; failed calls are made again."""
+    return label.answer is not None or label.reason == _NO_TEXT
+
+
+def _kind_of(reason: str) -> str:
+    """Return a reason without the part that differs between documents."""
+    if reason.startswith(_UNREADABLE):
+        return reason.removeprefix(_UNREADABLE)
+    return reason.partition(":")[0]
+
+
+def _compare_repeated(labels: list[Label]) -> Repeated | None:
+    """Compare the grades of documents that were asked twice."""
+    first = {(one.query_id, one.doc_id): one.grade for one in labels if not one.repeat}
+    pairs = [(first.get((one.query_id, one.doc_id)), one.grade) for one in labels if one.repeat]
+    graded = [(one, other) for one, other in pairs if one is not None and other is not None]
+    if not graded:
+        return None
+    ones, others = zip(*graded, strict=True)
+    equal = sum(one == other for one, other in graded) / len(graded)
+    kappa = cohens_kappa(ones, others, categories=range(4))
+    return Repeated(len(graded), equal, kappa)
+
+
+def raise_if_stopped(summary: LabelSummary) -> None:
+    """Raise an error if failures stopped the work.
+
+    Raises:
+        InputError: If no document has an answer.
+        CheckFailedError: If some have.
+    """
+    if summary.failure is None:
+        return
+    kind = CheckFailedError if summary.grades else InputError
+    raise kind(
+        f"stopped: {summary.failure}",
+        where=summary.judge,
+        remedy="when the judge answers again, continue with --resume",
+    )
+
+
+def describe_labels(summary: LabelSummary) -> str:
+    """Return the result in a sentence."""
+    labelled = sum(summary.grades.values())
+    parts = [f"{summary.judge} labelled {labelled:,} of {plural(summary.pairs, 'pair')}"]
+    if summary.grades:
+        shown = (f"grade {grade}: {count:,}" for grade, count in summary.grades.items())
+        parts[0] += f" ({', '.join(shown)})"
+    if summary.missing:
+        reasons = ", ".join(f"{count:,} ({reason})" for reason, count in summary.missing.items())
+        parts.append(f"missing: {reasons}")
+    if summary.left:
+        limit = " (--max-calls)" if summary.out_of_calls else ""
+        parts.append(f"not asked yet: {summary.left:,}{limit}")
+    if summary.cut:
+        parts.append(f"cut: {plural(summary.cut, 'document')}")
+    if (again := summary.repeated) is not None:
+        kappa = "undefined" if isnan(again.kappa.value) else f"{again.kappa.value:.2f}"
+        parts.append(
+            f"asked twice: {plural(again.pairs, 'pair')}, {again.equal:.0%} equal, kappa {kappa}"
+        )
+    calls = plural(summary.calls, "call")
+    return f"{'; '.join(parts)}; {calls} in {summary.seconds:.0f} s."

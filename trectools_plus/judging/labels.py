@@ -1,0 +1,160 @@
+"""Labels of pooled documents: who judged what, and how.
+
+``labels.jsonl`` of a plan has a line for each answer of a model. Lines are only appended, and
+synced to disk one by one, so a killed process loses nothing and leaves at most one incomplete line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+from pydantic import Field, ValidationError
+
+from trectools_plus.choices import MODEL_JUDGED, PERSON_JUDGED
+from trectools_plus.errors import FormatError
+from trectools_plus.formats import trec_files
+from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.formats.jsonl import iter_objects
+from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.writing import valid_tag
+from trectools_plus.models import ReportModel
+
+LABELS_FILE = "labels.jsonl"
+MAX_GRADE = 3
+
+Kind = Literal["person", "model"]
+
+
+class LabelOrigin(ReportModel):
+    """What determines the answers of a model."""
+
+    model: str
+    """The model, or the function ``module:name``."""
+    host: str | None = None
+    """The host of the endpoint, without path and secrets; null for a function."""
+    prompt_sha256: str
+    """SHA-256 of the prompt; for a function, of its source."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    """Parameters of the request, for example ``temperature``."""
+    longest: int | None = None
+    """The number of characters of a document after which it is cut."""
+
+
+class Label(ReportModel):
+    """The judgment of a pooled document by a person or a model."""
+
+    query_id: str
+    """The query."""
+    doc_id: str
+    """The document."""
+    grade: int | None = Field(ge=0, le=MAX_GRADE)
+    """0 (not relevant) to 3 (highly relevant); null is a missing judgment, which is never 0."""
+    annotator: str
+    """The name of the person, or the model."""
+    kind: Kind
+    """Who judged."""
+    time: str
+    """The time in UTC."""
+    reason: str | None = None
+    """Why the judgment is missing."""
+    final: bool = False
+    """For people: whether it decides a disagreement, so that it replaces all other labels."""
+    origin: LabelOrigin | None = None
+    """For models: what determines the answer."""
+    answer: str | None = None
+    """For models: the raw text."""
+    cut: bool = False
+    """For models: whether the document was too long and only its beginning was shown."""
+    repeat: int = 0
+    """For models: 0 for the first answer, 1 if the pair was asked again to measure agreement."""
+    text_sha256: str | None = None
+    """For models: SHA-256 of the texts that the model judged."""
+
+
+def read_labels(file: Path) -> list[Label]:
+    """Read the labels of models, in the order in which they were made.
+
+    If a model was asked again after a failure, only its last label is returned. An incomplete last
+    line, which a killed process leaves, is ignored.
+
+    Raises:
+        FormatError: If another line is not a label.
+    """
+    if not file.exists():
+        return []
+    lines = file.read_bytes().splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n"):
+        lines.pop()
+    last: dict[tuple[str, str, str, int], Label] = {}
+    for label in _parse(lines, str(file)):
+        asked = f"{label.annotator} {label.text_sha256} {label.origin}"
+        key = (asked, label.query_id, label.doc_id, label.repeat)
+        last.pop(key, None)
+        last[key] = label
+    return list(last.values())
+
+
+def group_models(labels: Iterable[Label]) -> dict[str, list[Label]]:
+    """Return the labels of each model by its name, without those of people.
+
+    A model that was asked in several ways (prompt, host or parameters) is several; their names end
+    with the first characters of a hash.
+    """
+    asked: dict[str, dict[str, list[Label]]] = {}
+    for label in labels:
+        if label.kind == "model":
+            how = "" if label.origin is None else label.origin.model_dump_json()
+            asked.setdefault(label.annotator, {}).setdefault(how, []).append(label)
+    return {
+        name if len(ways) == 1 else f"{name} ({sha256_text(how)[:8]})": found
+        for name, ways in asked.items()
+        for how, found in ways.items()
+    }
+
+
+def _parse(lines: Iterable[bytes], path: str) -> Iterable[Label]:
+    for number, row in iter_objects(lines, path):
+        try:
+            yield Label.model_validate(row)
+        except ValidationError as error:
+            raise FormatError("not a label", path=path, line=number) from error
+
+
+def write_qrels(labels: Iterable[Label], path: str | Path) -> None:
+    """Write labels as qrels whose second column names who judged: ``model:NAME`` or ``person``.
+
+    Missing judgments are left out. Of several labels of a pair, the last one is written.
+
+    Raises:
+        InputError: If no label has a grade, or the file cannot be written.
+    """
+    rows = {
+        (label.query_id, label.doc_id): (
+            label.query_id,
+            _second_column(label),
+            label.doc_id,
+            label.grade,
+        )
+        for label in labels
+        if label.grade is not None
+    }
+    frame = pl.DataFrame(
+        list(rows.values()),
+        schema={
+            "query_id": pl.String,
+            "iteration": pl.String,
+            "doc_id": pl.String,
+            "relevance": pl.Int64,
+        },
+        orient="row",
+    )
+    trec_files.write_qrels(Qrels(frame), path)
+
+
+def _second_column(label: Label) -> str:
+    if label.kind == "person":
+        return PERSON_JUDGED
+    return MODEL_JUDGED + valid_tag(label.annotator)

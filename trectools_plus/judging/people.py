@@ -1,0 +1,74 @@
+"""Labels of people, from the database of the review page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from trectools_plus.judging.labels import Label
+from trectools_plus.judging.review.judgments import read_shown
+from trectools_plus.judging.review.store import DATABASE_NAME, Store, read_store
+
+_CURRENT = """
+    SELECT a.name, j.query_id, j.doc_id, j.grade, coalesce(j.missing, j.value), j.made_at, j.final
+    FROM judgment j JOIN annotator a ON a.id = j.annotator WHERE j.id IN (
+        SELECT max(id) FROM judgment
+        WHERE undone_at IS NULL AND (doc_id IS NOT NULL OR kind = 'cannot_judge')
+        GROUP BY CASE final WHEN 0 THEN annotator END, query_id, doc_id)
+    ORDER BY j.id"""
+
+
+def read_people(folder: Path) -> list[Label]:
+    """Read the current answers of people for each pooled document, and of those who adjudicate.
+
+    A document that a person cannot judge has a label without a grade, and so have all documents of
+    a query that the person cannot judge.
+
+    Args:
+        folder: The folder of a plan. People may be judging at the same time.
+
+    Returns:
+        One label for each person, or all adjudicators together, and document, in the order in which
+        they were made; empty if nobody has judged yet.
+
+    Raises:
+        InputError: If the database cannot be read.
+    """
+    path = folder / DATABASE_NAME
+    if not path.exists():
+        return []
+    with closing(read_store(path)) as store:
+        return list(_iter_labels(store))
+
+
+def _iter_labels(store: Store) -> Iterator[Label]:
+    rows = store.rows(_CURRENT)
+    shown = read_shown(store)
+
+    def whose(name: str, final: int, query_id: str) -> tuple[str, str]:
+        return ("" if final else name, query_id)
+
+    unusable = {
+        whose(name, final, query_id)
+        for name, query_id, doc_id, _, reason, _, final in rows
+        if doc_id is None and reason is not None
+    }
+    for name, query_id, doc_id, grade, reason, made_at, final in rows:
+        is_unusable = whose(name, final, query_id) in unusable
+        if doc_id is not None:
+            answered = grade is not None or reason is not None
+            doc_ids = [doc_id] if answered and not is_unusable else []
+        else:
+            doc_ids = sorted(set().union(*shown[query_id].values())) if is_unusable else []
+        for one in doc_ids:
+            yield Label(
+                query_id=query_id,
+                doc_id=one,
+                grade=grade,
+                annotator=name,
+                kind="person",
+                time=made_at,
+                reason=reason,
+                final=bool(final),
+            )

@@ -1,0 +1,581 @@
+"""A plan of judgments: the pool of documents, the order of queries, and the runs to estimate.
+
+A plan is a folder that needs no other file::
+
+    plan.json        what was planned, with the hashes of all inputs
+    pool.jsonl       query, document, and the rank at which each run has it
+    topics.jsonl     the queries
+    documents.jsonl  title and text of the pooled documents
+    runs/            the pooled results of each run
+    labels.jsonl     labels of models (see labels.py)
+    review.db        judgments of people
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from pydantic import ValidationError
+
+from trectools_plus.arguments import checked
+from trectools_plus.benchmark.report.parts import SourceFile
+from trectools_plus.benchmark.run.output_folder import REPORT_FILE
+from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
+from trectools_plus.errors import CheckFailedError, InputError, UsageError
+from trectools_plus.formats.corpus import DocumentCollection
+from trectools_plus.formats.files.atomic import atomic_write, make_folder
+from trectools_plus.formats.hashing import sha256_file, sha256_text
+from trectools_plus.formats.jsonl import iter_objects
+from trectools_plus.formats.ranking import rank_documents
+from trectools_plus.formats.tables import CorpusDocument, Run, Topics
+from trectools_plus.formats.trec_files import read_run
+from trectools_plus.formats.writing import refuse_unwritable, valid_tag
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.parser import parse_measures
+from trectools_plus.models import ReportModel
+from trectools_plus.progress import Progress, no_progress
+from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.retrieval.fetch.topics import check_topics, hash_topics
+from trectools_plus.text import listed
+
+PLAN_FILE = "plan.json"
+POOL_FILE = "pool.jsonl"
+TOPICS_FILE = "topics.jsonl"
+DOCUMENTS_FILE = "documents.jsonl"
+RUNS_FOLDER = "runs"
+MANIFEST_ENDING = ".manifest.json"
+MAX_MISSING = 0.1
+"""The largest proportion of a query's pool without a grade."""
+FORMAT = "1"
+
+
+class PlanRun(ReportModel):
+    """A run of the plan."""
+
+    name: str
+    """The name in all output."""
+    tag: str
+    """The tag in the run file."""
+    source: SourceFile
+    """The original file; what is not a file has the hash of the pooled results."""
+    path: str
+    """The pooled results, relative to the plan's folder."""
+    sha256: str
+    """SHA-256 of the bytes of that file."""
+    manifest_sha256: str | None = None
+    """SHA-256 of the copy of its manifest, ``<path>.manifest.json``; null if it has none."""
+
+
+class JudgmentPlan(ReportModel):
+    """What was planned."""
+
+    format: str
+    """The version of the plan's format."""
+    version: str
+    """The version of trectools-plus that made the plan."""
+    created_at: str
+    """The time in UTC."""
+    runs: list[PlanRun]
+    """The pooled runs."""
+    topics: SourceFile
+    """The file of the queries; a named collection has a hash of all queries."""
+    corpus: SourceFile
+    """The file of the documents; a named collection has a hash of all documents."""
+    depth: int
+    """The number of results of each run that are pooled."""
+    people: int
+    """The number of queries that people are to judge."""
+    seed: int
+    """The seed of the order of queries."""
+    measures: list[str]
+    """The measures to estimate."""
+    queries: list[str]
+    """All queries with pooled documents, in the order in which people judge them."""
+    pooled: int
+    """The number of pairs of query and document."""
+    left_out: dict[str, str]
+    """The reason for each topic that is not among ``queries``."""
+    lacking: int
+    """The number of pairs whose document is not in the corpus, so that nobody can judge it."""
+    files: dict[str, str]
+    """SHA-256 of the pool, the topics and the documents of this folder, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """Settings of a plan.
+
+    Attributes:
+        depth: The number of results of each run that are pooled.
+        people: The number of queries that people are to judge.
+        seed: The seed of the order of queries.
+        measures: The measures to estimate; none may look deeper than ``depth``. Without any,
+            nDCG, P and RR at 10, or at a smaller depth.
+    """
+
+    depth: int = DEFAULT_POOL_DEPTH
+    people: int = DEFAULT_PEOPLE
+    seed: int = 42
+    measures: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PooledDocument:
+    """A document to judge for a query.
+
+    Attributes:
+        query_id: The query.
+        doc_id: The document.
+        ranks: The rank in each run that has it among its pooled results.
+    """
+
+    query_id: str
+    doc_id: str
+    ranks: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What a run contributes to the pool.
+
+    Attributes:
+        pooled: The number of its pooled documents.
+        unique: The number of these that no other run has.
+    """
+
+    pooled: int
+    unique: int
+
+
+class PlanFolder:
+    """A plan on disk; its parts are read when they are used, and checked against their hashes.
+
+    Args:
+        path: The folder of a plan, or its ``plan.json``.
+
+    Raises:
+        InputError: If it is not a plan, or was made by an incompatible version.
+    """
+
+    @checked
+    def __init__(self, path: str | Path) -> None:
+        given = Path(path)
+        self.path = given.parent if given.name == PLAN_FILE else given
+        file = self.path / PLAN_FILE
+        try:
+            content = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                "no plan of judgments",
+                where=str(file),
+                remedy="make one with: judge plan RUN... --topics T --corpus C --output-dir PLAN",
+            ) from error
+        try:
+            self.plan = JudgmentPlan.model_validate_json(content)
+        except ValidationError as error:
+            raise InputError("not a plan of judgments", where=str(file)) from error
+        if self.plan.format != FORMAT:
+            raise InputError(
+                f"the plan has format {self.plan.format}; this version reads format {FORMAT}",
+                where=str(file),
+            )
+
+    @cached_property
+    def pool(self) -> dict[str, list[PooledDocument]]:
+        """The pooled documents of each query, in the plan's order."""
+        pool: dict[str, list[PooledDocument]] = {query_id: [] for query_id in self.plan.queries}
+        for _, row in self._rows(POOL_FILE):
+            pool[row["query_id"]].append(
+                PooledDocument(row["query_id"], row["doc_id"], row["ranks"])
+            )
+        return pool
+
+    @cached_property
+    def topics(self) -> dict[str, str]:
+        """The text of each query."""
+        return {row["query_id"]: row["text"] for _, row in self._rows(TOPICS_FILE)}
+
+    @cached_property
+    def documents(self) -> dict[str, CorpusDocument]:
+        """The pooled documents that the corpus has, by id."""
+        rows = (row for _, row in self._rows(DOCUMENTS_FILE))
+        return {row["doc_id"]: CorpusDocument(**row) for row in rows}
+
+    @cached_property
+    def judgeable(self) -> dict[str, list[str]]:
+        """The ids of the pooled documents of each query that are in the corpus."""
+        return {
+            query_id: [one.doc_id for one in pool if one.doc_id in self.documents]
+            for query_id, pool in self.pool.items()
+        }
+
+    @property
+    def judgments(self) -> int:
+        """The number of judgments of one person for the planned queries."""
+        return sum(len(self.judgeable[one]) for one in self.plan.queries[: self.plan.people])
+
+    @cached_property
+    def contributions(self) -> dict[str, Contribution]:
+        """The pooled documents of each run, by name."""
+        pooled: Counter[str] = Counter()
+        unique: Counter[str] = Counter()
+        for document in (one for pool in self.pool.values() for one in pool):
+            pooled.update(list(document.ranks))
+            if len(document.ranks) == 1:
+                unique.update(list(document.ranks))
+        return {
+            one.name: Contribution(pooled[one.name], unique[one.name]) for one in self.plan.runs
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers of the plan as plain JSON values."""
+        plan = self.plan
+        return {
+            "plan": str(self.path),
+            "queries": len(plan.queries),
+            "pooled": plan.pooled,
+            "people": plan.people,
+            "judgments": self.judgments,
+            "runs": {name: asdict(one) for name, one in self.contributions.items()},
+            "measures": plan.measures,
+            "left_out": plan.left_out,
+            "lacking": plan.lacking,
+        }
+
+    @cached_property
+    def runs(self) -> dict[str, Run]:
+        """The pooled results of each run, by name."""
+        return {one.name: self._read_run(one) for one in self.plan.runs}
+
+    def _read_run(self, planned: PlanRun) -> Run:
+        self._check(planned.path, planned.sha256)
+        return read_run(self.path / planned.path)  # validated when the plan was made
+
+    def manifest_of(self, planned: PlanRun) -> str:
+        """The manifest of a run as text; empty without one."""
+        if planned.manifest_sha256 is None:
+            return ""
+        path = f"{planned.path}{MANIFEST_ENDING}"
+        self._check(path, planned.manifest_sha256)
+        return (self.path / path).read_text(encoding="utf-8")
+
+    def _rows(self, name: str) -> Iterable[tuple[int, dict[str, Any]]]:
+        self._check(name, self.plan.files[name])
+        file = self.path / name
+        with file.open("rb") as lines:
+            yield from iter_objects(lines, str(file))
+
+    def _check(self, name: str, sha256: str) -> None:
+        """Refuse a file of the plan that has changed since.
+
+        Raises:
+            CheckFailedError: If its hash differs from that of the plan.
+        """
+        if sha256_file(self.path / name) != sha256:
+            raise CheckFailedError(
+                "the file has changed since the plan was made",
+                where=str(self.path / name),
+                remedy="restore it, or make a new plan",
+            )
+
+
+def make_plan(
+    runs: Mapping[str, Run],
+    topics: Topics,
+    corpus: DocumentCollection,
+    folder: str | Path,
+    options: PlanOptions | None = None,
+    progress: Progress = no_progress,
+) -> PlanFolder:
+    """Pool the first results of some runs, and decide on the order in which people judge queries.
+
+    Args:
+        runs: The runs by name, which were validated before.
+        topics: The queries. Those without results, and those whose documents the corpus lacks, are
+            left out.
+        corpus: The documents, in memory or streamed.
+        folder: A new or empty folder for the plan.
+        options: Depth, number of queries for people, seed and measures.
+        progress: Receives the progress of reading a streamed corpus.
+
+    Returns:
+        The plan on disk. The same inputs and seed give the same files.
+
+    Raises:
+        UsageError: If a measure looks deeper than the pool, or an option is out of range.
+        CheckFailedError: If no query of the topics has a result, or no pooled document is in the
+            corpus.
+        InputError: If an id cannot be written to a run, a document occurs twice in the corpus, or
+            the folder has other files or cannot be written.
+    """
+    options = options or PlanOptions()
+    target = Path(folder)
+    measures = parse_measures(options.measures or _default_measures(options.depth))
+    _check_options(options, measures, target)
+    check_topics(topics)
+    texts = topics.to_dict()
+    pooled = {name: _pooled_results(run, options.depth, texts) for name, run in runs.items()}
+    ranks = _ranks_of(pooled)
+    if not ranks:
+        raise CheckFailedError(
+            "no query of the topics has a result in any run",
+            where=topics.path or "topics",
+            remedy=f"the runs have queries such as {listed(_query_ids(runs)[:3])}, and the topics "
+            f"such as {listed(list(texts)[:3])}",
+        )
+    corpus.check(progress)
+    documents = _find_documents(corpus, {doc_id for found in ranks.values() for doc_id in found})
+    left_out = _unusable_queries(texts, ranks, documents)
+    found = sorted(ranks.keys() - left_out.keys())
+    order = np.random.default_rng(options.seed).permutation(len(found))
+    queries = [found[place] for place in order.tolist()]
+    pool = [
+        PooledDocument(query_id, doc_id, ranks[query_id][doc_id])
+        for query_id in queries
+        for doc_id in sorted(ranks[query_id])
+    ]
+    wanted = sorted({one.doc_id for one in pool} & documents.keys())
+    contents = {
+        POOL_FILE: _lines(asdict(one) for one in pool),
+        TOPICS_FILE: _lines({"query_id": one, "text": texts[one]} for one in queries),
+        DOCUMENTS_FILE: _lines(documents[doc_id]._asdict() for doc_id in wanted),
+    }
+    planned: list[PlanRun] = []
+    for name, path in _run_files(list(runs)).items():
+        run, tag = runs[name], Path(path).stem
+        contents[path] = _as_run(pooled[name].filter(pl.col("query_id").is_in(queries)), name, tag)
+        sha256 = sha256_text(contents[path])
+        source = _source(run.path) or SourceFile(path=run.path or name, sha256=sha256)
+        manifest = _read_manifest(run.path)
+        if manifest is not None:
+            contents[f"{path}{MANIFEST_ENDING}"] = manifest
+        planned.append(
+            PlanRun(
+                name=name,
+                tag=run.name,
+                source=source,
+                path=path,
+                sha256=sha256,
+                manifest_sha256=None if manifest is None else sha256_text(manifest),
+            )
+        )
+    plan = JudgmentPlan(
+        format=FORMAT,
+        version=version("trectools-plus"),
+        created_at=format_time(utc_now()),
+        runs=planned,
+        topics=_source(topics.path)
+        or SourceFile(path=topics.path or "topics", sha256=hash_topics(topics)),
+        corpus=_source(corpus.path)
+        or SourceFile(path=corpus.path or "corpus", sha256=corpus.sha256(progress)),
+        depth=options.depth,
+        people=min(options.people, len(queries)),
+        seed=options.seed,
+        measures=[one.requested_name for one in measures],
+        queries=queries,
+        pooled=len(pool),
+        left_out=left_out,
+        lacking=sum(one.doc_id not in documents for one in pool),
+        files={
+            name: sha256_text(contents[name]) for name in (POOL_FILE, TOPICS_FILE, DOCUMENTS_FILE)
+        },
+    )
+    make_folder(target / RUNS_FOLDER)
+    for name, content in {**contents, PLAN_FILE: _as_json(plan)}.items():
+        with atomic_write(target / name) as stream:
+            stream.write(content)
+    return PlanFolder(target)
+
+
+def _read_manifest(path: str | None) -> str | None:
+    """Return the manifest of a fetched run, or of the benchmark in whose folder the run is."""
+    if path is None:
+        return None
+    of_run, of_benchmark = Path(f"{path}{MANIFEST_ENDING}"), Path(path).parent.parent / REPORT_FILE
+    for file in (of_run, of_benchmark):
+        if file.is_file():
+            try:
+                found = json.loads(file.read_bytes())
+            except ValueError:
+                return None
+            shown = found if file == of_run else found.get("manifest", {})
+            return f"{json.dumps(shown, ensure_ascii=False, indent=2)}\n"
+    return None
+
+
+def _default_measures(depth: int) -> list[str]:
+    cutoff = max(1, min(10, depth))
+    return [f"{name}@{cutoff}" for name in ("nDCG", "P", "RR")]
+
+
+def _check_options(options: PlanOptions, measures: Sequence[Measure], folder: Path) -> None:
+    """Refuse options that are out of range, and a folder with files."""
+    for value, words in ((options.depth, "a depth of"), (options.people, "queries for people:")):
+        if value < 1:
+            raise UsageError(f"expected {words} 1 or more but got {value}")
+    refuse_deeper(measures, options.depth)
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise InputError(
+            "the folder is not empty" if folder.is_dir() else "not a folder",
+            where=str(folder),
+            remedy="name a new folder for the plan",
+        )
+
+
+def has_too_many_missing(missing: int, pooled: int) -> bool:
+    """Return whether a query is left out because too many pooled documents have no grade."""
+    return missing > MAX_MISSING * pooled
+
+
+def find_plan(path: str | Path) -> PlanFolder | None:
+    """Return the plan with this folder, or with this file in its folder; ``None`` if there is none.
+
+    Raises:
+        InputError: If the plan cannot be read.
+    """
+    given = Path(path)
+    folder = given if given.is_dir() else given.parent
+    return PlanFolder(folder) if (folder / PLAN_FILE).is_file() else None
+
+
+def refuse_deeper(measures: Sequence[Measure], depth: int) -> None:
+    """Refuse measures that look at results below the pool, which nobody judges.
+
+    Raises:
+        UsageError: If a measure has no cutoff, or one below ``depth``.
+    """
+    for measure in measures:
+        cutoff = measure.definition.cutoff
+        if cutoff is None or cutoff > depth:
+            reads = "the whole ranking" if cutoff is None else f"{cutoff} results"
+            raise UsageError(
+                f"{measure.requested_name} reads {reads}, but only the first {depth} of each run "
+                "are judged",
+                where="-m",
+                remedy=f"use a cutoff of at most {depth}, or plan with a larger --depth",
+            )
+
+
+def _query_ids(runs: Mapping[str, Run]) -> list[str]:
+    return [query_id for run in runs.values() for query_id in run.query_ids]
+
+
+def _pooled_results(run: Run, depth: int, texts: Mapping[str, str]) -> pl.DataFrame:
+    """Return the first results of each query, in the order used for scoring."""
+    top = rank_documents(run.frame).filter(pl.col("rank") <= depth)
+    return top.filter(pl.col("query_id").is_in(list(texts)))
+
+
+def _ranks_of(pooled: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, dict[str, int]]]:
+    """Return the ranks of pooled documents by query, document and run."""
+    ranks: dict[str, dict[str, dict[str, int]]] = {}
+    for name, rows in pooled.items():
+        for query_id, doc_id, rank in rows.select("query_id", "doc_id", "rank").iter_rows():
+            ranks.setdefault(query_id, {}).setdefault(doc_id, {})[name] = rank
+    return ranks
+
+
+def _find_documents(corpus: DocumentCollection, doc_ids: set[str]) -> dict[str, CorpusDocument]:
+    """Return those of some documents that the corpus has, by id.
+
+    Raises:
+        CheckFailedError: If the corpus has none of them.
+    """
+    wanted = sorted(doc_ids)
+    found = corpus.find(pl.Series(wanted, dtype=pl.String)).select("doc_id", "title", "text")
+    if found.is_empty():
+        raise CheckFailedError(
+            "the corpus has none of the pooled documents",
+            where=corpus.path or "corpus",
+            remedy=f"the runs have documents such as {listed(wanted[:3])}",
+        )
+    return {row[0]: CorpusDocument(*row) for row in found.iter_rows()}
+
+
+def _unusable_queries(
+    texts: Iterable[str],
+    ranks: Mapping[str, Mapping[str, object]],
+    documents: Mapping[str, CorpusDocument],
+) -> dict[str, str]:
+    """Return the reason for each topic that cannot be judged.
+
+    Raises:
+        CheckFailedError: If no topic can be judged.
+    """
+    left_out: dict[str, str] = {}
+    for query_id in texts:
+        pool = ranks.get(query_id, {})
+        lacking = sum(doc_id not in documents for doc_id in pool)
+        if not pool:
+            left_out[query_id] = "no run has a result"
+        elif has_too_many_missing(lacking, len(pool)):
+            left_out[query_id] = f"the corpus lacks {lacking} of {len(pool)} pooled documents"
+    if ranks.keys() <= left_out.keys():
+        query_id, reason = next((one, left_out[one]) for one in ranks)
+        raise CheckFailedError(
+            "no query can be judged, because the corpus lacks more than a tenth of the pooled "
+            "documents of each",
+            where=query_id,
+            remedy=f"give the corpus that was searched; {reason}",
+        )
+    return left_out
+
+
+def _run_files(names: Sequence[str]) -> dict[str, str]:
+    """Return the file of each run in the plan's folder."""
+    files: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        stem = plain = valid_tag(name).strip(".") or "run"
+        number = 1
+        while stem.lower() in taken:
+            number += 1
+            stem = f"{plain}-{number}"
+        taken.add(stem.lower())
+        files[name] = f"{RUNS_FOLDER}/{stem}.run"
+    return files
+
+
+def _as_run(rows: pl.DataFrame, name: str, tag: str) -> str:
+    """Format pooled results as a run that ranks documents as the original does.
+
+    Raises:
+        CheckFailedError: If there are none.
+        InputError: If an id cannot be written to a run.
+    """
+    if rows.is_empty():
+        raise CheckFailedError(
+            "the run has no result for any query of the plan",
+            where=name,
+            remedy="leave it out, or give the topics that it answers",
+        )
+    refuse_unwritable(rows, ("query_id", "doc_id"), "run")
+    lines = rows.select("query_id", "doc_id", "rank", "score").iter_rows()
+    return "".join(
+        f"{query_id} Q0 {doc_id} {rank} {score!r} {tag}\n"
+        for query_id, doc_id, rank, score in lines
+    )
+
+
+def _source(path: str | None) -> SourceFile | None:
+    """Return a file with its hash; ``None`` for standard input and named collections."""
+    if path is None or not Path(path).is_file():
+        return None
+    return SourceFile(path=path, sha256=sha256_file(path))
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def _as_json(plan: JudgmentPlan) -> str:
+    return f"{plan.model_dump_json(indent=2)}\n"

@@ -1,0 +1,205 @@
+"""An estimate from judgments of people and of a model: its files, page and text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from trectools_plus.display import Cell, TextTable, make_row
+from trectools_plus.formats.files.atomic import atomic_write, make_folder
+from trectools_plus.judging.estimates.report import (
+    REPORT_FILE,
+    JudgmentReport,
+    PopulationEstimate,
+    RunEstimate,
+    ShownInterval,
+)
+from trectools_plus.judging.estimates.verdict import show_interval, show_mean
+from trectools_plus.reporting.export import render_json
+from trectools_plus.reporting.html.document_page import DrawnInterval, PageSection, render_document
+from trectools_plus.reporting.markdown import escape, render_table, show_cell
+from trectools_plus.reporting.terminal import print_table
+from trectools_plus.text import make_console, plural
+
+MARKDOWN_FILE = "JudgmentReport.md"
+HTML_FILE = "JudgmentReport.html"
+_HEADINGS = {
+    "like these": "For queries like these, of which these are a sample",
+    "these": "For these queries only",
+}
+_KINDS = ("people", "model", "combined")
+
+
+def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[str, Path]:
+    """Write JSON, Markdown and page of an estimate.
+
+    Args:
+        report: The estimate.
+        folder: The folder, which is created.
+
+    Returns:
+        The files by suffix.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
+    make_folder(Path(folder))
+    texts = {
+        REPORT_FILE: render_json(report),
+        MARKDOWN_FILE: render_judgment_markdown(report),
+        HTML_FILE: render_judgment_page(report),
+    }
+    for name, text in texts.items():
+        with atomic_write(Path(folder) / name) as stream:
+            stream.write(text)
+    return {Path(name).suffix.removeprefix("."): Path(folder) / name for name in texts}
+
+
+def judgment_lines(report: JudgmentReport) -> list[str]:
+    """Return the lines below the tables: warnings, what was missing, and how to read them."""
+    counts = report.counts
+    lines = [f"Warning: {warning}" for warning in report.warnings]
+    if counts.left_out:
+        shown = ", ".join(f"{one.query_id} ({one.reason})" for one in counts.left_out[:3])
+        more = f" and {len(counts.left_out) - 3} more" if len(counts.left_out) > 3 else ""
+        left = plural(len(counts.left_out), "query", "queries")
+        lines.append(f"People could not judge {left}: {shown}{more}.")
+    lines.append(
+        f"Judged: {counts.people:,} of {counts.planned:,} planned queries by people, "
+        f"{plural(counts.pairs, 'pair')} of {plural(counts.queries, 'query', 'queries')} by "
+        f"{report.model.model}. No grade: {counts.missing_people:,} pairs of people, "
+        f"{counts.missing_model:,} of the model; these count as unjudged."
+    )
+    if report.agreement is not None:
+        lines.append(_agreement_line(report.agreement))
+    lines.append(
+        f"{report.confidence * 100:g}% intervals; those of differences are simultaneous for all "
+        "pairs of runs on a measure (max-t). No interval covers the error of the model alone. "
+        "Effective: the queries that people alone would have to judge for the combined width."
+    )
+    return lines
+
+
+def _agreement_line(found: dict[str, Any]) -> str:
+    kappa = found["kappas"]["none"]
+    value = "undefined" if kappa["value"] is None else f"{kappa['value']:.2f}"
+    ends = "" if kappa["low"] is None else f" [{kappa['low']:.2f}, {kappa['high']:.2f}]"
+    runs = ", ".join(f"{name} {one['difference']:+.2f}" for name, one in found["runs"].items())
+    return (
+        f"Agreement of people and the model on {plural(found['pairs'], 'pair')}: "
+        f"{found['agreed'] / found['pairs']:.0%} equal grades, kappa {value}{ends}. The model's "
+        f"mean grade differs by {found['difference']:+.2f} ({runs})."
+    )
+
+
+def make_judgment_table(report: JudgmentReport, population: int = 0) -> TextTable:
+    """Return the means of runs and the differences of pairs.
+
+    Args:
+        report: The estimate.
+        population: 0 for queries like these, 1 for these queries.
+    """
+    counts = report.counts
+    header = [
+        "",
+        f"People ({counts.people:,})",
+        f"Model alone ({counts.queries:,})",
+        "Combined",
+        "Effective",
+    ]
+    rows = []
+    for one in report.estimates:
+        found = one.estimates[population]
+        rows.append(
+            make_row(
+                [
+                    _name(one),
+                    _cell(found.people, one.baseline),
+                    _cell(found.model, one.baseline),
+                    _cell(found.combined, one.baseline),
+                    "–" if found.effective is None else f"{found.effective:.0f}",
+                ]
+            )
+        )
+    return TextTable.of(header, rows, right=["Effective"])
+
+
+def _name(one: RunEstimate) -> str:
+    against = "" if one.baseline is None else f" − {one.baseline}"
+    return f"{one.measure}: {one.run}{against}"
+
+
+def _cell(interval: ShownInterval | None, baseline: str | None) -> Cell:
+    if interval is None:
+        return Cell("–")
+    return Cell(
+        show_mean(interval, baseline),
+        detail=show_interval(interval, baseline),
+        value=interval.mean,
+        ends=(interval.low, interval.high),
+    )
+
+
+def print_judgment_report(report: JudgmentReport, stream: TextIO = sys.stdout) -> None:
+    """Print the result: the sentence, the table for queries like these, and how to read it.
+
+    Args:
+        report: The estimate.
+        stream: The output.
+    """
+    console = make_console(stream)
+    console.print(report.result, style="bold", highlight=False)
+    print_table(console, make_judgment_table(report))
+    for line in judgment_lines(report):
+        console.print(line, highlight=False)
+
+
+def render_judgment_markdown(report: JudgmentReport) -> str:
+    """Return the estimate as GitHub-flavoured Markdown."""
+    parts = ["# Judgments of people and a model", f"**{escape(report.result)}**"]
+    for place, one in enumerate(report.estimates[0].estimates):
+        table = make_judgment_table(report, place)
+        parts += [f"## {_HEADINGS[one.population]}", render_table(table, show_cell)]
+    return "\n\n".join([*parts, *map(escape, judgment_lines(report))]) + "\n"
+
+
+def render_judgment_page(report: JudgmentReport) -> str:
+    """Return the estimate as one HTML file."""
+    sections = []
+    for place, one in enumerate(report.estimates[0].estimates):
+        table = make_judgment_table(report, place)
+        drawn = [_draw(row.estimates[place], report, row) for row in report.estimates]
+        intervals, zeros = zip(*drawn, strict=True)
+        sections.append(PageSection(_HEADINGS[one.population], table, intervals, zeros))
+    lines = [report.result, *judgment_lines(report)]
+    legend = "Intervals from top to bottom: people, model alone (dashed), combined."
+    return render_document("Judgments of people and a model", [*lines, legend], sections)
+
+
+def _draw(
+    found: PopulationEstimate, report: JudgmentReport, row: RunEstimate
+) -> tuple[Sequence[DrawnInterval], float | None]:
+    """Place the intervals of a row on the scale of all rows of its measure and kind."""
+    alike = [
+        interval
+        for other in report.estimates
+        if other.measure == row.measure and (other.baseline is None) == (row.baseline is None)
+        for one in other.estimates
+        for interval in (one.people, one.model, one.combined)
+        if interval is not None
+    ]
+    ends = [end for one in alike for end in (one.low, one.high)]
+    low = min([*ends, *([0.0] if row.baseline is not None else [])])
+    span = max([*ends, *([0.0] if row.baseline is not None else [])]) - low or 1.0
+
+    def place(value: float) -> float:
+        return round(100.0 * (value - low) / span, 2)
+
+    intervals = [
+        DrawnInterval(kind, place(one.mean), place(one.low), place(one.high))
+        for kind in _KINDS
+        if (one := getattr(found, kind)) is not None
+    ]
+    return intervals, None if row.baseline is None else place(0.0)

@@ -1,0 +1,59 @@
+"""Calls of a service from several threads, until all are made or failures stop them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import Protocol, TypeVar
+
+from trectools_plus.retrieval.source import CircuitBreaker
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Service(Protocol):
+    """Something that answers calls; see :class:`~trectools_plus.retrieval.source.Source`."""
+
+    @property
+    def concurrency(self) -> int:
+        """Maximum number of simultaneous calls; with 1, all calls come from the main thread."""
+
+    def close(self) -> None:
+        """Interrupt threads that wait for a retry."""
+
+
+def call_concurrently(
+    function: Callable[[Item], Result],
+    items: Iterator[Item],
+    service: Service,
+    breaker: CircuitBreaker,
+) -> Iterator[list[Result]]:
+    """Yield results as they arrive, until all items are sent or the breaker stops the calls.
+
+    The caller records the results in the breaker.
+    """
+    if service.concurrency == 1:
+        for item in items:
+            yield [function(item)]
+            if breaker.stopped:
+                return
+        return
+    pool = ThreadPoolExecutor(service.concurrency)
+    waiting: set[Future[Result]] = set()
+    try:
+        while True:
+            free = 0 if breaker.stopped else service.concurrency - len(waiting)
+            for item in islice(items, free):
+                waiting.add(pool.submit(function, item))
+            if not waiting:
+                return
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            yield [future.result() for future in done]
+    except BaseException:
+        service.close()
+        raise
+    finally:
+        # After an error, do not wait for open requests, which may hang.
+        pool.shutdown(wait=False, cancel_futures=True)
