@@ -13,10 +13,9 @@ import pytest
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.validation import CATALOGUE, Fix, validate_qrels, validate_run
-from trectools_plus.validation.fixes.engine import fix_qrels, fix_run, split_fix_values
+from trectools_plus.validation.fixes.engine import fix_qrels, fix_run, fix_topics, split_fix_values
 from trectools_plus.validation.fixes.session import FixOptions
 from trectools_plus.validation.fixes.summary import FixSummary
-from trectools_plus.validation.fixes.topics import fix_topics
 from trectools_plus.validation.rendering import render
 
 OFFERS = {rule.code: rule.rule_fix for rule in CATALOGUE if rule.rule_fix is not None}

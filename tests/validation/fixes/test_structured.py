@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.validation import Finding, validate_topics
+from trectools_plus.validation.fixes.engine import fix_topics
 from trectools_plus.validation.fixes.summary import FixSummary
-from trectools_plus.validation.fixes.topics import fix_topics
 
 
 def _fix(folder: Path, name: str, text: str | bytes, *codes: str) -> tuple[FixSummary, str]:
