@@ -62,7 +62,7 @@ def test_short_commands_are_the_same(group: str) -> None:
         pytest.param(
             ["eval", QRELS, "missing.run"],
             2,
-            "error: no such file — missing.run",
+            "error: no such file",
             marks=pytest.mark.slow("repeats processes"),
         ),
         (["eval"], 2, "error: missing argument 'QRELS' — see trectools-plus eval -h"),
@@ -135,7 +135,7 @@ def test_a_closed_pipe_is_no_error(per_query: bool) -> None:
     [
         (["eval"], "missing argument"),
         (["eval", QRELS, RUN, "--nonsense"], "--nonsense"),
-        (["eval", QRELS, RUN, "--format", "yaml"], "'yaml' is not one of"),
+        (["eval", QRELS, RUN, "--format", "yaml"], "'yaml'"),
         (["nonsense"], "nonsense"),
     ],
 )

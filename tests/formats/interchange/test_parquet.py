@@ -70,7 +70,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     columns = {"query": "q", "doc_id": "_id", "score": "_score"}
     rows = load_run(path, columns=columns).frame.select("query_id", "doc_id", "score").rows()
     assert rows == RUN_ROWS
-    with pytest.raises(FormatError, match="expected the columns query_id, doc_id, score but got q"):
+    with pytest.raises(FormatError, match=r"query_id, doc_id, score .*q"):
         load_run(path)
 
 
@@ -116,7 +116,7 @@ def test_files_that_need_too_much_memory_are_refused(
 def test_damaged_files_are_named(tmp_path: Path, cut: slice) -> None:
     path = write(tmp_path / "run", RUN_ROWS, "q_id", "doc_id", "score")
     path.write_bytes(path.read_bytes()[cut])
-    with pytest.raises(FormatError, match="Parquet file cannot be read: its end is missing"):
+    with pytest.raises(FormatError, match=r"Parquet.*its end"):
         load_run(path)
 
 

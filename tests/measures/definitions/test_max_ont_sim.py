@@ -115,11 +115,11 @@ def test_wrong_parameters_are_refused_before_anything_is_read():
         MaxOntSim(0)
     with pytest.raises(UsageError, match="expected ic 'graph' or 'annotations' but got 'genes'"):
         MaxOntSim(10, formula="lin", ic="genes")
-    with pytest.raises(UsageError, match="formula hybrid does not use ic"):
+    with pytest.raises(UsageError, match=r"hybrid .*ic"):
         MaxOntSim(10, ic="graph")
-    with pytest.raises(UsageError, match="formula path does not use annotations"):
+    with pytest.raises(UsageError, match=r"path .*annotations"):
         MaxOntSim(10, formula="path", annotations="x")
-    with pytest.raises(UsageError, match="ic='graph' cannot be combined with annotations"):
+    with pytest.raises(UsageError, match=r"ic='graph' .*annotations"):
         MaxOntSim(10, formula="lin", ic="graph", annotations="x")
 
 

@@ -448,7 +448,7 @@ def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
     fix_run(path, out, codes=["R152"], options=options)
     assert out.read_text() == RUN.replace(" t\n", " a_long\n")
     options = FixOptions(tag="my run", max_tag_length=6)
-    with pytest.raises(UsageError, match="'my run' is not a valid run tag"):
+    with pytest.raises(UsageError, match="'my run'"):
         fix_run(path, out, codes=["R152"], options=options)
 
 
@@ -513,7 +513,7 @@ def test_values_that_look_like_codes_are_codes(
 
 @pytest.mark.parametrize("values", [[], ["R108"], ["a", "b"], [""]])
 def test_one_file_to_write_is_needed(values: list[str]) -> None:
-    with pytest.raises(UsageError, match="one file to write"):
+    with pytest.raises(UsageError, match="one file"):
         split_fix_values(values)
 
 
@@ -527,7 +527,7 @@ def test_input_is_never_written_over(tmp_path: Path) -> None:
             fix_run(path, output)
     with pytest.raises(UsageError, match="overwrite the input"):
         fix_run(path, qrels, codes=["P104"], qrels=qrels)
-    with pytest.raises(UsageError, match="cannot write a fixed file to standard output"):
+    with pytest.raises(UsageError, match="standard output"):
         fix_qrels(qrels, "-")
     assert path.read_text() == RUN[:-1]
     assert qrels.read_text() == QRELS
