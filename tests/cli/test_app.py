@@ -62,7 +62,7 @@ def test_short_commands_are_the_same(group: str) -> None:
         pytest.param(
             ["eval", QRELS, "missing.run"],
             2,
-            "error: no such file",
+            "error: no such file — missing.run",
             marks=pytest.mark.slow("repeats processes"),
         ),
         (["eval"], 2, "error: missing argument 'QRELS' — see trectools-plus eval -h"),

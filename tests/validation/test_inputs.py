@@ -154,7 +154,7 @@ def test_levels_of_a_dictionary_decide_how_many_runs_there_are() -> None:
     [
         ({"q": {"d": "0.5"}}, "score but got '0.5'"),
         ({1.5: {"d": 1}}, "query_id but got float 1.5"),
-        ({"q": {b"d": 1}}, "doc_id but got bytes b'd'"),
+        ({"q": {b"d": 1}}, "got bytes b'd'"),
         ({"q": {"d": 1}, "p": 5}, "got int 5"),
         ({"bm25": {"q": {"d": 1}}, "dense": 5}, "got int — dense — give"),
         ({"a": ["d1"]}, "list — a — give"),

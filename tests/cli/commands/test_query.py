@@ -220,7 +220,7 @@ def test_nothing_found_is_said_on_stderr() -> None:
         ),
         (
             ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
-            "cannot be set here",
+            "cannot be set",
         ),
         (["benchmark", "compare-vectors", "--cutoffs", "x"], "got 'x' — --cutoffs"),
         (

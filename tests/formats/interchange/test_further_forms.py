@@ -229,7 +229,7 @@ def test_columns_take_precedence_over_usual_names(tmp_path: Path) -> None:
             {"query": "qq", "doc_id": "_id", "score": "_score"},
             "columns: q, _id, _score, extra",
         ),
-        (ROWS.replace("_score", "s"), {"query": "q", "doc_id": "_id"}, "score or a rank"),
+        (ROWS.replace("_score", "s"), {"query": "q", "doc_id": "_id"}, "or a rank"),
         ("[1]", MAPPING, "expected an object"),
         ('[{"q": 1}]', MAPPING, "no query id"),
         ("", MAPPING, "no table"),

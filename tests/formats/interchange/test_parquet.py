@@ -123,9 +123,7 @@ def test_damaged_files_are_named(tmp_path: Path, cut: slice) -> None:
 def test_values_of_other_types_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "run"
     pl.DataFrame({"q_id": [1.5], "doc_id": ["d"], "score": [1.0]}).write_parquet(path)
-    with pytest.raises(
-        FormatError, match="expected text or numbers in column 'q_id' but got Float"
-    ):
+    with pytest.raises(FormatError, match="'q_id' but got Float"):
         load_run(path)
     pl.DataFrame({"q_id": ["q"], "doc_id": [["d"]], "score": [1.0]}).write_parquet(path)
     with pytest.raises(FormatError, match="in column 'doc_id' but got List"):

@@ -353,7 +353,8 @@ def test_judgments_of_other_subtopics_are_no_repeats(tmp_path: Path) -> None:
     path, out = _write(tmp_path / "in.txt", text), tmp_path / "out.txt"
     summary = fix_qrels(path, out)
     assert out.read_text() == text
-    assert summary.notes[0].startswith("Q143: repeated judgments that differ in column 2")
+    assert summary.notes[0].startswith("Q143: ")
+    assert "in column 2" in summary.notes[0]
     fix_qrels(path, out, codes=["Q143"], options=FixOptions(subtopic="2"))
     assert out.read_text() == "1 2 a 1\n1 2 b 0\n"
 
@@ -386,7 +387,7 @@ def test_stray_spellings_join_the_query_they_belong_to(tmp_path: Path) -> None:
     assert out.read_text() == RUN
     _write(path, RUN + "01 Q0 d2 1 1 t\n")
     summary = fix_run(path, out, codes=["P104"], qrels=qrels)
-    assert [note for note in summary.notes if note.startswith("P104 not fixed: several queries")]
+    assert [note for note in summary.notes if note.startswith("P104 not fixed: ")]
     # The qrels are right, so they are left alone.
     judged = _write(tmp_path / "qrels.txt", QRELS)
     run = Run.from_dict({"1": {"d1": 2.0}, "01": {"d2": 1.0}, "2": {"d3": 1.0}})

@@ -132,5 +132,5 @@ def test_fixing_twice_equals_fixing_once(
 def test_a_declared_encoding_is_not_left_wrong(tmp_path: Path) -> None:
     data = '<?xml version="1.0" encoding="latin-1"?>\n<topic number="1">é</topic>'
     summary, after = _fix(tmp_path, "a.xml", data.encode("latin-1"), "F103")
-    assert (summary.refused or "").startswith("its first line names another encoding")
+    assert (summary.refused or "").startswith("its first line")
     assert not after
