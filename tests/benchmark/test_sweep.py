@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import typer
 
+from trectools_plus import evaluate, load_qrels
 from trectools_plus.benchmark import load_config, load_sweep_config, run_benchmark, run_sweep
 from trectools_plus.cli.commands.benchmark.sweep import benchmark_sweep
-from trectools_plus.cli.errors import run_command
 from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
 from trectools_plus.reporting import write_reports, write_sweep_report
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
@@ -38,28 +36,8 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def call(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Call:
-    """Call ``benchmark sweep`` like its console command; return exit code, stdout and stderr."""
-    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command("sweep")(benchmark_sweep)
-    app.callback()(lambda: None)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["/somewhere/bin/benchmark", "sweep", *arguments])
-        capsys.readouterr()
-        code = 0
-        try:
-            run_command(app, "benchmark")
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 1
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+def call(call_of: Callable[..., Call]) -> Call:
+    return call_of("benchmark sweep", benchmark_sweep)
 
 
 def sweep(folder: Path, **options: Any) -> Any:
@@ -180,9 +158,12 @@ def test_shared_components_are_searched_once(small, tmp_path, monkeypatch):
     grid = {"fusion.weights": "0.2,0.4,0.6", "depth": "3,5", "b": "0.1,0.9"}
     result = sweep(tmp_path / "out", grid=grid, **small.options)
     assert len(result.report.variants) == 12
-    # Twice as often as there are queries for the two values of b; and once for the winner's run.
-    assert len(searched["LexicalRetriever"]) == 3 * 4
-    assert len(searched["VectorRetriever"]) == 2 * 4
+    # Twice as often as there are queries for the two values of b; the winner's run is kept.
+    assert len(searched["LexicalRetriever"]) == 2 * 4
+    assert len(searched["VectorRetriever"]) == 4
+    assert result.run.name == result.report.winner.name
+    scored = evaluate(load_qrels(small.qrels), result.run, [result.report.measure])
+    assert scored.mean(result.report.measure) == pytest.approx(result.report.winner.mean)
 
 
 def test_a_setting_that_some_variants_do_not_use_is_left_out_there(small, tmp_path):

@@ -10,6 +10,7 @@ from trectools_plus.display import TextTable
 from trectools_plus.reporting.html.page import make_environment, make_policy, read_asset
 
 _STYLES = ("base.css", "tables.css", "print.css")
+_ONLY_THE_BEST_IS_BOLD = 'tbody th[scope="row"] { font-weight: 400; }'
 
 
 def render_sweep_html(
@@ -23,7 +24,7 @@ def render_sweep_html(
         table: The variants.
         plot: The plot as SVG.
     """
-    styles = "".join(read_asset(name) for name in _STYLES)
+    styles = "".join(read_asset(name) for name in _STYLES) + _ONLY_THE_BEST_IS_BOLD
     return (
         make_environment()
         .get_template("sweep.html.j2")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
 
 from trectools_plus.cli.commands.benchmark.run import benchmark_run
-from trectools_plus.cli.errors import run_command
 from trectools_plus.cli.options.runs import name_files, parse_runs
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
@@ -20,28 +17,8 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def call(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Call:
-    """Call ``benchmark run`` like its console command; return exit code, stdout and stderr."""
-    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command("run")(benchmark_run)
-    app.callback()(lambda: None)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["/somewhere/bin/benchmark", "run", *arguments])
-        capsys.readouterr()
-        code = 0
-        try:
-            run_command(app, "benchmark")
-        except SystemExit as left:
-            code = left.code if isinstance(left.code, int) else 1
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
+def call(call_of: Callable[..., Call]) -> Call:
+    return call_of("benchmark run", benchmark_run)
 
 
 @pytest.fixture
