@@ -18,11 +18,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "contract"))
 
 from harness.program import Program
+
+from trectools_plus.cli.errors import run_command
 
 # Tests import ir_measures, which imports cwl-eval, which would log to cwl.log without a handler.
 logging.getLogger().addHandler(logging.NullHandler())
@@ -273,6 +276,43 @@ def bench(tmp_path: Path) -> Bench:
 def module_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """Return a bench for reports that the tests of a module share; copy them before changes."""
     return Bench(tmp_path_factory.mktemp("bench"))
+
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call_of(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[str, Callable[..., None]], Call]:
+    """Make functions that call a command like its console command, in a temporary folder.
+
+    The function returns exit code, stdout and stderr. Its command is named by group and name, as in
+    ``benchmark run``.
+    """
+
+    def make(name: str, command: Callable[..., None]) -> Call:
+        group, _, own = name.partition(" ")
+        app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+        app.command(own)(command)
+        app.callback()(lambda: None)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delenv("FORCE_COLOR", raising=False)
+
+        def run(*arguments: str) -> tuple[int, str, str]:
+            monkeypatch.setattr(sys, "argv", [f"/somewhere/bin/{group}", own, *arguments])
+            capsys.readouterr()
+            code = 0
+            try:
+                run_command(app, group)
+            except SystemExit as left:
+                code = left.code if isinstance(left.code, int) else 1
+            out, err = capsys.readouterr()
+            return code, out, err
+
+        return run
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -87,6 +87,28 @@ class WithoutUnset(ReportModel):
         return handler(shown)
 
 
+class Conditions(ReportModel):
+    """The command, seed and package versions that a result comes from."""
+
+    command: str | None
+    """The command line without secrets; null if called from Python."""
+    seed: int
+    """The seed of all random numbers."""
+    packages: dict[str, str]
+    """Versions of the installed packages that affect the figures."""
+
+
+class BaseManifest(Conditions):
+    """The base of manifests: also the time and the machine."""
+
+    created_at: str
+    """UTC, ISO 8601."""
+    python: str
+    """Implementation and version of the interpreter."""
+    platform: str
+    """Operating system and architecture."""
+
+
 def as_usage_error(error: ValidationError, name: str) -> UsageError:
     """Return the error for values that a model refuses: the first problem, and their number.
 

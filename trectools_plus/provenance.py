@@ -1,4 +1,4 @@
-"""Time, package versions, machine and command line, recorded in manifests of results."""
+"""Time, package versions, machine and command line: what all manifests record."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import PurePath
+from typing import Any
 
 from trectools_plus.redaction import HIDDEN, hide_secrets
 
@@ -74,6 +75,19 @@ def describe_machine() -> dict[str, str]:
     return {
         "python": f"{implementation} {platform.python_version()}",
         "platform": f"{sys.platform} {platform.machine()}",
+    }
+
+
+def describe_conditions(moment: datetime) -> dict[str, Any]:
+    """Return the fields of a :class:`~trectools_plus.models.BaseManifest` known without the work.
+
+    Args:
+        moment: The time at which the result was created.
+    """
+    return {
+        "created_at": format_time(moment),
+        "packages": package_versions(),
+        **describe_machine(),
     }
 
 

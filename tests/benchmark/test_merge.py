@@ -40,7 +40,7 @@ def test_figures_are_those_of_one_benchmark(bench: Any) -> None:
     assert verify_report(folder).problems == []
     text = (folder / "BenchmarkComparison.md").read_text("utf-8")
     assert "| Metric | a | b | c | Best Run |" in text
-    assert "c was merged into this report" in text
+    assert "c was merged" in text
     assert "benchmark merge BenchmarkReport.json --run c=" in text
 
 
@@ -67,15 +67,15 @@ def test_other_queries_are_refused_and_nothing_changes(bench: Any) -> None:
     before = files(folder)
     strange = bench.folder / "strange.run"
     strange.write_text("q1 Q0 good 1 1.0 x\nother Q0 good 1 1.0 x\n")
-    with pytest.raises(IncomparableError, match=r"the report does not have.*for example other"):
+    with pytest.raises(IncomparableError, match=r"example other"):
         merge_run(folder, "b", str(strange))
     twice = bench.folder / "twice.run"
     twice.write_text("q1 Q0 good 1 1.0 x\nq1 Q0 good 2 0.5 x\n")
     with pytest.raises(FindingsError):
         merge_run(folder, "b", str(twice))
-    with pytest.raises(UsageError, match="already has a mode 'A'"):
+    with pytest.raises(UsageError, match="a mode 'A'"):
         merge_run(folder, "A", str(strange))
-    with pytest.raises(UsageError, match="cannot be a file name"):
+    with pytest.raises(UsageError, match="a file name"):
         merge_run(folder, "../b", str(strange))
     with pytest.raises(InputError):
         merge_run(folder, "b", str(bench.folder / "nowhere.run"))
@@ -86,7 +86,7 @@ def test_a_run_that_changed_since_is_not_scored(bench: Any) -> None:
     folder = bench.make("out", {"a": {}})
     path = folder / "runs" / "a.run"
     path.write_text(path.read_text().replace(" a\n", " b\n"))
-    with pytest.raises(InputError, match="not the one that was scored"):
+    with pytest.raises(InputError, match="was scored"):
         merge_run(folder, "b", str(bench.folder / "out-data" / "a.run"))
 
 
@@ -94,7 +94,7 @@ def test_queries_left_out_are_dropped_only_where_that_is_comparable(bench: Any) 
     folder = bench.make("out", {"a": {}}, missing="drop")
     part = bench.folder / "part.run"
     part.write_text("".join(f"q{n} Q0 good 1 1.0 x\n" for n in range(50)))
-    with pytest.raises(IncomparableError, match="60 queries and b over 50"):
+    with pytest.raises(IncomparableError, match=r"60 queries .*b over 50"):
         merge_run(folder, "b", str(part))
     zero = bench.make("zero", {"a": {}})
     report = merge_run(zero, "b", str(part)).report
@@ -123,5 +123,5 @@ def test_standard_input_is_read_once(bench: Any, monkeypatch: pytest.MonkeyPatch
     strange.write_text("other Q0 good 1 1.0 x\n")
     with strange.open() as stream:
         monkeypatch.setattr(sys, "stdin", stream)
-        with pytest.raises(IncomparableError, match="the report does not have"):
+        with pytest.raises(IncomparableError, match="does not have"):
             merge_run(folder, "b", "-")

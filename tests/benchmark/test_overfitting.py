@@ -67,7 +67,7 @@ def test_reports_on_the_parts(bench) -> None:
     expected = check_overfitting([whole], USED, HELD_OUT, measures=["RR@10"])
     assert check_overfitting([whole, whole], USED, HELD_OUT, measures=["RR@10"]) == expected
     few = bench.make("few", {"learned": LEARNED}, queries=41)
-    with pytest.raises(UsageError, match="values for 1 of 20 queries of the held-out part"):
+    with pytest.raises(UsageError, match="1 of 20 queries"):
         check_overfitting([few], USED, HELD_OUT)
     other = bench.make("other", {"learned": ALIKE})
     with pytest.raises(IncomparableError, match="different values"):
@@ -84,12 +84,12 @@ def test_what_cannot_be_checked_is_refused(bench, tmp_path: Path) -> None:
     folder = bench.make("r", {"a": ALIKE})
     with pytest.raises(IncomparableError, match="share 20 query ids"):
         check_overfitting([folder], USED, part(range(20, 60)))
-    with pytest.raises(UsageError, match=r"P@3 is not in the reports — use one of R@10, RR@10"):
+    with pytest.raises(UsageError, match=r"P@3 .*one of R@10"):
         check_overfitting([folder], USED, HELD_OUT, measures=["P@3"])
-    with pytest.raises(UsageError, match="at least 2 queries in the held-out part but got 1"):
+    with pytest.raises(UsageError, match=r"at least 2 .*got 1"):
         check_overfitting([folder], USED, part(range(40, 41)))
     with pytest.raises(InputError, match="no such file"):
         check_overfitting([tmp_path / "none.json"], USED, HELD_OUT)
     (folder / "per_query.parquet").unlink()
-    with pytest.raises(InputError, match="values per query are missing"):
+    with pytest.raises(InputError, match="values per query"):
         check_overfitting([folder], USED, HELD_OUT)

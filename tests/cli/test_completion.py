@@ -106,7 +106,7 @@ def test_other_shells_show_the_summaries(shell, program, tmp_path):
     }
     done = program(["runs"], tmp_path, **variables)
     assert "fuse" in done.text
-    assert "Merge run files into one" in done.text
+    assert "Merge run files" in done.text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs bash")

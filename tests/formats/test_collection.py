@@ -73,7 +73,7 @@ def test_trec_layout(tmp_path: Path, suffix: str) -> None:
                 "qrels/a.tsv": BEIR_QRELS,
                 "qrels/b.tsv": BEIR_QRELS,
             },
-            "several other splits: a, b",
+            "splits: a, b",
         ),
     ],
 )
@@ -115,7 +115,7 @@ def test_cranfield(ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_an_unknown_id_suggests_similar_ones() -> None:
-    with pytest.raises(UsageError, match="did you mean irds:cranfield"):
+    with pytest.raises(UsageError, match="irds:cranfield"):
         load_collection("irds:cranfeld")
 
 
@@ -125,10 +125,10 @@ def test_a_missing_or_failing_part_is_one_error(monkeypatch: pytest.MonkeyPatch)
 
     dataset = SimpleNamespace(has_queries=lambda: True, queries_iter=fail)
     monkeypatch.setattr("ir_datasets.load", lambda _: dataset)
-    with pytest.raises(InputError, match="cannot download the queries"):
+    with pytest.raises(InputError, match="the queries"):
         load_collection("irds:x")
     dataset.has_queries = lambda: False
-    with pytest.raises(InputError, match="this dataset has no queries"):
+    with pytest.raises(InputError, match="no queries"):
         load_collection("irds:x")
 
 

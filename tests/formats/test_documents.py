@@ -66,7 +66,7 @@ def test_a_count_and_one_pass() -> None:
 
 
 def test_names_a_repeated_id() -> None:
-    with pytest.raises(InputError, match="'b' occurs more than once in the corpus — listed"):
+    with pytest.raises(InputError, match=r"'b' occurs.* — listed"):
         survey(Listed([("a", "", "1"), ("b", "", "1"), ("c", "", ""), ("b", "", "2")]))
 
 
@@ -109,7 +109,7 @@ def test_a_file_can_be_read_again_and_repeats_are_found_by_check(tmp_path: Path)
     file.write_text('{"_id": "a", "text": "1"}\n{"_id": "a", "text": "2"}\n')
     documents = stream_file(str(file))
     assert [len([*iter(documents)]) for _ in range(2)] == [2, 2]
-    with pytest.raises(InputError, match="'a' occurs more than once"):
+    with pytest.raises(InputError, match="'a' occurs"):
         survey(documents)
     file.write_text("\n")
     with pytest.raises(FormatError, match="no documents"):
@@ -213,7 +213,7 @@ def test_ids_descend_by_bytes() -> None:
 
 
 def test_refuses_repeated_ids_and_empty_corpora() -> None:
-    with pytest.raises(InputError, match="'d1' occurs more than once"):
+    with pytest.raises(InputError, match="'d1' occurs"):
         corpus_of(("d1", "", "a"), ("d2", "", "b"), ("d1", "", "c")).in_index_order()
     with pytest.raises(InputError, match="no documents"):
         Corpus.from_dict({}).in_index_order()

@@ -200,7 +200,7 @@ def test_names_are_read_without_the_syntax_nodes_that_python_3_14_removed(monkey
 
 @pytest.mark.parametrize("label", ["AP", "MeanRank", "MaxOntSim"])
 def test_a_cutoff_is_not_a_parameter_in_brackets(label):
-    with pytest.raises(UsageError, match=f"{label} has no parameter cutoff.*supported: rel"):
+    with pytest.raises(UsageError, match=f"{label} .*parameter cutoff.*supported: rel"):
         parse_measure(f"{label}(cutoff=5)")
 
 
@@ -313,7 +313,7 @@ def test_names_of_other_tools(name, canonical):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("hits@10", "different measures in different tools — use HitRate@10 .* or RelRet@10"),
+        ("hits@10", "use HitRate@10 .* or RelRet@10"),
         ("gm_map", "trec-eval -m gm_map QRELS RUN"),
         ("11pt_avg", "trec-eval -m 11pt_avg QRELS RUN"),
         ("relative_P.5", "trec-eval -m relative_P.5 QRELS RUN"),
@@ -351,7 +351,7 @@ def test_trec_eval_parameters_give_several_measures():
     names = [measure.name for measure in parse_measures(["P.5,10", "map", "success"])]
     assert names == ["P@5", "P@10", "AP", "Success@1", "Success@5", "Success@10"]
     assert len(parse_measures(["ndcg_cut"])) == 9
-    with pytest.raises(UsageError, match="several measures — use one of P@5, P@10"):
+    with pytest.raises(UsageError, match="P@5, P@10"):
         parse_measure("P.5,10")
 
 
@@ -363,8 +363,8 @@ def test_generators_and_single_names_are_accepted():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nDGC@10", r"no measure 'nDGC@10' — did you mean nDCG@10"),
-        ("ndcg_cu@5", "did you mean ndcg_cut[,?]"),
+        ("nDGC@10", r"'nDGC@10' — .*nDCG@10"),
+        ("ndcg_cu@5", "ndcg_cut[,?]"),
         (
             "MaxOntSim(formula=hybrid_depth)@5",
             r"need quotes: MaxOntSim\(formula='hybrid_depth'\)@5",
@@ -375,30 +375,30 @@ def test_generators_and_single_names_are_accepted():
             r"need quotes: MaxOntSim\(rel=2, ontology='a/b.obo'\)",
         ),
         ("m:C(a=b)@3", r"need quotes: m:C\(a='b'\)@3"),
-        ("recal@10", "did you mean recall"),
-        ("hitrat@5", "did you mean HitRate"),
+        ("recal@10", "recall"),
+        ("hitrat@5", "HitRate"),
         ("xyzzy", "supported: nDCG, AP"),
-        ("P", r"P needs a cutoff of at least 1 but got none — P — write it as P@10"),
-        ("P@0", "cutoff of at least 1 but got 0"),
+        ("P", r"of at least 1 .*none — P — .*P@10"),
+        ("P@0", "at least 1 .*0"),
         ("P@-3", "cannot read|cutoff"),
         ("P@1.5", r"got 1\.5"),
         ("P@True", "got True"),
         ("P@99999999999", "cutoff"),
-        ("APcap", "APcap needs a cutoff"),
-        ("Rprec@10", "Rprec takes no cutoff"),
-        ("AP(rel=0)@10", "rel must be a whole number of at least 1"),
+        ("APcap", "APcap needs"),
+        ("Rprec@10", "Rprec takes"),
+        ("AP(rel=0)@10", "rel must be .*1"),
         ("AP(rel='1')", "rel must be"),
-        ("AP(level=2)", "AP has no parameter level — supported: rel, judged_only"),
-        ("APcap(judged_only=True)@10", "APcap has no parameter judged_only"),
-        ("Judged(rel=2)@10", "Judged has no parameter rel"),
+        ("AP(level=2)", "level — supported: rel, judged_only"),
+        ("APcap(judged_only=True)@10", "APcap .*judged_only"),
+        ("Judged(rel=2)@10", "Judged .*rel"),
         ("nDCG(dcg='exp')@10", "dcg must be 'log2' or 'exp-log2'"),
-        ("nDCG(gains={1:0.5})@10", "gains must map whole grades"),
-        ("nDCG(gains=[1])@10", "gains must map whole grades"),
+        ("nDCG(gains={1:0.5})@10", "gains must"),
+        ("nDCG(gains=[1])@10", "gains must"),
         ("SetF(beta=0.0)", "beta must be"),
         ("SetF(beta=1e-07)", "beta must be"),
         ("SetF(beta=True)", "beta must be"),
         ("SetF(beta=10**400)", "cannot read"),
-        ("P(judged_only=1)@5", "judged_only must be True or False"),
+        ("P(judged_only=1)@5", "judged_only must"),
         ("IPrec@0.105", "steps of 0.01"),
         ("IPrec", "needs a recall"),
         ("IPrec@2", "between 0 and 1"),
@@ -411,12 +411,12 @@ def test_generators_and_single_names_are_accepted():
         ("a:b", "No module named 'a'"),
         ("json:loads", "expected a subclass"),
         ("json:nothing", "has no attribute"),
-        ("Compat(p='x')", "Compat cannot take p='x'"),
-        ("Compat(q=1)", "Compat has no parameter q"),
-        ("Compat@10", "Compat has no parameter cutoff"),
+        ("Compat(p='x')", "Compat .*p='x'"),
+        ("Compat(q=1)", "Compat .*parameter q"),
+        ("Compat@10", "Compat .*cutoff"),
         ("ERR@-1", "."),
         ("Accuracy@0", "cannot take cutoff=0"),
-        ("BPM@10", "needs a value for max_rel"),
+        ("BPM@10", "max_rel"),
     ],
 )
 def test_what_cannot_be_is_refused(name, message):
@@ -427,12 +427,12 @@ def test_what_cannot_be_is_refused(name, message):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("SDCG@10", "^SDCG needs a value for max_rel"),
-        ("nERR8@10", "NERR8 needs a value for max_rel"),
-        ("RBP(p=1)", "p must be a decimal number between 0 and 1 but got 1 — RBP"),
-        ("RBP(p=1.0)", "p must be a decimal number between 0 and 1"),
-        ("RBP(rel=0)", "rel must be a whole number of at least 1"),
-        ("RBP(p=0.8, rel='1')", "rel must be a whole number of at least 1"),
+        ("SDCG@10", "^SDCG .*max_rel"),
+        ("nERR8@10", "NERR8 .*max_rel"),
+        ("RBP(p=1)", "^p must .*between 0 and 1 .*got 1 — RBP"),
+        ("RBP(p=1.0)", "^p must"),
+        ("RBP(rel=0)", "^rel must"),
+        ("RBP(p=0.8, rel='1')", "^rel must"),
     ],
 )
 def test_parameters_without_a_value_are_named(name, message):
@@ -458,7 +458,7 @@ def test_names_split_outside_parentheses_and_numbers_stay():
 
 
 def test_no_measure_at_all_is_refused():
-    with pytest.raises(UsageError, match="no measure is given"):
+    with pytest.raises(UsageError, match="no measure"):
         parse_measures([])
 
 
@@ -528,7 +528,7 @@ class TestOwnClasses:
         assert measure.definition.alias == "shelf_measures:Half(weight=0.5)@3"
         assert measure.definition.formula == "Half of it all."
         assert measure.cutoff == 3
-        with pytest.raises(UsageError, match="Half has no parameter size"):
+        with pytest.raises(UsageError, match=r"Half .*size"):
             parse_measure("shelf_measures:Half(size=1)")
 
     def test_two_measures_of_one_name_are_refused(self):
@@ -538,11 +538,11 @@ class TestOwnClasses:
             def score_query(self, ranked_doc_ids, qrels_of_query):
                 return 1.0
 
-        with pytest.raises(UsageError, match="AP is the name of a standard measure"):
+        with pytest.raises(UsageError, match=r"^AP "):
             parse_measures(["AP", Fake()])
         Fake.label = "Mine"
         other = type("Other", (Fake,), {})
-        with pytest.raises(UsageError, match="two different measures are called Mine"):
+        with pytest.raises(UsageError, match="called Mine"):
             parse_measures([Fake(), other()])
 
     @pytest.mark.parametrize(
@@ -552,17 +552,17 @@ class TestOwnClasses:
     def test_nobody_goes_by_a_standard_measures_name(self, name):
         cutoff = 10 if name.endswith("10") else None
         fake = type("Fake", (_One,), {"name": name})(cutoff)
-        with pytest.raises(UsageError, match=r"standard measure.*give your class another label"):
+        with pytest.raises(UsageError, match=r"standard measure.*another label"):
             parse_measures([fake])
 
     @pytest.mark.parametrize(
         ("attributes", "message"),
         [
-            ({"name": "Cnt"}, "the name Cnt does not contain the cutoff 3 .* let it end with @3"),
+            ({"name": "Cnt"}, "Cnt .*cutoff 3 .* @3"),
             ({"name": "C\nt@3"}, "expected a name"),
-            ({"name": None}, "expected a name but got None"),
+            ({"name": None}, "None"),
             ({"name": property(lambda _: 1 / 0)}, "ZeroDivisionError"),
-            ({"__init__": lambda self, cutoff: None}, "does not store its cutoff 3"),
+            ({"__init__": lambda self, cutoff: None}, "cutoff 3"),
         ],
     )
     def test_a_name_shows_its_cutoff(self, monkeypatch, attributes, message):
@@ -578,7 +578,7 @@ class TestOwnClasses:
             parameter_defaults = {"w": 1}  # noqa: RUF012
 
         assert len(parse_measures([Weighted(w=2), Weighted(w=2)])) == 1
-        with pytest.raises(UsageError, match="two different measures are called Weighted"):
+        with pytest.raises(UsageError, match="called Weighted"):
             parse_measures([Weighted(w=1), Weighted(w=2)])
 
     def test_entry_point(self, tmp_path, monkeypatch):
@@ -624,5 +624,5 @@ def test_sums_are_those_of_ir_measures(label):
 
 @pytest.mark.parametrize("name", ["average_mrr", "cross_lingual_variance"])
 def test_figures_of_several_languages_are_not_measures(name: str) -> None:
-    with pytest.raises(UsageError, match=r"figure of several languages.*benchmark multilingual"):
+    with pytest.raises(UsageError, match=r"languages.*benchmark multilingual"):
         parse_measure(name)

@@ -217,8 +217,8 @@ def test_alpha_takes_labels_and_missing_ones():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: cohens_kappa([1], [1, 2]), "two arrays of labels"),
-        (lambda: cohens_kappa([], []), "two arrays of labels"),
+        (lambda: cohens_kappa([1], [1, 2]), "arrays of labels"),
+        (lambda: cohens_kappa([], []), "arrays of labels"),
         (lambda: cohens_kappa([1, None], [1, 2]), "missing"),
         (lambda: cohens_kappa([1.0, np.nan], [1, 2]), "missing"),
         (lambda: cohens_kappa([1, 4], [1, 2], categories=[1, 2]), "4 is not among"),

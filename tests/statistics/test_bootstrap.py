@@ -146,7 +146,7 @@ def test_no_columns_gives_no_intervals():
 @pytest.mark.parametrize(
     ("values", "options", "message"),
     [
-        (np.empty((0, 2)), {}, "at least one row"),
+        (np.empty((0, 2)), {}, "one row"),
         ([[np.inf]], {}, "infinite"),
         ([[1.0]], {"resamples": 0}, "at least 1 resample"),
         ([[1.0]], {"confidence": 95}, "between 0 and 1"),

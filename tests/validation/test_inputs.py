@@ -152,18 +152,18 @@ def test_levels_of_a_dictionary_decide_how_many_runs_there_are() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({"q": {"d": "0.5"}}, "expected a number as score but got '0.5'"),
-        ({1.5: {"d": 1}}, "expected text or a whole number as query_id but got float 1.5"),
-        ({"q": {b"d": 1}}, "expected text or a whole number as doc_id but got bytes b'd'"),
-        ({"q": {"d": 1}, "p": 5}, "expected a dictionary of documents but got int 5"),
-        ({"bm25": {"q": {"d": 1}}, "dense": 5}, "expected a run but got int — dense — give"),
-        ({"a": ["d1"]}, "expected a run but got list — a — give"),
-        (5, "expected a run but got int — give a dictionary"),
-        (tp.Qrels.from_dict(QRELS), "expected a run but got Qrels"),
-        (pl.DataFrame({"qid": [1.5], "docno": ["d"], "score": [1.0]}), "expected text in column"),
+        ({"q": {"d": "0.5"}}, "score but got '0.5'"),
+        ({1.5: {"d": 1}}, "query_id but got float 1.5"),
+        ({"q": {b"d": 1}}, "got bytes b'd'"),
+        ({"q": {"d": 1}, "p": 5}, "got int 5"),
+        ({"bm25": {"q": {"d": 1}}, "dense": 5}, "got int — dense — give"),
+        ({"a": ["d1"]}, "list — a — give"),
+        (5, "int — give a dictionary"),
+        (tp.Qrels.from_dict(QRELS), "got Qrels"),
+        (pl.DataFrame({"qid": [1.5], "docno": ["d"], "score": [1.0]}), "text in column"),
         (pl.DataFrame({"qid": ["q"], "text": ["d"]}), "doc_id, score is missing"),
-        ([RUN, RUN], "two runs are named 'run'"),
-        ({"": RUN}, "expected text as the name of a run"),
+        ([RUN, RUN], "named 'run'"),
+        ({"": RUN}, "of a run"),
     ],
 )
 def test_other_values_are_refused_in_one_line(value: Any, words: str) -> None:
@@ -199,7 +199,7 @@ def test_fusion_takes_runs_in_every_form_and_weights_by_name(files: dict[str, Pa
     named = {"a": RUN, "b": other}
     weighted = tp.fuse(named, "weighted", weights={"b": 0.25, "a": 0.75}).to_dict()
     assert weighted == tp.fuse(named, "weighted", weights=[0.75, 0.25]).to_dict()
-    with pytest.raises(UsageError, match="expected weights for a, b but got a"):
+    with pytest.raises(UsageError, match=r"for a, b .*a"):
         tp.fuse(named, "weighted", weights={"a": 1})
 
 
@@ -211,7 +211,7 @@ def test_validate_finds_out_what_it_is_given(files: dict[str, Path]) -> None:
     assert tp.validate(PYTERRIER).kind == "run"
     codes = [one.code for one in tp.validate({"1": {"d": float("nan")}}).errors]
     assert codes == [one.code for one in tp.validate_run({"1": {"d": float("nan")}}).errors] != []
-    with pytest.raises(UsageError, match="judgments cannot be compared with judgments"):
+    with pytest.raises(UsageError, match="compared with judgments"):
         tp.validate(files["qrels"], qrels=QRELS)
 
 
@@ -222,7 +222,7 @@ def test_a_benchmark_takes_runs_in_every_form(files: dict[str, Path], tmp_path: 
     report = tp.run_benchmark(config).report
     assert [report.modes[name].measures["AP"].mean for name in "ab"] == [0.75, 0.75]
     assert report.modes["a"].measures["RR"].mean == tp.evaluate(QRELS, RUN, ["RR"]).mean("RR")
-    with pytest.raises(UsageError, match="expected a run but got int"):
+    with pytest.raises(UsageError, match=r"a run .*int"):
         tp.BenchmarkConfig(runs={"a": 5}, qrels=QRELS)
 
 
@@ -309,11 +309,11 @@ def test_pandas_is_imported_only_for_its_frames() -> None:
 
 
 def test_errors_of_libraries_remain_as_the_cause() -> None:
-    with pytest.raises(UsageError, match="could not convert string to float") as refused:
+    with pytest.raises(UsageError, match="to float") as refused:
         bootstrap_intervals("abc")  # type: ignore[arg-type]
     assert isinstance(refused.value.__cause__, ValueError)
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         bootstrap_intervals()  # type: ignore[call-arg]
-    with pytest.raises(InputError, match="expected a number as relevance"):
+    with pytest.raises(InputError, match="as relevance"):
         tp.Qrels({"q": {"d": None}})  # type: ignore[arg-type]
     assert inspect.signature(tp.evaluate).parameters["measures"].name == "measures"

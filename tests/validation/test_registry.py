@@ -121,7 +121,7 @@ def test_a_rule_that_is_off_takes_its_whole_code() -> None:
 def test_an_unknown_code_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="X1"):
         CATALOGUE.code_filter(["X1"], [])
-    with pytest.raises(UsageError, match="starts with it — did you mean rank-gap"):
+    with pytest.raises(UsageError, match="rank-gap"):
         CATALOGUE.code_filter(["rank-gaps"], [])
     with pytest.raises(UsageError) as caught:
         CATALOGUE.code_filter([], ["R999"])

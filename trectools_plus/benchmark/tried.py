@@ -11,6 +11,8 @@ from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.text import plural
 
 SWEEP_FILE = "SweepReport.json"
+_START = 1 << 18
+"""The part of a report that is read, in bytes. The hash is before all figures."""
 
 
 def count_other_reports(folder: Path, sha256: str) -> int:
@@ -22,8 +24,10 @@ def count_other_reports(folder: Path, sha256: str) -> int:
     """
     own, others = folder.resolve(), 0
     for path in (*own.parent.glob(f"*/{REPORT_FILE}"), *own.parent.glob(f"*/{SWEEP_FILE}")):
-        with suppress(OSError):
-            others += path.parent != own and f'"{sha256}"'.encode() in path.read_bytes()
+        if path.parent == own:
+            continue
+        with suppress(OSError), path.open("rb") as file:
+            others += f'"{sha256}"'.encode() in file.read(_START)
     return others
 
 

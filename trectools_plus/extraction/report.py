@@ -16,7 +16,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.extraction.predictions import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.files.content import read_file
-from trectools_plus.models import ReportModel
+from trectools_plus.models import BaseManifest, ReportModel
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import METHOD_NAMES
 from trectools_plus.text import plural
@@ -135,20 +135,14 @@ class SystemFacts(ReportModel):
     """Hash of the predictions."""
 
 
-class ExtractionManifest(ReportModel):
+class ExtractionManifest(BaseManifest):
     """The conditions under which the report was created."""
 
-    created_at: str
-    command: str | None
     ontology: str
     similarity: str
     """The similarity formula of the soft matching."""
     root: str | None = None
     """Only terms below this term are scored, both gold and predicted; null if all are."""
-    seed: int
-    packages: dict[str, str]
-    python: str
-    platform: str
 
 
 class ExtractionReport(ReportModel):

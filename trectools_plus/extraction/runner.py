@@ -52,7 +52,7 @@ from trectools_plus.extraction.settings import ExtractionSettings, make_extracti
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import describe_machine, format_time, package_versions, utc_now
+from trectools_plus.provenance import describe_conditions, utc_now
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import ends_of
@@ -149,14 +149,12 @@ def run_extraction(
         sha256=_hash(found),
     )
     manifest = ExtractionManifest(
-        created_at=format_time(utc_now()),
+        **describe_conditions(utc_now()),
         command=options.command,
         ontology=loaded.version or loaded.path,
         similarity=options.similarity,
         root=root,
         seed=options.resampling.seed,
-        packages=package_versions(),
-        **describe_machine(),
     )
     resampling = options.resampling if options.intervals else None
     report = score_predictions(documents, found, loaded, system, manifest, resampling)

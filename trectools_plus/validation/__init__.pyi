@@ -23,11 +23,11 @@ from trectools_plus.validation.findings import Severity as Severity
 from trectools_plus.validation.findings import refuse_errors as refuse_errors
 from trectools_plus.validation.fixes.engine import fix_qrels as fix_qrels
 from trectools_plus.validation.fixes.engine import fix_run as fix_run
+from trectools_plus.validation.fixes.engine import fix_topics as fix_topics
 from trectools_plus.validation.fixes.engine import refuse_overwriting as refuse_overwriting
 from trectools_plus.validation.fixes.engine import split_fix_values as split_fix_values
 from trectools_plus.validation.fixes.session import FixOptions as FixOptions
 from trectools_plus.validation.fixes.summary import FixSummary as FixSummary
-from trectools_plus.validation.fixes.topics import fix_topics as fix_topics
 from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from operator import add, and_
 from pathlib import Path
 from typing import Any
 
@@ -16,47 +17,39 @@ from trectools_plus.validation.parts import NotInPartsError, ViewSettings, read_
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH
 from trectools_plus.validation.views.runs import RunView
 
+RowFacts = dict[str, Any]
+"""Facts about the rows of a run, or of a part of one: fields of ``retrieval.RunInfo``."""
 
-@dataclass(frozen=True, slots=True)
-class RowFacts:
-    """Facts about the rows of a run, or of a part of one; see ``retrieval.RunInfo``."""
+_ADDED: dict[str, Callable[..., Any]] = {
+    "lowest_score": min,
+    "highest_score": max,
+    "first_rank": min,
+    "ranks_follow_scores": and_,
+    "rows_follow_ranks": and_,
+}
+"""Functions that combine the facts about two parts; all others are added."""
 
-    lowest_score: float
-    highest_score: float
-    ties_64: int
-    ties_32: int
-    first_rank: int
-    ranks_follow_scores: bool
-    rows_follow_ranks: bool
 
-    @classmethod
-    def of(cls, run: RunView) -> RowFacts:
-        """Return the facts about a run with rows."""
-        scored, ranks = run.scored, run.usable_ranks
-        same_query = run.grouped.same_query
-        in_order, evaluated = run.grouped.rows(np.arange(run.n_rows)), run.order(32)
-        equal = (scored.score[1:] == scored.score[:-1]) & scored.same_query
-        return cls(
-            lowest_score=float(run.score.min()),
-            highest_score=float(run.score.max()),
-            ties_64=int(np.count_nonzero(equal)),
-            ties_32=len(run.ties32),
-            first_rank=int(ranks.min()),
-            ranks_follow_scores=not (np.diff(ranks[evaluated])[same_query] < 0).any(),
-            rows_follow_ranks=not (np.diff(ranks[in_order])[same_query] < 0).any(),
-        )
+def _row_facts(run: RunView) -> RowFacts:
+    """Return the facts about a run with rows."""
+    scored, ranks = run.scored, run.usable_ranks
+    same_query = run.grouped.same_query
+    in_order, evaluated = run.grouped.rows(np.arange(run.n_rows)), run.order(32)
+    equal = (scored.score[1:] == scored.score[:-1]) & scored.same_query
+    return {
+        "lowest_score": float(run.score.min()),
+        "highest_score": float(run.score.max()),
+        "ties_64": int(np.count_nonzero(equal)),
+        "ties_32": len(run.ties32),
+        "first_rank": int(ranks.min()),
+        "ranks_follow_scores": not (np.diff(ranks[evaluated])[same_query] < 0).any(),
+        "rows_follow_ranks": not (np.diff(ranks[in_order])[same_query] < 0).any(),
+    }
 
-    def __add__(self, later: RowFacts) -> RowFacts:
-        """Return the facts about two parts of a run."""
-        return RowFacts(
-            min(self.lowest_score, later.lowest_score),
-            max(self.highest_score, later.highest_score),
-            self.ties_64 + later.ties_64,
-            self.ties_32 + later.ties_32,
-            min(self.first_rank, later.first_rank),
-            self.ranks_follow_scores and later.ranks_follow_scores,
-            self.rows_follow_ranks and later.rows_follow_ranks,
-        )
+
+def _add_facts(first: RowFacts, later: RowFacts) -> RowFacts:
+    """Return the facts about two parts of a run."""
+    return {name: _ADDED.get(name, add)(first[name], later[name]) for name in first}
 
 
 def describe_file(path: str | Path) -> dict[str, Any]:
@@ -87,7 +80,7 @@ def _describe_in_parts(path: str) -> dict[str, Any]:
     def describe(view: RunView) -> tuple[dict[str, Any], RowFacts | None]:
         # If a rank is not a whole number, all ranks are positions in the file.
         has_facts = view.n_rows and view.rows.ranks.are_numbers
-        return {}, RowFacts.of(view) if has_facts else None
+        return {}, _row_facts(view) if has_facts else None
 
     settings = ViewSettings(DEFAULT_MAX_DEPTH, for_scoring=True)
     try:
@@ -99,14 +92,14 @@ def _describe_in_parts(path: str) -> dict[str, Any]:
     for facts in found:
         if facts is None:
             raise NotInPartsError
-        total = facts if total is None else total + facts
+        total = facts if total is None else _add_facts(total, facts)
     assert total is not None
     return _described(view, total)
 
 
 def describe_view(run: RunView) -> dict[str, Any]:
     """Describe a run with rows, whose scores are finite; see :func:`describe_file`."""
-    return _described(run, RowFacts.of(run))
+    return _described(run, _row_facts(run))
 
 
 def _described(run: RunView, facts: RowFacts) -> dict[str, Any]:
@@ -121,5 +114,5 @@ def _described(run: RunView, facts: RowFacts) -> dict[str, Any]:
             "median": float(np.median(sizes)),
             "max": int(sizes.max()),
         },
-        **{name: getattr(facts, name) for name in RowFacts.__slots__},
+        **facts,
     }

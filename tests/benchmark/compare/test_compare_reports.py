@@ -93,9 +93,9 @@ def test_modes_are_paired_by_name_or_alone(bench: Any) -> None:
     contrast = compare_reports(both, b)
     assert [mode.modes for mode in contrast.modes] == [("y", "y")]
     assert "only in" in contrast.notes[0]
-    with pytest.raises(IncomparableError, match="no mode in common"):
+    with pytest.raises(IncomparableError, match="no mode"):
         compare_reports(both, bench.make("c", {"z": {}}))
-    with pytest.raises(IncomparableError, match="no measure in common"):
+    with pytest.raises(IncomparableError, match="no measure"):
         compare_reports(a, bench.make("d", {"x": {}}, measures=["P@5"]))
 
 
@@ -105,10 +105,10 @@ def test_other_data_are_refused_and_missing_values_named(bench: Any) -> None:
         compare_reports(a, b)
     c = bench.make("c", {"x": {}})
     (c / "per_query.parquet").unlink()
-    with pytest.raises(InputError, match="values per query are missing"):
+    with pytest.raises(InputError, match="values per query"):
         compare_reports(a, c)
     (c / "per_query.parquet").write_text("no parquet")
-    with pytest.raises(InputError, match="cannot be read as Parquet"):
+    with pytest.raises(InputError, match="as Parquet"):
         compare_reports(a, c)
 
 

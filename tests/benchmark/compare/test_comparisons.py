@@ -66,7 +66,7 @@ def test_an_evaluation_is_compared_with_its_means(expected: list[Any]) -> None:
         name: {measure: evaluation.mean(name, measure) for measure in MEASURES} for name in runs
     }
     assert found.find("bm25", "dense", "AP") is found[1]
-    with pytest.raises(UsageError, match="the pairs are dense − bm25"):
+    with pytest.raises(UsageError, match="dense − bm25"):
         found.find("dense", "bm25", "AP")
     assert found.entries == tuple(expected)
 
@@ -83,12 +83,12 @@ def test_runs_in_a_list_have_the_names_of_their_tags() -> None:
     [
         (
             (5, {"a": LEXICAL}),
-            "expected qrels but got int — give .*, or a Qrels; or give an Evaluation",
+            "got int — give .*, or a Qrels; .*Evaluation",
         ),
-        ((QRELS, {"a": {"q1": ["d1"]}}), "expected a number as score but got list"),
-        ((QRELS, 5), "expected a run but got int — give a dictionary"),
-        ((QRELS, []), "no run is given"),
-        ((QRELS,), "no run is given"),
+        ((QRELS, {"a": {"q1": ["d1"]}}), "got list"),
+        ((QRELS, 5), "int — give a dictionary"),
+        ((QRELS, []), "no run"),
+        ((QRELS,), "no run"),
     ],
 )
 def test_another_type_is_refused_in_one_line(arguments: Any, message: str) -> None:
@@ -100,7 +100,7 @@ def test_another_type_is_refused_in_one_line(arguments: Any, message: str) -> No
 def test_an_evaluation_with_runs_is_refused() -> None:
     evaluation = evaluate(load_qrels(QRELS), load_run(LEXICAL), ["AP"])
     for arguments in ((load_run(VECTOR),), ((), ["P@5"])):
-        with pytest.raises(UsageError, match="already has runs and measures"):
+        with pytest.raises(UsageError, match="runs and measures"):
             compare(evaluation, *arguments)
 
 
@@ -261,8 +261,8 @@ def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None
     assert [row.split()[0] for row in rows] == ["bm25", "dpr", "a", "x"]
     numbers = [row.index("0.") for row in rows]
     assert len(set(numbers)) == 1, "aligned"
-    assert "A letter: significantly above that run." in text
-    assert "Studentised bootstrap, max-t over 6 comparisons on one measure" in text
+    assert "A letter: " in text
+    assert "max-t over 6 comparisons" in text
     assert " ᵇ " in rows[0]
     assert "ᵃ" not in text, "a is the name of a system"
     names = [f"{'long ' * 30}{n} ÄÖÜ" for n in range(16)]
@@ -327,19 +327,19 @@ def test_the_order_of_measures_is_the_requested_one(report: Comparisons) -> None
 def test_one_system_has_means_and_no_comparison() -> None:
     found = compare(QRELS, LEXICAL, MEASURES, **FAST)
     assert (len(found), found.best_overall) == (0, None)
-    assert found.verdict.text.startswith(f"{found.systems[0]} has a mean of")
+    assert found.verdict.text.startswith(f"{found.systems[0]} has a mean")
     assert found.to_latex().count(r"\\") >= 3
-    with pytest.raises(UsageError, match="differences need two systems"):
+    with pytest.raises(UsageError, match="two systems"):
         found.plot(kind="differences")
-    with pytest.raises(UsageError, match="mean ranks need at least 3 systems"):
+    with pytest.raises(UsageError, match="at least 3 systems"):
         found.plot(kind="critical_difference")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"primary_measure": "RR"}, "primary measure RR is not one of the measures — use one of"),
-        ({"resample": 5}, "compare has no option resample — it has"),
+        ({"primary_measure": "RR"}, "measure RR .*use one of"),
+        ({"resample": 5}, "option resample"),
         ({"baseline": "none"}, "unknown baseline 'none'"),
         ({"test": "z"}, "unknown test 'z'"),
         ({"confidence": 95}, "confidence"),
@@ -354,5 +354,5 @@ def test_means_over_different_queries_are_refused() -> None:
     qrels, runs = cranfield_like(["a", "b"])
     del runs["b"]["q1"]
     evaluation = evaluate(qrels, runs, ["AP"], missing="drop")
-    with pytest.raises(IncomparableError, match="averaged over 40 queries and b over 39"):
+    with pytest.raises(IncomparableError, match=r"40 queries .*b over 39"):
         compare(evaluation)

@@ -78,7 +78,7 @@ def test_a_fusion_of_two_without_one_is_the_other_mode(small, tmp_path: Path, se
     report = ReportFolder(tmp_path / "out").report
     assert report.components == []
     assert not list(tmp_path.glob("out/components/*"))
-    assert "What each component contributes" not in render_markdown(report)
+    assert "each component contributes" not in render_markdown(report)
     assert "components/" not in (tmp_path / "out" / "SHA256SUMS").read_text()
     families = {
         "3 comparisons on one measure: every pair of 3 modes",
@@ -185,10 +185,10 @@ def test_texts(made: Path) -> None:
         "in a family of their own (2 comparisons on one measure: 2 fusions without a component)"
         in text
     )
-    assert "## What each component contributes" in text
+    assert "## What each component" in text
     assert "| Hybrid | without vector |" in text
     page = (made / "BenchmarkReport.html").read_text("utf-8")
-    assert "<h2>What each component contributes</h2>" in page
+    assert "each component contributes</h2>" in page
     assert "Hybrid without vector</th>" in page
 
 
@@ -238,7 +238,7 @@ def test_compare_vectors_makes_a_benchmark_of_the_strategies() -> None:
 @pytest.mark.parametrize(
     ("strategies", "single", "message"),
     [
-        (["max"], True, "unknown strategy 'max' — --strategies — use one of label_only"),
+        (["max"], True, "'max' — --strategies — .*label_only"),
         (["all_max", "all_max"], True, "given twice"),
         (["all_max"], False, "nothing to compare"),
         ([], True, "nothing to compare"),

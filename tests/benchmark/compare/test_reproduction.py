@@ -181,13 +181,13 @@ def test_an_exact_reproduction(files: dict[str, str]) -> None:
     assert state_reproduction(found) == (
         "B reproduces orig_a of A exactly: the rankings are equal over 25 queries."
     )
-    assert "no baseline is given" in found.notes[-1]
+    assert "no baseline" in found.notes[-1]
 
 
 def test_text_forms_are_short(reproduced: Reproduction) -> None:
     sentence = state_reproduction(reproduced)
     assert sentence.startswith("B has 0.")
-    assert "times that in A." in sentence
+    assert "times that in" in sentence
     assert sentence in repr(reproduced)
     assert len(repr(reproduced)) < 2_000
     assert reproduced._repr_html_().count("<tr>") == 3
@@ -231,7 +231,7 @@ def test_reports_and_runs(module_bench: Any) -> None:
     scores = {one.measure: one for one in mine.scores}
     assert scores["RR@10"].effect_ratio == pytest.approx(gains[1] / gains[0])
     assert scores["R@10"].effect_ratio is None  # all are 1
-    assert any("effect ratio is missing" in note for note in found.notes)
+    assert any("effect ratio" in note for note in found.notes)
     run = compare_reproduction(first, second / "runs" / "mine.run", measures=["RR@10"])
     assert [mode.modes for mode in run.modes] == [("mine", "mine")]
     assert run.modes[0].scores[0].rmse == scores["RR@10"].rmse
@@ -255,12 +255,12 @@ def test_other_judgments_need_replication(module_bench: Any, files: dict[str, st
 def test_wrong_arguments(files: dict[str, str], module_bench: Any) -> None:
     with pytest.raises(UsageError, match="runs need judgments"):
         compare_reproduction(files["orig_a"], files["rep_a"])
-    with pytest.raises(UsageError, match=r"'nothing' is neither a mode \(orig_a\) nor a file"):
+    with pytest.raises(UsageError, match=r"'nothing' .*\(orig_a\)"):
         compare_reproduction(
             files["orig_a"], files["rep_a"], qrels=files["qrels"], baseline="nothing"
         )
     runs = {"a": {"q1": {"d": 1.0}}, "b": {"q1": {"d": 1.0}}}
-    with pytest.raises(IncomparableError, match="no mode in common: a, b and c"):
+    with pytest.raises(IncomparableError, match=r"b and c —"):
         compare_reproduction(runs, {"c": runs["a"]}, qrels={"q1": {"d": 1}})
     report = module_bench.make("alone", {"a": {}})
     with pytest.raises(UsageError, match="both are reports"):

@@ -236,10 +236,10 @@ def test_the_gate_shows_both_per_stratum(make: Maker) -> None:
     row = f"| kind: easy (10) | a | RR@10 | {means[0]:.4f} | {means[1]:.4f} | {change:+.4f} |"
     assert abs(change) > 0.001
     assert row in text
-    assert "fields of queries changed" not in text
+    assert "fields of queries" not in text
     make.write_topics({n: "easy" if n % 2 else "hard" for n in range(QUERIES)})
     relabelled = run_gate(make.write("relabelled"), before, GateRules(("RR@10",), 0.99))
-    assert "the fields of queries changed" in render_gate_markdown(relabelled)
+    assert "fields of queries" in render_gate_markdown(relabelled)
 
 
 def _mean(report: BenchmarkReport, value: str, mode: str) -> float:

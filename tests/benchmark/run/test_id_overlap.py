@@ -26,7 +26,7 @@ def test_parts_with_common_ids() -> None:
 
 def test_topics_of_another_collection() -> None:
     words = error_of(None, Topics.from_dict({"a": "x", "b": "y"}))
-    assert "no query id is in both topics and qrels (topics: a, b; qrels: 1, 2)" in words
+    assert "a, b; qrels: 1, 2)" in words
     assert "irds:mine" in words
 
 
@@ -37,15 +37,15 @@ def test_files_are_named() -> None:
 
 def test_one_query_in_two_spellings() -> None:
     words = error_of(None, Topics.from_dict({"1": "x", "02": "y"}))
-    assert "query 02 of the topics is 2 in the qrels (leading zeros); 1 such query" in words
+    assert "is 2 in the qrels (leading zeros); 1 such query" in words
 
 
 @pytest.mark.parametrize(
     ("doc_id", "words"),
     [
         ("x9", "(corpus: d1, d2; qrels: x9)"),
-        ("D1", "they differ in case"),
-        ("corpus/d1", "ids of the qrels have the prefix 'corpus/'"),
+        ("D1", "differ in case"),
+        ("corpus/d1", "the prefix 'corpus/'"),
     ],
 )
 def test_documents_of_another_collection(doc_id: str, words: str) -> None:

@@ -182,7 +182,7 @@ def test_a_forged_index_is_built_again_with_a_line_on_stderr(cache: Path) -> Non
     assert result.stdout == expected.stdout
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"warning: the index {folder} is inconsistent (")
-    assert line.endswith(") and is built again")
+    assert line.endswith("built again")
 
 
 @pytest.mark.parametrize("mode", ["lexical", "bm25", "dense", "hybrid", "all_max"])
@@ -209,18 +209,18 @@ def test_nothing_found_is_said_on_stderr() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["query", " "], "the text is empty — TEXT"),
+        (["query", " "], "TEXT"),
         (
             ["query", "x", "--multi-vector", "--set", "multi_vector=false"],
-            "--multi-vector and --set multi_vector set the same value",
+            "--multi-vector and --set multi_vector",
         ),
         (
             ["query", "x", "--enable-reranker", "--set", "reranker=none"],
-            "--enable-reranker and --set reranker set the same value",
+            "--enable-reranker and --set reranker",
         ),
         (
             ["benchmark", "compare-vectors", "--set", "multi_vector=true"],
-            "cannot be set here: the strategies set it for each mode",
+            "cannot be set",
         ),
         (["benchmark", "compare-vectors", "--cutoffs", "x"], "got 'x' — --cutoffs"),
         (
@@ -232,7 +232,7 @@ def test_nothing_found_is_said_on_stderr() -> None:
         (["query", "x", "--corpus", "c", "--ontology", "o"], "exclude each other"),
         (["query", "x", "--dataset", GARDEN, "--ontology", TOY], "needs --dataset hpo"),
         (["query", "x", "--dataset", GARDEN, "--mode", "splade"], "--splade-model DIR"),
-        (["index", "build", "--modes", "lexical,bm25"], "a mode is given twice"),
+        (["index", "build", "--modes", "lexical,bm25"], "given twice"),
         (["index", "build", "--set", "k1"], "has no '='"),
         (["benchmark", "compare-vectors", "--strategies", "best"], "unknown strategy 'best'"),
         (
@@ -292,7 +292,7 @@ def test_benchmark_run_multi_vector_is_recorded() -> None:
     assert multi["manifest"]["index_snapshots"]["dense"].startswith("multi-vector:")
     assert "multi-vector:" in multi["manifest"]["index_snapshots"]["hybrid"]
     assert any("aggregated by all_max" in note for note in multi["notes"])
-    assert any("The lexical reranker reordered" in note for note in multi["notes"])
+    assert any("lexical reranker" in note for note in multi["notes"])
     assert plain["notes"] == []
 
 
@@ -461,7 +461,7 @@ def test_a_query_in_an_unknown_language_is_reported(mode: str, thorough: bool) -
     words = ["query", "Der Hund und die Katze", "--ontology", TOY, "--mode", mode]
     with_vectors = uses_vectors(mode)
     (note,) = document(*words)["notes"] or [""]
-    assert ("not to be in English (de)" in note) == with_vectors
+    assert ("English (de)" in note) == with_vectors
     assert (f"note: {note}\n" in run_cli(*words).stderr) == with_vectors
     unknown = ["query", "Zähneknirschen", *words[2:]]
     assert ("shares no word" in run_cli(*unknown).stderr) == with_vectors

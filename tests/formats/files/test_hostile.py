@@ -153,7 +153,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(
     monkeypatch.setattr(limits, "EXPANSION_FREE_BYTES", 1 << 20)
     path = _write(tmp_path, PACK[name](ROW * 150_000))
     for read in (read_file, lambda path: sum(1 for _ in iter_lines(path))):
-        with pytest.raises(FormatError, match=f"{name} stream expands more than 200 times"):
+        with pytest.raises(FormatError, match=f"{name} stream .*200 times"):
             read(path)
 
 
@@ -210,7 +210,7 @@ def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:
         packed, closefd=False
     ) as stream:
         stream.write(ROW)
-    with pytest.raises(FormatError, match="zstd stream is damaged"):
+    with pytest.raises(FormatError, match="zstd stream"):
         read_file(_write(tmp_path, packed.getvalue()))
 
 
@@ -221,7 +221,7 @@ def test_more_content_than_the_limit_is_not_read(
     path = _write(tmp_path, pack(os.urandom(1 << 17).hex().encode() + b"\n"))
     monkeypatch.setattr(content_module, "CHUNK_BYTES", 1 << 16)
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "0.0001")
-    with pytest.raises(InputError, match=r"more than the limit of .* GiB on this") as caught:
+    with pytest.raises(InputError, match=r"limit of .* GiB") as caught:
         read_file(path)
     assert limits.LIMIT_VARIABLE in str(caught.value)
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "1")
@@ -235,7 +235,7 @@ def test_the_limit_is_a_number_of_gibibytes(monkeypatch: pytest.MonkeyPatch) -> 
     assert limits.max_content_bytes() == 3 << 29
     for wrong in ("much", "0", "-1", "inf", "nan"):
         monkeypatch.setenv(limits.LIMIT_VARIABLE, wrong)
-        with pytest.raises(UsageError, match="expected a positive number of GiB"):
+        with pytest.raises(UsageError, match="number of GiB"):
             limits.max_content_bytes()
 
 
@@ -251,7 +251,7 @@ def repeated_key(n_keys: int) -> str:
     ("content", "what"),
     [
         ('{"id":"1","text":' + "[" * DEEP, "nested more than 64 deep"),
-        ('{"id":"1","text":"a","x":' + "9" * DEEP + "}", "nested too deeply or has too large"),
+        ('{"id":"1","text":"a","x":' + "9" * DEEP + "}", "nested too deeply"),
         (repeated_key(DEEP // 10), "is repeated"),
         pytest.param(repeated_key(DEEP), "is repeated", marks=pytest.mark.slow("many keys")),
         pytest.param(

@@ -34,7 +34,7 @@ def test_reading_endless_input_stops(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setenv(limits.LIMIT_VARIABLE, "0.01")
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=Endless()))
-    with pytest.raises(InputError, match=r"more than the limit of 0\.0 GiB"):
+    with pytest.raises(InputError, match=r"limit of 0\.0 GiB"):
         read_file("-")
 
 
@@ -82,7 +82,7 @@ def test_missing_standard_input_is_refused(
     monkeypatch: pytest.MonkeyPatch, read: Callable[[str | Path], object], stdin: object
 ) -> None:
     monkeypatch.setattr("sys.stdin", stdin)
-    with pytest.raises(InputError, match="standard input is closed"):
+    with pytest.raises(InputError, match="standard input"):
         read("-")
 
 

@@ -70,7 +70,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
     columns = {"query": "q", "doc_id": "_id", "score": "_score"}
     rows = load_run(path, columns=columns).frame.select("query_id", "doc_id", "score").rows()
     assert rows == RUN_ROWS
-    with pytest.raises(FormatError, match="expected the columns query_id, doc_id, score but got q"):
+    with pytest.raises(FormatError, match=r"query_id, doc_id, score .*q"):
         load_run(path)
 
 
@@ -116,16 +116,14 @@ def test_files_that_need_too_much_memory_are_refused(
 def test_damaged_files_are_named(tmp_path: Path, cut: slice) -> None:
     path = write(tmp_path / "run", RUN_ROWS, "q_id", "doc_id", "score")
     path.write_bytes(path.read_bytes()[cut])
-    with pytest.raises(FormatError, match="Parquet file cannot be read: its end is missing"):
+    with pytest.raises(FormatError, match=r"Parquet.*its end"):
         load_run(path)
 
 
 def test_values_of_other_types_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "run"
     pl.DataFrame({"q_id": [1.5], "doc_id": ["d"], "score": [1.0]}).write_parquet(path)
-    with pytest.raises(
-        FormatError, match="expected text or numbers in column 'q_id' but got Float"
-    ):
+    with pytest.raises(FormatError, match="'q_id' but got Float"):
         load_run(path)
     pl.DataFrame({"q_id": ["q"], "doc_id": [["d"]], "score": [1.0]}).write_parquet(path)
     with pytest.raises(FormatError, match="in column 'doc_id' but got List"):

@@ -187,13 +187,13 @@ def test_lost_information_is_noted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("1 a 3\n1 b 1\n", "this looks like qrels"),
-        ("1 0 a 1\n", "this looks like qrels"),
+        ("1 a 3\n1 b 1\n", "looks like qrels"),
+        ("1 0 a 1\n", "looks like qrels"),
         ("a b\n", "not recognised"),
-        ("{}", "the dictionary is empty"),
+        ("{}", "is empty"),
         ('{"x": {"1": {"d": 1}}}', "one more level"),
         ('{"1": {"d": 1}', "not JSON"),
-        ('{"query_id": "1"}\n{"query_id": "2"}\n', "no query id and documents"),
+        ('{"query_id": "1"}\n{"query_id": "2"}\n', "no query id"),
         ("[1, 2]", "expected an object"),
     ],
 )

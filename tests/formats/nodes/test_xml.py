@@ -44,7 +44,7 @@ def test_short_default_values_are_attributes() -> None:
         (b'<!DOCTYPE t [\n<!ENTITY a "x">]><t/>', "declares an entity, 'a'", 2),
         (
             b'<!DOCTYPE t [\n<!ATTLIST t a CDATA "' + b"x" * 300 + b'">]><t/>',
-            "gives <t> a long default a",
+            "gives <t> ",
             2,
         ),
     ],

@@ -291,14 +291,14 @@ def test_the_user_names_fields_and_language(
             TopicOptions(),
             r"fields: x, query.*--id-field NAME",
         ),
-        ("a.json", '{"a": 1}', TopicOptions(), "expected records with an id and a text"),
+        ("a.json", '{"a": 1}', TopicOptions(), "with an id"),
         ("a.xml", "<a><b/></a>", TopicOptions(), "elements: a, b"),
         ("a.jsonl", _lines(HC4), TopicOptions(language="fr"), r"languages: zho, eng.*--language"),
         (
             "a.xml",
             PM,
             TopicOptions(text_fields=("drug",)),
-            r"no record has a field drug \(fields: ",
+            r"drug \(fields: ",
         ),
         ("a.xml", CLEF, TopicOptions(language="fr"), "languages: en, de"),
         (
@@ -351,7 +351,7 @@ def test_every_real_file_gives_what_its_manifest_says(shared_data: Path) -> None
 def test_a_note_counts_nested_topics(tmp_path: Path) -> None:
     path = tmp_path / "nested.xml"
     path.write_text(FORMATS["nested.xml"][0])
-    assert str(load_topics(path).read_as).endswith("; 1 nested topic not read")
+    assert str(load_topics(path).read_as).endswith("1 nested topic not read")
 
 
 def test_blanks_for_tabs_and_a_header_are_errors_that_do_not_prevent_reading(
@@ -390,7 +390,7 @@ def test_other_lines_are_not_split_at_a_guess(content: str, tmp_path: Path) -> N
 def test_a_later_line_of_another_form_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("".join(f"{n} query number {n}\n" for n in range(300)) + "no number here\n")
-    with pytest.raises(FormatError, match=r"no tab between id and text in .*T101.*:301"):
+    with pytest.raises(FormatError, match=r"T101.*:301"):
         read_topics(path)
     (finding,) = validate_topics(path).findings
     assert finding.blocks_scoring

@@ -67,9 +67,7 @@ def test_expected_ids_that_are_no_terms_are_refused_whatever_the_ranking(ranking
     """An exact hit on an id that is no term would be 1.0."""
     qrels = Qrels.from_dict({"1": {"d1": 1, "d2": 2, DOG: 0}})
     run = Run.from_dict({"1": {doc: -float(place) for place, doc in enumerate(ranking)}})
-    with pytest.raises(
-        UsageError, match=r"no id of the relevant documents of the qrels is a term: d1, d2"
-    ) as error:
+    with pytest.raises(UsageError, match=r"term: d1, d2") as error:
         evaluate(qrels, run, [measure()], missing="drop")
     assert "toy.obo" in str(error.value)
     assert "ontology='FILE'" in str(error.value)
@@ -78,9 +76,7 @@ def test_expected_ids_that_are_no_terms_are_refused_whatever_the_ranking(ranking
 def test_runs_without_a_term_in_the_first_k_are_refused():
     qrels = Qrels.from_dict({"1": {DOG: 1}, "2": {CAT: 1, "d1": 1}})
     run = Run.from_dict({"1": {"x": 2.0, DOG: 1.0}, "2": {"d1": 2.0}}, name="mine")
-    with pytest.raises(
-        UsageError, match=r"no id of the documents in the first 1 of run mine .* x, d1"
-    ):
+    with pytest.raises(UsageError, match=r"of run mine .* x, d1"):
         evaluate(qrels, run, [measure(1)])
     assert evaluate(qrels, run, [measure(2)]).mean("mine", measure(2).name) == 1.0
 
@@ -115,11 +111,11 @@ def test_wrong_parameters_are_refused_before_anything_is_read():
         MaxOntSim(0)
     with pytest.raises(UsageError, match="expected ic 'graph' or 'annotations' but got 'genes'"):
         MaxOntSim(10, formula="lin", ic="genes")
-    with pytest.raises(UsageError, match="formula hybrid does not use ic"):
+    with pytest.raises(UsageError, match=r"hybrid .*ic"):
         MaxOntSim(10, ic="graph")
-    with pytest.raises(UsageError, match="formula path does not use annotations"):
+    with pytest.raises(UsageError, match=r"path .*annotations"):
         MaxOntSim(10, formula="path", annotations="x")
-    with pytest.raises(UsageError, match="ic='graph' cannot be combined with annotations"):
+    with pytest.raises(UsageError, match=r"ic='graph' .*annotations"):
         MaxOntSim(10, formula="lin", ic="graph", annotations="x")
 
 

@@ -77,7 +77,7 @@ def test_queries_without_a_relevant_document_are_not_passed_to_it():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("raise", "ZeroDivisionError: division by zero — Broken — fix"),
+        ("raise", "ZeroDivisionError: .* — Broken"),
         ("inf", r"finite value.* but got inf — Broken\(how='inf'\), query 1"),
         ("huge", r"finite value.* but got -1e\+308 — Broken\(how='huge'\), query 1"),
     ],
@@ -104,7 +104,7 @@ def test_wrong_shape_is_refused():
         def score_queries(self, rankings, qrels):
             return np.zeros(1)
 
-    with pytest.raises(UsageError, match=r"expected 2 values but got an array of shape \(1,\)"):
+    with pytest.raises(UsageError, match=r"expected 2 values .*\(1,\)"):
         evaluate(QRELS, RUN, [Short()])
 
 
@@ -115,11 +115,11 @@ def test_parameters_and_cutoff_are_checked():
 
     assert Deep(5, rel=2).name == "Deep(rel=2)@5"
     assert Deep(5, rel=2).relevance_level == 2
-    with pytest.raises(UsageError, match="Deep needs a cutoff"):
+    with pytest.raises(UsageError, match="Deep needs"):
         Deep()
     with pytest.raises(UsageError, match="rel must be"):
         Deep(5, rel=0)
-    with pytest.raises(UsageError, match="has no parameter depth"):
+    with pytest.raises(UsageError, match="parameter depth"):
         Deep(5, depth=1)
 
 
@@ -139,7 +139,7 @@ def test_base_metric_scores_one_dictionary_per_query():
     metric = CustomMetric()
     evaluation = evaluate(QRELS, RUN, [metric, FirstGrade(), "RR"])
     assert evaluation.values("run", "custom_metric").tolist() == [2.0, 0.0, 0.0, 0.0]
-    assert evaluation.definition("custom_metric").formula.startswith("The grade of the first")
+    assert evaluation.definition("custom_metric").formula.startswith("The grade")
     first, second = metric.seen
     assert first == {
         "query_id": "1",
@@ -187,7 +187,7 @@ def test_base_metric_cannot_take_the_name_of_a_standard_measure():
         def calculate(self, results):
             return 0.0
 
-    with pytest.raises(UsageError, match="is the name of a standard measure"):
+    with pytest.raises(UsageError, match="standard measure"):
         evaluate(QRELS, RUN, [Misleading()])
 
 

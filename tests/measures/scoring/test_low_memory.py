@@ -143,19 +143,19 @@ def test_a_run_in_which_every_query_has_one_score_is_refused(tmp_path, further):
     flat = [re.sub(r"\d+ tag", "7 tag", row) for row in rows]
     (tmp_path / "run").write_text("".join([*flat, *further]), encoding="utf-8")
     for options in ({"low_memory": True}, {}):
-        with pytest.raises(CheckFailedError, match="R142 every query has a single score"):
+        with pytest.raises(CheckFailedError, match="R142 every query"):
             scored(qrels, tmp_path / "run", **options)
 
 
 def test_files_without_common_ids_are_refused(tmp_path):
     rows, qrels = make(tmp_path)
     (tmp_path / "run").write_text("".join(rows).replace("dé", "x"), encoding="utf-8")
-    with pytest.raises(CheckFailedError, match="differ from those of the qrels"):
+    with pytest.raises(CheckFailedError, match="of the qrels"):
         scored(qrels, tmp_path / "run", low_memory=True)
     stray = rows[-1].split(" ", 1)
     stray[0] = f"{stray[0]}\u200b"
     (tmp_path / "run").write_text("".join([*rows[:-1], " ".join(stray)]), encoding="utf-8")
-    with pytest.raises(CheckFailedError, match="perhaps only in spelling"):
+    with pytest.raises(CheckFailedError, match="in spelling"):
         scored(qrels, tmp_path / "run", low_memory=True)
     with pytest.raises(CheckFailedError, match="P104 query"):
         scored(qrels, tmp_path / "run")
@@ -165,9 +165,9 @@ def test_what_cannot_be_is_said(tmp_path):
     _, qrels = make(tmp_path)
     with pytest.raises(InputError, match="no such file"):
         scored(qrels, tmp_path / "none", low_memory=True)
-    with pytest.raises(UsageError, match="not a regular file"):
+    with pytest.raises(UsageError, match="regular file"):
         scored(qrels, "-", low_memory=True)
-    with pytest.raises(UsageError, match="depends on document ids"):
+    with pytest.raises(UsageError, match="document ids"):
         open_files(qrels, [qrels], parse_measures(["MaxOntSim@1"]), low_memory=True)
 
 

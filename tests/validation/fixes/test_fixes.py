@@ -13,10 +13,9 @@ import pytest
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.validation import CATALOGUE, Fix, validate_qrels, validate_run
-from trectools_plus.validation.fixes.engine import fix_qrels, fix_run, split_fix_values
+from trectools_plus.validation.fixes.engine import fix_qrels, fix_run, fix_topics, split_fix_values
 from trectools_plus.validation.fixes.session import FixOptions
 from trectools_plus.validation.fixes.summary import FixSummary
-from trectools_plus.validation.fixes.topics import fix_topics
 from trectools_plus.validation.rendering import render
 
 OFFERS = {rule.code: rule.rule_fix for rule in CATALOGUE if rule.rule_fix is not None}
@@ -354,7 +353,8 @@ def test_judgments_of_other_subtopics_are_no_repeats(tmp_path: Path) -> None:
     path, out = _write(tmp_path / "in.txt", text), tmp_path / "out.txt"
     summary = fix_qrels(path, out)
     assert out.read_text() == text
-    assert summary.notes[0].startswith("Q143: repeated judgments that differ in column 2")
+    assert summary.notes[0].startswith("Q143: ")
+    assert "in column 2" in summary.notes[0]
     fix_qrels(path, out, codes=["Q143"], options=FixOptions(subtopic="2"))
     assert out.read_text() == "1 2 a 1\n1 2 b 0\n"
 
@@ -387,7 +387,7 @@ def test_stray_spellings_join_the_query_they_belong_to(tmp_path: Path) -> None:
     assert out.read_text() == RUN
     _write(path, RUN + "01 Q0 d2 1 1 t\n")
     summary = fix_run(path, out, codes=["P104"], qrels=qrels)
-    assert [note for note in summary.notes if note.startswith("P104 not fixed: several queries")]
+    assert [note for note in summary.notes if note.startswith("P104 not fixed: ")]
     # The qrels are right, so they are left alone.
     judged = _write(tmp_path / "qrels.txt", QRELS)
     run = Run.from_dict({"1": {"d1": 2.0}, "01": {"d2": 1.0}, "2": {"d3": 1.0}})
@@ -449,7 +449,7 @@ def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
     fix_run(path, out, codes=["R152"], options=options)
     assert out.read_text() == RUN.replace(" t\n", " a_long\n")
     options = FixOptions(tag="my run", max_tag_length=6)
-    with pytest.raises(UsageError, match="'my run' is not a valid run tag"):
+    with pytest.raises(UsageError, match="'my run'"):
         fix_run(path, out, codes=["R152"], options=options)
 
 
@@ -514,7 +514,7 @@ def test_values_that_look_like_codes_are_codes(
 
 @pytest.mark.parametrize("values", [[], ["R108"], ["a", "b"], [""]])
 def test_one_file_to_write_is_needed(values: list[str]) -> None:
-    with pytest.raises(UsageError, match="one file to write"):
+    with pytest.raises(UsageError, match="one file"):
         split_fix_values(values)
 
 
@@ -528,7 +528,7 @@ def test_input_is_never_written_over(tmp_path: Path) -> None:
             fix_run(path, output)
     with pytest.raises(UsageError, match="overwrite the input"):
         fix_run(path, qrels, codes=["P104"], qrels=qrels)
-    with pytest.raises(UsageError, match="cannot write a fixed file to standard output"):
+    with pytest.raises(UsageError, match="standard output"):
         fix_qrels(qrels, "-")
     assert path.read_text() == RUN[:-1]
     assert qrels.read_text() == QRELS

@@ -14,9 +14,8 @@ from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.validation import CATALOGUE, Severity, validate_qrels, validate_run
-from trectools_plus.validation.fixes.engine import fix_qrels, fix_run
+from trectools_plus.validation.fixes.engine import fix_qrels, fix_run, fix_topics
 from trectools_plus.validation.fixes.summary import FixSummary
-from trectools_plus.validation.fixes.topics import fix_topics
 from trectools_plus.validation.views.runs import RunView
 
 OFFERS = {rule.code: rule.rule_fix for rule in CATALOGUE if rule.rule_fix is not None}

@@ -134,9 +134,7 @@ def test_no_color_is_honoured(reports: list[FileReport], monkeypatch: pytest.Mon
 def test_concise_is_a_line_each(reports: list[FileReport]) -> None:
     lines = render(reports, "concise").splitlines()
     assert len(lines) == len(reports[0].findings)
-    assert any(
-        line.startswith("run.txt:3:6: error R131: d01 is repeated in query 1 (") for line in lines
-    )
+    assert any(line.startswith("run.txt:3:6: error R131: ") for line in lines)
 
 
 def test_json_has_the_keys_of_the_contract(reports: list[FileReport]) -> None:

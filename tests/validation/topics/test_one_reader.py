@@ -59,7 +59,7 @@ def test_a_number_as_text_is_a_warning_but_not_loaded(tmp_path: Path) -> None:
     path.write_text('{"id":"1","text":"a"}\n{"id":"2","text":5}\n')
     (finding,) = validate_topics(path).findings
     assert (finding.code, finding.severity) == ("T115", "warning")
-    with pytest.raises(FormatError, match=r"text 5 is read as the integer 5 \(T115\)"):
+    with pytest.raises(FormatError, match=r"text 5 .*integer 5 \(T115\)"):
         read_topics(path)
 
 
@@ -68,5 +68,5 @@ def test_a_tab_below_lines_with_blanks_is_reported(tmp_path: Path) -> None:
     path.write_text("".join(f"{n} query number {n}\n" for n in range(250)) + "300\ta b\n")
     (finding,) = validate_topics(path).findings
     assert (finding.code, finding.count, finding.blocks_scoring) == ("T101", 251, True)
-    with pytest.raises(FormatError, match=r"expected id text, as on the first line \(T101\).*:251"):
+    with pytest.raises(FormatError, match=r"T101\).*:251"):
         read_topics(path)

@@ -314,8 +314,8 @@ RUN = "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n"
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (RUN, "looks like a run"),
-        ("# note\n" + RUN.replace(" ", "\t").replace("Q0", "0"), "looks like a run"),
+        (RUN, "looks like"),
+        ("# note\n" + RUN.replace(" ", "\t").replace("Q0", "0"), "looks like"),
         ("1 0 d01 2 \n1 0 d02 -1\n", "looks like qrels"),
         ("1\t0\td01\t2\r\n", "looks like qrels"),
     ],

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from trectools_plus.choices import Averaging, Relation, TargetStatus
-from trectools_plus.models import ReportModel, WithoutUnset
+from trectools_plus.models import BaseManifest, Conditions, ReportModel, WithoutUnset
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.statistics.comparison import ConfidenceInterval, without_interval_of_one
 from trectools_plus.validation.catalogue import CATALOGUE
@@ -308,35 +308,32 @@ class DatasetInfo(ReportModel):
     """Findings about qrels and topics."""
 
 
-class Manifest(WithoutUnset):
-    """Everything that is needed to reproduce the figures."""
+class ConfiguredConditions(Conditions):
+    """Also the data and the configuration of a measurement."""
 
-    _optional: ClassVar[Mapping[str, object]] = {"other_reports": None}
-
-    experiment_id: str
-    created_at: str
-    """UTC, ISO 8601."""
     dataset: DatasetInfo
+    """The data."""
     config: dict[str, Any]
     """The configuration with every default spelled out, without the output folder. In reports
     without ``no_relevant``, queries without a relevant document are left out (``drop``)."""
     config_hash: str
     """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
+
+
+class Manifest(ConfiguredConditions, BaseManifest, WithoutUnset):
+    """Everything that is needed to reproduce the figures."""
+
+    _optional: ClassVar[Mapping[str, object]] = {"other_reports": None}
+
+    experiment_id: str
     index_snapshots: dict[str, str]
     """Key of the index of each fetched mode."""
     models: dict[str, ModelRecord] = Field(default_factory=dict)
     """Local models of the modes by role: embedding (embedding-NAME for one of several), splade,
     reranker."""
-    packages: dict[str, str]
-    """Versions of the installed packages that affect the figures."""
-    python: str
-    platform: str
     blas_threads: int | None = None
     """Threads of a matrix product during the search; null if nothing was searched, if the number
     could not be limited, and in reports of earlier versions, which did not limit it."""
-    seed: int
-    command: str | None
-    """The command line without secrets; null if called from Python."""
     merged: list[MergedRun] = Field(default_factory=list)
     """Runs that ``benchmark merge`` added; the configuration does not name them."""
     cache_key: str | None = None

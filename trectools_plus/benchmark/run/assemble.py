@@ -53,7 +53,7 @@ from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import notes_on_judges
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import describe_machine, format_time, package_versions
+from trectools_plus.provenance import describe_conditions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
 from trectools_plus.retrieval.index.models import ModelRecord
@@ -96,7 +96,7 @@ def make_manifest(
     settings = config.as_manifest()
     return Manifest(
         experiment_id=experiment_id,
-        created_at=format_time(moment),
+        **describe_conditions(moment),
         dataset=dataset,
         config=settings,
         config_hash=hash_config(settings),
@@ -104,8 +104,6 @@ def make_manifest(
             name: mode.index_key for name, mode in modes.items() if mode.index_key is not None
         },
         models=_list_models(config),
-        packages=package_versions(),
-        **describe_machine(),
         blas_threads=limited_blas_threads() if config.runs is None else None,
         seed=config.seed,
         command=command,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pydantic import Field
 
-from trectools_plus.benchmark.report.parts import DatasetInfo
+from trectools_plus.benchmark.report.parts import ConfiguredConditions
 from trectools_plus.models import ReportModel
 from trectools_plus.statistics.comparison import ConfidenceInterval
 
@@ -76,7 +74,7 @@ class SweepWinner(ScoredVariant):
     """The value on the held-out part, if there is one."""
 
 
-class SweepReport(ReportModel):
+class SweepReport(ConfiguredConditions):
     """A sweep."""
 
     schema_version: str = SCHEMA_VERSION
@@ -95,18 +93,6 @@ class SweepReport(ReportModel):
     """The variant, run or mode that the variants are compared with."""
     baseline_mean: float | None = None
     """Its mean of the primary measure."""
-    dataset: DatasetInfo
-    """The data."""
-    config: dict[str, Any]
-    """The configuration with every default spelled out, without the output folder."""
-    config_hash: str
-    """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
-    packages: dict[str, str]
-    """Versions of the installed packages that affect the figures."""
-    seed: int
-    """The seed of the resamples."""
-    command: str | None
-    """The command line without secrets; null if called from Python."""
     other_reports: int = 0
     """Other reports on the same data in the folder that has the report's folder."""
     notes: list[str] = Field(default_factory=list)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from trectools_plus.display import TextTable
 from trectools_plus.reporting.html.page import make_environment, make_policy, read_asset
 
-_STYLES = ("base.css", "tables.css", "print.css", "intervals.css")
+_STYLES = ("base.css", "tables.css", "print.css", "document.css")
 
 
 @dataclass(frozen=True, slots=True)

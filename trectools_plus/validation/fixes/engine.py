@@ -1,4 +1,4 @@
-"""Fix runs and qrels: apply the steps in order, and refuse those that lose rows or documents."""
+"""Fix files: apply the steps in order, and refuse those that lose rows or documents."""
 
 from __future__ import annotations
 
@@ -9,16 +9,26 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.files.binary import PARQUET, BinaryFileError
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.formats.writing import open_output
 from trectools_plus.text import plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import as_qrels_view, as_run_view
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.fixes.session import FileDraft, FixOptions, FixSession, LineNumbers
+from trectools_plus.validation.fixes.session import (
+    FileDraft,
+    FixOptions,
+    FixSession,
+    LineNumbers,
+    TopicsDraft,
+    is_blank,
+)
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, FixStep, Phase
 from trectools_plus.validation.rules.file.encoding import log_compression
@@ -112,6 +122,7 @@ def announce_deletions(session: FixSession, path: str, n_rows: int) -> None:
 
 _MAX_ROUNDS = 5
 _CODE = re.compile(r"[FRQTP][0-9]{3}")
+_ENCODING_DECLARED = re.compile(r"<\?xml[^>]*\sencoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)
 
 
 def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -245,6 +256,37 @@ def fix_qrels(
     return write_fixed_copy(path, output, session, _edit)
 
 
+def fix_topics(
+    path: str | Path,
+    output: str | Path,
+    *,
+    codes: Sequence[str] = (),
+    options: FixOptions = FixOptions(),  # noqa: B008, it is frozen
+) -> FixSummary:
+    """Write a fixed copy of topics or a test set; see :func:`fix_run`.
+
+    TSV supports all fixes. In YAML, JSON and JSON Lines, encoding and line ends are fixed, and ids
+    and texts are put in quotes (T114, T115, T117). In SGML and XML, only encoding and line ends are
+    fixed.
+
+    Args:
+        path: The topics; ``-`` is standard input.
+        output: The file to write; its suffix decides its compression.
+        codes: Fixes to apply in addition to the safe ones, for example ``T113``.
+        options: Options of single fixes.
+
+    Returns:
+        The fixes applied and not applied, and the changed lines.
+
+    Raises:
+        UsageError: If the output is the input, or a code has no fix for topics.
+        InputError: If a file cannot be read, or the output cannot be written.
+    """
+    refuse_overwriting(output, (path,))
+    session = FixSession(CATALOGUE, "topics", frozenset(codes), options)
+    return write_fixed_copy(path, output, session, _edit_topics)
+
+
 Edit = Callable[[str, bytes, FixSession], tuple[bytes, LineNumbers | None]]
 """Returns the fixed text of a file, given its path and its text after the fixes of bytes; and the
 line of the input that each line comes from, ``None`` for the same lines."""
@@ -371,6 +413,55 @@ def _refuse_other_content(draft: FileDraft) -> None:
         raise NotFixableError(
             "all rows start with '#' (R112, Q112)" if hashed else "it has no rows (F101)"
         )
+
+
+def _edit_topics(path: str, data: bytes, session: FixSession) -> tuple[bytes, LineNumbers]:
+    """Fix topics or a test set."""
+    text = _readable_text(data)
+    form = form_of(path, text)
+    draft = TopicsDraft.of_text(text, "tsv" if form == "blank" else form)
+    n_applied = len(session.applied)
+    draft = _apply_to_topics(draft, session, "topics")
+    if draft.form == "tsv":
+        draft = _apply_to_topics(draft, session, "tsv")
+        session.applied[n_applied:] = sorted(session.applied[n_applied:], key=lambda one: one.code)
+    if all(map(is_blank, draft.lines)):
+        raise NotFixableError("it has no topics (F101)")
+    start = "\n".join(draft.lines[:100])
+    if draft.form == "tsv" and form_of(path, start) != "tsv":
+        # A comment was removed.
+        raise NotFixableError("without its first lines, it is not TSV")
+    if (
+        draft.form == "xml"
+        and "F103" in session.requested
+        and _ENCODING_DECLARED.match(start.lstrip())
+    ):
+        raise NotFixableError(
+            "its first line names another encoding than UTF-8; change it there as well"
+        )
+    return draft.text.encode(), np.array(draft.origin, dtype=np.uint32)
+
+
+def _apply_to_topics(draft: TopicsDraft, session: FixSession, phase: Phase) -> TopicsDraft:
+    for step in CATALOGUE.steps("topics", phase):
+        if any(map(session.wants, step.codes)):
+            draft = step.apply(draft, session)
+    return draft
+
+
+def _readable_text(data: bytes) -> str:
+    """Return the text of a file whose lines can be read; refuse another file."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise NotFixableError(f"line {line} is not UTF-8, --fix F103 converts it") from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise NotFixableError(f"NUL byte on line {line} (F106)")
+    if re.search(r"\r(?!\n|\Z)", text):
+        raise NotFixableError("single CR within a line, a line end for some readers (F105)")
+    return text
 
 
 def count_lines(text: bytes) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -294,3 +294,65 @@ class FileDraft:
             return PairView(self.view, other)
         assert isinstance(other, RunView)
         return PairView(other, self.view, report_on="qrels")
+
+
+@dataclass(frozen=True, eq=False)
+class TopicsDraft:
+    """Topics or a test set between two fix steps.
+
+    Attributes:
+        form: The form of the file, for example ``tsv``; see ``formats/topic_records/forms.py``.
+        lines: The lines, without LF.
+        origin: For each line, its line number in the input.
+        final_newline: Whether the last line ends in LF.
+    """
+
+    form: str
+    lines: Sequence[str] = field(repr=False)
+    origin: Sequence[int] = field(repr=False)
+    final_newline: bool
+
+    @classmethod
+    def of_text(cls, text: str, form: str) -> TopicsDraft:
+        """Return the draft of a whole file."""
+        lines = text.removesuffix("\n").split("\n")
+        return cls(form, lines, range(1, len(lines) + 1), text.endswith("\n"))
+
+    @property
+    def text(self) -> str:
+        """The text of the file."""
+        return "\n".join(self.lines) + "\n" * self.final_newline
+
+    @property
+    def is_line_based(self) -> bool:
+        """Whether each line is a topic."""
+        return self.form in ("tsv", "jsonl")
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """For each line of TSV, the id, the tab and the text; without a tab, only the id."""
+        return [line.partition("\t") for line in self.lines]
+
+    def write(self, session: FixSession, code: str, lines: Sequence[str]) -> TopicsDraft:
+        """Return a draft with new lines, and log the fix if any of them differ."""
+        n_changed = sum(new != old for new, old in zip(lines, self.lines, strict=True))
+        if n_changed:
+            session.done(code, n_changed)
+        return replace(self, lines=lines)
+
+    def drop(self, session: FixSession, code: str, dropped: Collection[int]) -> TopicsDraft:
+        """Return a draft without the lines at some positions, and log the fix if there are any."""
+        if not dropped:
+            return self
+        session.done(code, len(dropped))
+        kept = [at for at in range(len(self.lines)) if at not in dropped]
+        return replace(
+            self,
+            lines=[self.lines[at] for at in kept],
+            origin=[self.origin[at] for at in kept],
+        )
+
+
+def is_blank(line: str) -> bool:
+    """Return whether a line of topics has no text."""
+    return not line.strip(" \t\v\f")

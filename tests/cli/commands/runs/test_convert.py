@@ -76,12 +76,12 @@ def test_every_system_has_a_file(call, output: str, names: list[str]) -> None:
 
 
 def test_systems_need_a_place(call) -> None:
-    with pytest.raises(UsageError, match="2 systems cannot be written to standard output"):
+    with pytest.raises(UsageError, match=r"2 systems .*standard output"):
         call("convert", "t.csv")
     Path("t.csv").write_text(TABLE.replace("b/2", "A"))
-    with pytest.raises(UsageError, match="two systems are equal as names of files"):
+    with pytest.raises(UsageError, match="names of files"):
         call("convert", "t.csv", "--output", "runs")
-    with pytest.raises(FormatError, match="names 2 systems, but one run is needed"):
+    with pytest.raises(FormatError, match="2 systems"):
         call("convert", "t.csv", "--output", "x.run", "--tag", "mine")
     assert not Path("runs").exists()
 
@@ -100,7 +100,7 @@ def test_runs_have_the_names_of_the_systems(call) -> None:
     table = call("compare", "t.csv", "--qrels", "qrels.txt", "--format", "csv").stdout
     assert "a" in table
     assert "b/2" in table
-    with pytest.raises(UsageError, match=r"t\.csv is given twice"):
+    with pytest.raises(UsageError, match=r"t\.csv"):
         call("compare", "t.csv", "t.csv", "--qrels", "qrels.txt")
 
 
@@ -121,7 +121,7 @@ def test_columns_are_named_in_every_command(call) -> None:
 
 
 def test_columns_need_the_whole_table_and_no_fix(call) -> None:
-    with pytest.raises(UsageError, match="--low-memory reads only TREC form"):
+    with pytest.raises(UsageError, match="--low-memory"):
         call("eval", "qrels.txt", "hits.csv", *COLUMNS, "--low-memory", "-m", "RR")
-    with pytest.raises(UsageError, match="--fix does not read tables"):
+    with pytest.raises(UsageError, match="--fix"):
         call("validate", "hits.csv", *COLUMNS, "--fix", "out.run")

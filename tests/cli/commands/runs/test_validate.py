@@ -211,7 +211,7 @@ def test_the_depth_of_a_run_is_no_matter_of_the_qrels() -> None:
 def test_text_names_the_place_and_the_remedy() -> None:
     lines = _invoke("runs", "bad.run").stdout.splitlines()
     assert lines[1].split()[:3] == ["2:6", "error", "R131"]
-    assert "a is repeated in query 1 (line 1: score 2.5; here: 1.5)." in lines[1]
+    assert "in query 1 (line 1: score 2.5; here: 1.5)." in lines[1]
     assert "Found 1 error in 1 file." in lines
 
 

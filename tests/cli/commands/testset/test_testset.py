@@ -94,7 +94,7 @@ def test_convert_there_and_back(folder: Path) -> None:
     assert invoke("convert", "beir", "back.json").exit_code == 0
     assert read_test_set("back.json") == load_test_set("hpo-en-tiny")
     result = invoke("convert", "hpo-en-tiny", "trec", "--to", "trec")
-    assert "TSV topics leave out category" in result.stderr
+    assert "category" in result.stderr
     done = invoke(
         "convert", "trec/topics.tsv", "set.yaml", "--qrels", "trec/qrels.txt", "--language", "en"
     )
@@ -152,7 +152,7 @@ def test_refresh_records_the_annotators() -> None:
     refresh = ("refresh", "hpo-en-standard@1", "next.json", *pool)
     unknown = invoke(*refresh)
     assert isinstance(unknown.exception, UsageError)
-    assert "give --annotators A B with their grades" in str(unknown.exception)
+    assert "--annotators A B" in str(unknown.exception)
     document = json.loads(invoke(*refresh, "--accept-low-agreement", "--format", "json").stdout)
     assert document["agreement"] is None
     added = [query["query_id"] for query in document["added"]]
@@ -167,7 +167,7 @@ def test_refresh_records_the_annotators() -> None:
     assert not Path("next.json").exists()
     done = invoke(*refresh, "--annotators", "anna.qrels", "ben.qrels")
     assert done.exit_code == 0
-    assert "kappa of anna and ben: 1.0000 (8 pairs)" in done.stdout
+    assert "1.0000 (8 pairs)" in done.stdout
     (entry,) = read_test_set("next.json").metadata.model_extra["changes"]
     assert entry["agreement"]["annotators"] == ["anna", "ben"]
     accepted = ("--annotators", "anna.qrels", "carl.qrels", "--accept-low-agreement")
@@ -200,7 +200,7 @@ def test_overfitting(bench) -> None:
     assert invoke(*words).exit_code == 0  # R@10 is 1 for every query
     result = invoke(*words, "-m", "RR@10")
     assert result.exit_code == 1
-    assert "learned, RR@10: better on the used part than chance explains" in result.stdout
+    assert "learned, RR@10: better" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
     document = json.loads(invoke(*words, "-m", "RR@10", "--format", "json").stdout)
     assert document["flagged"] is True

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.text import plural
-from trectools_plus.validation.fixes.session import FileDraft, FixSession
+from trectools_plus.validation.fixes.session import (
+    FileDraft,
+    FixSession,
+    TopicsDraft,
+    is_blank,
+)
 from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.tables import TableView
 
@@ -240,3 +247,30 @@ def _count_oddly_spaced_rows(draft: FileDraft) -> int:
         return n_form_feed
     mixed = min(facts.spaced_rows, facts.tabbed_rows)
     return max(len(facts.loose_rows.lines), mixed, n_form_feed)
+
+
+@fix_step("F104", order=10, phase="topics")
+def write_lf(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
+    """Write LF for CRLF; only in TSV, a CR at the end of the file is a line end too."""
+    lines = [line.removesuffix("\r") for line in draft.lines]
+    if not draft.final_newline and draft.form != "tsv":
+        lines[-1] = draft.lines[-1]
+    return draft.write(session, "F104", lines)
+
+
+@fix_step("F107", order=10, phase="tsv")
+def remove_comments(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
+    """Remove comment lines."""
+    comments = {at for at, line in enumerate(draft.lines) if line.startswith("#")}
+    return draft.drop(session, "F107", comments)
+
+
+@fix_step("F108", "F109", order=30, phase="topics")
+def remove_blank_lines(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
+    """End the last line and remove blank lines, if each line is a topic."""
+    if not draft.is_line_based:
+        return draft
+    if not draft.final_newline:
+        session.done("F109", 1)
+    blank = {at for at, line in enumerate(draft.lines) if is_blank(line)}
+    return replace(draft.drop(session, "F108", blank), final_newline=True)

@@ -1,15 +1,19 @@
-"""Rules on topics and test sets: their lines, syntax, fields, ids and texts."""
+"""Rules on topics and test sets: their lines, syntax, fields, ids and texts, and fixes of TSV."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 
 import polars as pl
 
+from trectools_plus.formats.topic_records.lines import with_tab
+from trectools_plus.formats.topic_records.schema import is_header
 from trectools_plus.formats.writing import UNWRITABLE, UNWRITABLE_STARTS
-from trectools_plus.text import in_all, on, quoted, visible
-from trectools_plus.validation.registry import FixName, Hit, RuleFix, rule
+from trectools_plus.text import in_all, on, plural, quoted, visible
+from trectools_plus.validation.fixes.session import FixSession, TopicsDraft
+from trectools_plus.validation.registry import FixName, Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.topics import TopicsView
 
 
@@ -68,6 +72,17 @@ separator = rule(
 )(recorded("T101"))
 
 
+@fix_step("T101", order=20, phase="tsv")
+def write_tabs(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
+    """Write a tab for the first blanks of lines without one (T101)."""
+    lines = [line if "\t" in line else with_tab(line) or line for line in draft.lines]
+    n_without = sum("\t" not in line for line in lines)
+    if n_without:
+        why = f"{plural(n_without, 'line')} without an id and a blank before the text"
+        session.skip("T101", why)
+    return draft.write(session, "T101", lines)
+
+
 extra_tab = rule(
     "T102",
     "extra-tab",
@@ -81,6 +96,13 @@ extra_tab = rule(
     "blank.",
     remedy="Replace it with a blank",
 )(recorded("T102"))
+
+
+@fix_step("T102", order=40, phase="tsv")
+def replace_tabs(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
+    """Write a blank for each tab in a text (T102)."""
+    lines = [query_id + tab + text.replace("\t", " ") for query_id, tab, text in draft.rows]
+    return draft.write(session, "T102", lines)
 
 
 header_line = rule(
@@ -98,6 +120,14 @@ header_line = rule(
     "remove it for other tools.",
     remedy="trectools-plus skips it; remove it for other tools",
 )(recorded("T103"))
+
+
+@fix_step("T103", order=30, phase="tsv")
+def remove_header(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
+    """Remove a first line with the names of the columns (T103)."""
+    first = next(iter(draft.rows), ("", "", ""))
+    is_named = is_header(first[0], first[2]) and first[1] == "\t"
+    return draft.drop(session, "T103", {0} if is_named else ())
 
 
 syntax = rule(
@@ -169,6 +199,21 @@ def duplicate_id_same(topics: TopicsView) -> Hit | None:
     what = "topic {} is repeated (first on line {})"
     fix: FixName | None = None if topics.form == "tsv" else "no"
     return _repeated_hit(_repeated(topics).filter(pl.col("same")), what, fix)
+
+
+@fix_step("T111", order=60, phase="tsv")
+def remove_repeats(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
+    """Remove lines with the id and the text of an earlier one (T111)."""
+    texts: dict[str, str] = {}
+    repeats = set()
+    for at, (query_id, tab, text) in enumerate(draft.rows):
+        if not tab:
+            continue
+        stripped = text.strip(" ")
+        if texts.get(query_id) == stripped:
+            repeats.add(at)
+        texts.setdefault(query_id, stripped)
+    return draft.drop(session, "T111", repeats)
 
 
 @rule(
@@ -260,6 +305,20 @@ def space_in_id(topics: TopicsView) -> Hit | None:
         remedy=_remedy(text),
         fix=None if topics.form == "tsv" and not text.startswith(UNWRITABLE_STARTS) else "no",
     )
+
+
+@fix_step("T113", order=50, phase="tsv")
+def format_ids(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
+    """Strip ids, and write ``_`` for their inner white space (T113)."""
+    lines = [
+        (_without_blanks(query_id) or query_id if tab else query_id) + tab + text
+        for query_id, tab, text in draft.rows
+    ]
+    return draft.write(session, "T113", lines)
+
+
+def _without_blanks(query_id: str) -> str:
+    return re.sub(r"\s+", "_", query_id.strip(" "))
 
 
 def _remedy(text: str) -> str | None:
@@ -368,85 +427,6 @@ def long_text(topics: TopicsView) -> Hit | None:
 def _hit(found: pl.DataFrame, message: str, fix: FixName | None = None) -> Hit:
     lines, first = found["line"].to_list(), found["query_id"][0]
     return Hit(message, lines, found.height, query_id=first, fix=fix)
-
-
-id_not_text = rule(
-    "T114",
-    "id-not-text",
-    on="topics",
-    scope="row",
-    severity="error",
-    fix=RuleFix("safe", "put ids in quotes"),
-    checks="YAML or JSON id that is not a string; a warning for a plain integer and for a value "
-    "that only YAML 1.2 reads as a number",
-    rationale="YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false; YAML 1.2 reads "
-    "1e3 as 1000. The id in the run then differs from the id in the file.",
-    example='set.yaml:2: error T114: id 010 is read as 8 by YAML 1.1. Quote it: "010".',
-    remedy="Quote it",
-)(recorded("T114", "place"))
-
-
-boolean_value = rule(
-    "T115",
-    "boolean-value",
-    on="topics",
-    scope="row",
-    severity="error",
-    fix=RuleFix("safe", "put texts in quotes"),
-    checks="NO, yes, on, off or true in place of a text or grade; another type in place of a text",
-    rationale="YAML 1.1 reads NO, the country code, as false. Some programs read the grade 'true' "
-    "as 1; others stop.",
-    example='set.yaml:3: error T115: text NO is the boolean false. Quote it: "NO".',
-    remedy="Quote it",
-)(recorded("T115", "place"))
-
-
-duplicate_key = rule(
-    "T116",
-    "duplicate-key",
-    on="topics",
-    scope="file",
-    severity="error",
-    fix="no",
-    checks="mapping key twice (PyYAML, json and orjson keep the last)",
-    rationale="Loaders keep the last of two equal keys and give no warning, so a judgment or a "
-    "whole query is lost.",
-    example="set.yaml:6: error T116: key d01 is repeated (line 5: 2; here: 0); loaders keep the "
-    "last value. Keep one of them.",
-    remedy="Keep one of them",
-)(recorded("T116", "place"))
-
-
-text_cut = rule(
-    "T117",
-    "text-cut",
-    on="topics",
-    scope="row",
-    severity="warning",
-    fix=RuleFix("ask", "put texts in quotes, with what stood behind '#'"),
-    checks="text as a plain YAML scalar followed by ' #'",
-    rationale="A blank followed by '#' begins a comment, so 'C # language' is read as 'C'.",
-    example="set.yaml:3: warning T117: text is cut at '#': 'C'. Quote the text if the rest "
-    "belongs to it.",
-    remedy="Quote the text if the rest belongs to it",
-)(recorded("T117", "place"))
-
-
-field_value = rule(
-    "T118",
-    "field-value",
-    on="topics",
-    scope="row",
-    severity="error",
-    fix="no",
-    checks="category, difficulty or query_type with an unknown word; metadata or a remark that is "
-    "not text",
-    rationale="Figures are reported for each category and difficulty, so an unknown word forms a "
-    "separate group. Version 1.10 without quotes is the number 1.1.",
-    example="set.yaml:5: error T118: difficulty is 'simple', not one of easy, medium, hard. Write "
-    "one of the known words, or a text in quotes.",
-    remedy="Write one of the known words, or a text in quotes",
-)(recorded("T118", "place"))
 
 
 no_judgments = rule(

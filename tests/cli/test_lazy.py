@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.main import get_command
 
-from trectools_plus.cli.conversion import convert_plain_values
+from trectools_plus.cli.lazy import convert_plain_values
 
 KINDS: dict[str, Any] = {
     "text": Annotated[str, typer.Option("--value")],
