@@ -57,7 +57,7 @@ suffer from; suffered from; manifest; manifested; complain of; complained of; kn
 OBSERVED = """
 seen; observed; found; detected; reported; noted; noticed; present; identified; documented;
 demonstrated; evident; elicited; appreciated; visualized; visualised; recorded; described;
-encountered; apparent; detectable; visible; palpable
+encountered; apparent; detectable; visible; palpable; audible; heard; felt; confirmed
 """
 """Words after *was not* that negate the finding before them."""
 NEGATED_PSEUDO = """
@@ -88,12 +88,15 @@ monitor for; monitored for; monitoring for; watch for; watched for; watch out fo
 observe for; observed for; observation for; surveillance for; screen for; screened for; screening
 for; evaluate for; assess for; assessed for; test for; tested for; testing for; check for; checked
 for; precautions against; prophylaxis against; prophylaxis for; to prevent; prevention of; return
-for; emergency department for; emergency room for
+for; emergency department for; emergency room for; return precautions; alert to; as needed for; prn
+for; look for; looking for; on the lookout for; to avoid; vaccination against; vaccinated against;
+immunization against; immunized against; likely; most likely; being evaluated for; under evaluation
+for; being tested for; work-up for; workup for
 """
 CONDITIONS = """
 if; in case; in case of; in cases of; in the event of; in the event that; unless; provided that;
 unclear whether; uncertain whether; not certain whether; not certain if; whether; unclear if;
-uncertain if; as long as no
+uncertain if; as long as no; whenever; in the case of; only if
 """
 NOT_CONDITIONS = """
 as if; even if; asked if; ask if; asks if; wondered if; wonder if; if any; whether or not; if not;
@@ -109,7 +112,8 @@ out; is unlikely; are unlikely; was unlikely; unlikely; is uncertain; are uncert
 is unclear; was unclear; was questioned
 """
 UNCERTAIN_PSEUDO = """
-suspected from; suspected on; suspected by; suspected in; suspected at; suspected when
+suspected from; suspected on; suspected by; suspected in; suspected at; suspected when; likely to;
+more likely; less likely; likely due; likely because
 """
 RELATIVES = """
 mother; mothers; father; fathers; mom; mum; dad; parent; parents; brother; brothers; sister;
@@ -196,7 +200,8 @@ wears; wore; uses; used; needs; needed; requires; required; receives; received; 
 started; starts; takes; took; underwent; exhibits; exhibited; displays; displayed; demonstrates;
 demonstrated; lost; gained; vomits; vomited; died; appears; appeared; remains; remained; did; does;
 can; could; will; would; walks; walked; continues; continued; experienced; experiences; manifested;
-disclosed
+disclosed; came; comes; visited; went; turned; learned; grew; sought; attended; failed; tested;
+passed; weighed
 """
 """Verbs after *and* that begin another clause, which a trigger before *and* does not govern."""
 NEGATIVE_ANSWERS = """
@@ -260,7 +265,7 @@ _HEALTHY = r"(?:healthy|well|unaffected|normal|asymptomatic)"
 _PHRASE_END = r"(?=\s*(?:[.,;/)\]]|$))"
 _PLACE_OR_END = r"(?=\s*(?:[.,;:/)\]]|$|(?:and|or|but|in|on|at|from|since|until|during|with)\b))"
 _PATIENT_GROUP = (  # patients 1 and 2; these; the patients
-    r"(?:\b(?:these|they)|\b(?:the\s+)?(?:patients?|cases?|probands|subjects)\b"
+    r"(?:\b(?:these|they)|\b(?:the\s+)?(?:patients?|cases?|probands|subjects|individuals)\b"
     r"(?:\s*(?:,|and|&|to|-|–)?\s*(?:patients?\s+)?(?:\d+|[IVX]+[.:-]\d+)\b)*)"
 )
 _SIBLINGS = rf"{_any_of(SIBLINGS)}(?:\s+and\s+{_DETERMINER}?{_any_of(SIBLINGS)})?"
@@ -272,11 +277,15 @@ _PATIENT_SIBLINGS = (
     r"(?:report|describe|present|studied|study|examined|evaluated|identified|investigated|saw"
     r"|concerns|describes|presents|reports)\s+(?:on\s+)?"
     rf"(?:[\w'’-]+\s+){{0,4}}?{_SIBLINGS}"
+    rf"|\b(?:two|three|four|five)\s+{_ADJECTIVES}{_SIBLINGS}"
+    r"(?=[^.;]{0,80}\b(?:presented|were\s+(?:referred|seen|admitted|evaluated|examined|studied)"
+    r"|(?:is|are|were)\s+(?:described|reported|presented))\b)"
     rf"|{_any_of(RELATIVES)}(?=,?\s*\(?\s*(?:patients?|cases?)\s+\w)"
 )
 """Siblings who are the patients of the text."""
 _DEFINITE_SIBLINGS = (
-    rf"\b(?:both|(?:both\s+)?the\s+(?:two|three|four|five|affected))\s+(?:affected\s+)?{_SIBLINGS}"
+    r"\b(?:both|these|(?:both\s+)?(?:the|our)\s+(?:two|three|four|five|affected))\s+"
+    rf"(?:(?:two|three|four|five|affected)\s+)*{_SIBLINGS}"
 )
 _SIBLINGS_AGAIN = (
     r"\b(?:both|these|those|all|our|the|two|three|twin|identical)\s+"
@@ -296,6 +305,7 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
     ),
     (_PATIENT_SIBLINGS, "none"),
     (_DEFINITE_SIBLINGS, "none"),
+    (r"\b(?:sibling|sib|twin|brother|sister)\s+(?:\d+|[AB])\b", "none"),
     (
         r"\bpregnancy(?:\s+with\s+(?:him|her|\w+\s+\w+))?\s+(?:was\s+|is\s+|had\s+been\s+)?"
         r"(?:complicated\s+by|notable\s+for|remarkable\s+for|significant\s+for)",
@@ -306,7 +316,11 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
         rf"|(?<=\bis\sa\s){_RELATIVE}(?=\s+of\b)",
         "none",
     ),
-    (rf"{_PATIENT}\s+(?:and|or)\s+{_DETERMINER}?{_RELATIVE}", "none"),  # he and his mother
+    (
+        rf"(?:{_PATIENT}|\b(?:boy|girl|child|infant)\b)\s+(?:and|or)\s+"
+        rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}",
+        "none",
+    ),  # he and his mother
     (
         rf"\bof\s+(?:(?:the|this|our)\s+)?{_PATIENT}"  # the sister of the patient
         rf"|{_PATIENT}['’]s?(?=\s+{_ADJECTIVES}{_RELATIVE})",
@@ -360,7 +374,7 @@ _AUXILIARY = (
 )
 _NO_NEGATION = (
     rf"{_AUXILIARY}?{_NOT}{_SLIGHTLY}{_any_of(ABSENCES)}"
-    r"|\b(?:no|hardly\s+an?|scarcely\s+an?|rarely\s+an?|not\s+an?)\s+(?:day|night|week|month|year)\s+"
+    r"|\b(?:no|hardly\s+an?|scarcely\s+an?|rarely\s+an?|not\s+an?)\s+(?:single\s+)?(?:day|night|week|month|year)\s+"
     r"(?:\w+\s+)?without\b"
     r"|\bnot\s+(?:true|correct|the\s+case)\s+that\b[^.;]{0,30}?\b(?:no|not|never|without)\b"
 )
@@ -381,13 +395,20 @@ _NOT_HAVE = (
     r"|disclose|elicit)\b"
 )
 _CONDITION = (
-    _any_of(CONDITIONS) + r"|(?:\A|(?<=[,;])\s*)should\b"
+    _any_of(CONDITIONS) + r"|(?:\A|(?<=[,;])\s*)(?:should\b|were\b(?=[^.;]*\bto\b))"
     rf"|\bwhen(?=\s+(?:[\w-]+\s+){{1,4}}?{_any_of(OCCUR)})"
 )
+_LOOKED_FOR = (  # monitor the child for
+    r"\b(?:monitor|watch|observe|screen|check|test|evaluate|assess)(?:ed|ing|s)?\s+"
+    r"(?:(?!negative|positive|was|were|is|are)[\w'’-]+\s+){1,3}?for\b"
+)
+_NEGATIVE_FOR = r"\bnegative\s+(?:[\w-]+\s+){1,4}?for\b"
 _NEW_CLAUSE = (
     r"(?:,|,?\s+and)\s+(?:(?:then|later|subsequently|also|now|he|she|it|they)\s+)*"
     rf"(?:was\s+|were\s+)?{_any_of(CLAUSE_VERBS)}"
     rf"|,\s+(?:and|she|he|they)\s+(?:[\w-]+\s+){{0,4}}?{_any_of(CLAUSE_VERBS)}"
+    r"|\band\s+(?:the|his|her|their|a|an|at|by|on|after|in|from)\s+"
+    rf"(?:[\w-]+\s+){{1,4}}?{_any_of(CLAUSE_VERBS)}"
 )
 _ONE_PATIENT = r"(?:he|she|(?:the|this|our)\s+(?:patient|child|boy|girl|infant|baby|proband))"
 
@@ -395,10 +416,16 @@ _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
     (_any_of(NEGATED_NEAR), "negated", "near"),
     (_any_of(NEGATED_BEFORE), "negated", "after"),
     (_NOT_HAVE, "negated", "after"),
+    (_NEGATIVE_FOR, "negated", "after"),
     (_any_of(NEGATED_AFTER), "negated", "before"),
     (rf"\b(?:absent|free){_PLACE_OR_END}", "negated", "before"),
     (rf"\bnever\s+(?:developed|manifested|appeared){_PHRASE_END}", "negated", "before"),
     (_NOT_OBSERVED, "negated", "before"),
+    (
+        rf"{_AUXILIARY}not\s+(?:\w+ly\s+)?(?:develop|appear|emerge|arise)(?:ed)?{_PHRASE_END}",
+        "negated",
+        "before",
+    ),
     (_any_of(NEGATED_PSEUDO), "negated", "none"),
     (_NO_NEGATION, "negated", "none"),
     (_HEADING_OF_NEGATED, "negated", "after"),
@@ -406,16 +433,18 @@ _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
     (_MINUS, "negated", "label"),
     (_UNCERTAIN_ANSWER, "uncertain", "label"),
     (r"\?(?=\w)", "uncertain", "near"),
-    (r"\[\+\]", "affirmed", "end"),
+    (r"\[\+\]|[,;]\s*\+\s*(?=\w)", "affirmed", "end"),
     (_CONDITION, "conditional", "after"),
     (_any_of(NOT_CONDITIONS), "conditional", "none"),
     (_any_of(UNCERTAIN_BEFORE), "uncertain", "after"),
+    (_LOOKED_FOR, "uncertain", "after"),
     (rf"\b{_ONE_PATIENT}\s+(?:may|might|could)\s+(?:have|suffer\s+from)\b", "uncertain", "after"),
     (rf"{_OPEN}(?:exclude|rule\s+out)\b", "uncertain", "after"),
     (rf"{_OPEN}(?:excluded|ruled\s+out)\b", "uncertain", "before"),
     (_any_of(UNCERTAIN_AFTER), "uncertain", "before"),
     (
-        rf"\b(?:is|are|was|were)\s+(?:considered|likely|probable){_PHRASE_END}",
+        r"\b(?:(?:is|are|was|were)\s+(?:considered|likely)|(?:seem|appear|remain)(?:s|ed)?\s+"
+        rf"(?:possible|likely|unlikely|uncertain|unclear)){_PHRASE_END}",
         "uncertain",
         "before",
     ),
