@@ -58,6 +58,7 @@ class Dictionary:
 
     Args:
         names: The names.
+        further: Names that are searched too, but from which no variation is learnt.
         max_gap: The number of content words of a part of a coordination that another part may
             replace: 1 finds *parathyroid hyperplasia* in *parathyroid adenoma or hyperplasia*.
         shortest_abbreviation: Abbreviations with fewer letters are ignored.
@@ -69,6 +70,7 @@ class Dictionary:
         self,
         names: Sequence[Name],
         *,
+        further: Sequence[Name] = (),
         max_gap: int = 2,
         shortest_abbreviation: int = 3,
         modifiers: Iterable[str] = (),
@@ -81,7 +83,7 @@ class Dictionary:
         self._vary = variations
         self._abbreviations: dict[str, list[Name]] = defaultdict(list)
         self._names: dict[Key, list[Name]] = defaultdict(list)
-        for name in names:
+        for name in (*names, *further):
             if name.is_abbreviation:
                 if len(name.text.strip()) >= shortest_abbreviation:
                     self._abbreviations[name.text.strip()].append(name)

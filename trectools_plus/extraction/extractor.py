@@ -17,6 +17,7 @@ from trectools_plus.extraction.names import (
     Name,
     WordEndings,
     WordReplacements,
+    derived_names,
     eligible_terms,
     modifier_words,
     names_of,
@@ -180,6 +181,7 @@ class Extractor:
         if settings.method != "retrieval":
             self._dictionary = Dictionary(
                 names,
+                further=derived_names(ontology, names),
                 max_gap=settings.max_gap,
                 shortest_abbreviation=settings.shortest_abbreviation,
                 modifiers=modifier_words(ontology),

@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.segmentation import CONJUNCTIONS, fold, stem_of, words_of
@@ -122,6 +122,44 @@ def names_of(ontology: Ontology, terms: Iterable[str], *, inexact: bool = True) 
                 texts[synonym.text] = min(rank, texts.get(synonym.text, rank))
         names += [_name(term_id, text, rank) for text, rank in texts.items()]
     return names
+
+
+_MAX_SPECIFYING_WORDS = 2
+
+
+def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
+    """Return names that follow from those of the parents.
+
+    If the label of a term is that of its parent with one or two further words (*Severe hearing
+    impairment*), the other names of the parent with these words are also names of the term (*severe
+    hearing loss*), unless another term has this name.
+    """
+    by_term: dict[str, list[Name]] = defaultdict(list)
+    known = set[tuple[str, ...]]()
+    for name in names:
+        if name.stems and not name.is_abbreviation:
+            by_term[name.term_id].append(name)
+            known.add(tuple(sorted(name.stems)))
+    found = dict[tuple[str, str], Name]()
+    for term_id, own in by_term.items():
+        labels = [name for name in own if name.rank == LABEL]
+        for parent in ontology.parents[term_id]:
+            others = by_term.get(parent, [])
+            for label, base in product(labels, (one for one in others if one.rank == LABEL)):
+                further = list((Counter(label.stems) - Counter(base.stems)).elements())
+                if len(label.stems) != len(base.stems) + len(further):
+                    continue
+                if not 0 < len(further) <= _MAX_SPECIFYING_WORDS:
+                    continue
+                words = [
+                    w for w, stem in zip(label.words, label.stems, strict=True) if stem in further
+                ]
+                for other in others:
+                    key = tuple(sorted((*other.stems, *further)))
+                    if other.rank != LABEL and key not in known:
+                        text = f"{' '.join(words)} {other.text}"
+                        found.setdefault((term_id, text), _name(term_id, text, other.rank))
+    return list(found.values())
 
 
 def _name(term_id: str, text: str, rank: int) -> Name:
