@@ -37,6 +37,8 @@ _MAX_SHARED_WORDS = 3
 _MAX_PARTS = 4
 """The number of parts of a coordination over which words are shared."""
 _HYPHENS = frozenset("-\u2010\u2011")
+_SEPARATING = frozenset({"with"})
+"""Words between those of a name that keep their order."""
 _QUANTIFIERS = frozenset(
     {"all", "any", "both", "each", "either", "every", "like", "many", "most", "multiple"}
     | {"often", "other", "several", "some", "such", "very"}
@@ -139,6 +141,11 @@ class Dictionary:
             begin = bisect_left(starts, window[0].start)
             between = words[begin : bisect_left(starts, window[-1].end)]
             names = _matching_names(text, between, order, self._names[key])
+            if "," in text[window[0].start : window[-1].end] and window[-1] is not content[-1]:
+                # "X, progressive microcephaly" is not "X, progressive"
+                following = content[content.index(window[-1]) + 1]
+                if not text[window[-1].end : following.start].strip():
+                    continue
             trust = self._single_word_trust(window, key, trust, names)
             yield from (_Match(one, trust) for one in _mentions(window, names, trust))
 
@@ -309,12 +316,16 @@ def _matching_names(
     joined = "/" in text[between[0].start : between[-1].end] or any(
         word.text.lower() in CONJUNCTIONS for word in between
     )
+    if _SEPARATING.isdisjoint(word.text.lower() for word in between):
+        kept = names
+    else:  # "infancy with failure to thrive" is not "failure to thrive in infancy"
+        kept = [name for name in names if name.stems == order]
     if not (has_comma or joined):
-        return names
+        return kept
     # There is a comma or "and" between the words: the name must contain it too.
     return [
         name
-        for name in names
+        for name in kept
         if name.stems == order
         and (name.has_comma or not has_comma)
         and (name.has_conjunction or not joined)
