@@ -20,7 +20,14 @@ from dataclasses import dataclass, replace
 
 from trectools_plus.extraction.names import Key, Name, WordEndings, WordReplacements
 from trectools_plus.extraction.predictions import Mention, longest_only
-from trectools_plus.extraction.segmentation import CONJUNCTIONS, Word, chunk, fold, words_of
+from trectools_plus.extraction.segmentation import (
+    CONJUNCTIONS,
+    Word,
+    abbreviations_in,
+    chunk,
+    fold,
+    words_of,
+)
 
 _MIN_STEM_LENGTH = 3
 _MIN_TRUST = 0.3
@@ -107,13 +114,24 @@ class Dictionary:
         none either, terms with another synonym. It is multiplied by the trust in a variation.
         """
         found = list[_Match]()
+        defined = abbreviations_in(text)
         for clause in chunk(text, "clause"):
             words = words_of(text, clause.start, clause.end)
             for word in words:
-                named = self._abbreviations.get(word.text, ())
+                named = () if word.text in defined else self._abbreviations.get(word.text, ())
                 found += (_Match(one, 1.0) for one in _mentions([word], named, 1.0))
-            found += self._find_in_clause(text, words)
+            written_out = [one for word in words for one in self._write_out(word, defined)]
+            found += self._find_in_clause(text, written_out)
         return sorted(_select(found), key=lambda m: (m.start, m.end, m.term_id))
+
+    def _write_out(self, word: Word, defined: Mapping[str, str]) -> list[Word]:
+        """Return the words of the name that an abbreviation stands for, each at a letter."""
+        meant = [one for one in words_of(defined.get(word.text, "")) if one.stem]
+        if not (0 < len(meant) <= len(word.text)) or _key(meant) not in self._names:
+            return [word]
+        starts = range(word.start, word.start + len(meant))
+        ends = (*starts[1:], word.end)
+        return [replace(m, start=a, end=b) for m, a, b in zip(meant, starts, ends, strict=True)]
 
     def _find_in_clause(self, text: str, words: list[Word]) -> list[_Match]:
         words = self._complete_prefixes(text, words)
@@ -262,6 +280,10 @@ class Dictionary:
     def _is_range(self, part: _Part, separators: Sequence[str]) -> bool:
         """Return true for the start of *mild to severe*: a modifier before a single *to*."""
         return len(separators) == 1 and bool(part.words) and self._is_modifier(part.words[-1])
+
+
+def _key(words: Iterable[Word]) -> Key:
+    return tuple(sorted(word.stem for word in words))
 
 
 def _spellings(name: Name) -> list[Name]:
