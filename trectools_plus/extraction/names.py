@@ -16,6 +16,7 @@ only once has a low trust.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -159,7 +160,34 @@ def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
                     if other.rank != LABEL and key not in known:
                         text = f"{' '.join(words)} {other.text}"
                         found.setdefault((term_id, text), _name(term_id, text, other.rank))
+    for term_id, own in by_term.items():
+        for label in (one for one in own if one.rank == LABEL):
+            for text in _variants(label.text):
+                name = _name(term_id, text, EXACT)
+                if tuple(sorted(name.stems)) not in known and name.stems:
+                    found.setdefault((term_id, text), name)
     return list(found.values())
+
+
+_PATTERNS = (
+    (r"Abnormal (.+) morphology", ("abnormality of {}", "{} anomaly", "{} malformation")),
+    (r"Abnormality of (?:the )?(.+)", ("abnormality of {}", "{} anomaly", "{} malformation")),
+    (
+        r"(?:Decreased|Reduced|Low) (?:circulating |serum |plasma )?(.+?)(?: concentration| level| activity)",
+        ("decreased {}", "reduced {}", "low {}", "{} deficiency"),
+    ),
+    (
+        r"(?:Increased|Elevated|High) (?:circulating |serum |plasma )(.+?)(?: concentration| level| activity)?",
+        ("increased {}", "elevated {}", "high {}"),
+    ),
+    (r"Multiple (.+s)", ("{}",)),
+)
+
+
+def _variants(label: str) -> Iterator[str]:
+    for pattern, forms in _PATTERNS:
+        if match := re.fullmatch(pattern, label):
+            yield from (form.format(match[1]) for form in forms)
 
 
 def _name(term_id: str, text: str, rank: int) -> Name:

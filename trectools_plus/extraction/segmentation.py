@@ -178,6 +178,13 @@ def _long_form_start(text: str, short: str) -> int | None:
     return place
 
 
+_NUMBERS = {
+    **{"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th"},
+    **{"i": "1", "ii": "2", "iii": "3", "iv": "4"},
+}
+"""Ordinals and Roman numerals as digits: *type II* is *type 2*."""
+
+
 @lru_cache(maxsize=1 << 17)
 def fold(word: str) -> str:
     """Return a word in lower case and American spelling, without accents and possessive ending.
@@ -192,7 +199,7 @@ def fold(word: str) -> str:
     if len(lowered) >= _MIN_RESPELLED_LENGTH:
         lowered = lowered.replace("ae", "e").replace("oe", "e")
         lowered = _BRITISH_OUR.sub(r"or\1", lowered)
-    return lowered
+    return _NUMBERS.get(lowered, lowered)
 
 
 @lru_cache(maxsize=1 << 17)
