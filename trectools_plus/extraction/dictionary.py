@@ -49,6 +49,7 @@ _SEPARATING = frozenset({"with"})
 _QUANTIFIERS = frozenset(
     {"all", "any", "both", "each", "either", "every", "like", "many", "most", "multiple"}
     | {"often", "other", "several", "some", "such", "very"}
+    | {"serum", "plasma", "circulating", "levels", "level"}
 )
 
 
