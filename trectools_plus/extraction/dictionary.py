@@ -43,6 +43,11 @@ _MAX_VARIED = 2
 _MAX_SHARED_WORDS = 3
 _MAX_PARTS = 4
 """The number of parts of a coordination over which words are shared."""
+_COMMON_STEMS = frozenset(
+    {"alon", "arrang", "collect", "corn", "cut", "fall", "hop", "int", "inter", "jump", "order"}
+    | {"prop", "sort", "tear", "tire", "intel"}
+)
+"""Words of general English, which only in its very form are the name of a term (*falls*)."""
 _HYPHENS = frozenset("-\u2010\u2011")
 _SEPARATING = frozenset({"with"})
 """Words between those of a name that keep their order."""
@@ -81,7 +86,7 @@ class Dictionary:
         names: Sequence[Name],
         *,
         further: Sequence[Name] = (),
-        max_gap: int = 2,
+        max_gap: int = 3,
         shortest_abbreviation: int = 3,
         modifiers: Iterable[str] = (),
         variations: bool = True,
@@ -204,6 +209,8 @@ class Dictionary:
         if len(key) > 1 or not names:
             return trust
         word = fold(window[0].text)
+        if window[0].stem in _COMMON_STEMS and not any(word == name.words[0] for name in names):
+            return 0.0
         known = max(self._endings.trust(word, name.words[0]) for name in names)
         if known < _MIN_TRUST_OF_GENERAL and self._frequency[window[0].stem] > _MAX_NAMES:
             return 0.0

@@ -129,11 +129,12 @@ _MAX_SPECIFYING_WORDS = 2
 
 
 def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
-    """Return names that follow from those of the parents.
+    """Return names that follow from other names, unless another term has them.
 
     If the label of a term is that of its parent with one or two further words (*Severe hearing
     impairment*), the other names of the parent with these words are also names of the term (*severe
-    hearing loss*), unless another term has this name.
+    hearing loss*). Labels of certain forms have other names (*Vitamin K deficiency* for *Decreased
+    circulating vitamin K concentration*).
     """
     by_term: dict[str, list[Name]] = defaultdict(list)
     known = set[tuple[str, ...]]()
@@ -169,22 +170,25 @@ def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
     return list(found.values())
 
 
+_CONCENTRATION = r"(?: concentration| level| activity)"
 _PATTERNS = (
     (r"Abnormal (.+) morphology", ("abnormality of {}", "{} anomaly", "{} malformation")),
     (r"Abnormality of (?:the )?(.+)", ("abnormality of {}", "{} anomaly", "{} malformation")),
     (
-        r"(?:Decreased|Reduced|Low) (?:circulating |serum |plasma )?(.+?)(?: concentration| level| activity)",
+        rf"(?:Decreased|Reduced|Low) (?:circulating |serum |plasma )?(.+?){_CONCENTRATION}",
         ("decreased {}", "reduced {}", "low {}", "{} deficiency"),
     ),
     (
-        r"(?:Increased|Elevated|High) (?:circulating |serum |plasma )(.+?)(?: concentration| level| activity)?",
+        rf"(?:Increased|Elevated|High) (?:circulating |serum |plasma )(.+?){_CONCENTRATION}?",
         ("increased {}", "elevated {}", "high {}"),
     ),
     (r"Multiple (.+s)", ("{}",)),
 )
+"""Forms of a label, and other ways of writing them."""
 
 
 def _variants(label: str) -> Iterator[str]:
+    """Yield other ways of writing a label, for example *low* for *decreased*."""
     for pattern, forms in _PATTERNS:
         if match := re.fullmatch(pattern, label):
             yield from (form.format(match[1]) for form in forms)

@@ -138,8 +138,9 @@ def run_extraction(
         found = read_predictions(options.predictions, doc_ids, loaded)
         used, name = None, Path(options.predictions).name
     else:
-        used, retriever = settings or ExtractionSettings(), options.retriever
-        extractor = Extractor(loaded, used, retriever=retriever, progress=progress)
+        retriever = options.retriever
+        extractor = Extractor(loaded, settings, retriever=retriever, progress=progress)
+        used = extractor.settings
         found = extract_all(extractor, documents, progress)
         name = used.method if retriever is None else f"{used.method} with {retriever.name}"
     system = SystemFacts(

@@ -178,9 +178,11 @@ def _long_form_start(text: str, short: str) -> int | None:
     return place
 
 
-_NUMBERS = {
-    **{"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th"},
-    **{"i": "1", "ii": "2", "iii": "3", "iv": "4"},
+_NUMBERS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th"} | {
+    "i": "1",
+    "ii": "2",
+    "iii": "3",
+    "iv": "4",
 }
 """Ordinals and Roman numerals as digits: *type II* is *type 2*."""
 

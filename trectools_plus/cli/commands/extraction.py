@@ -24,6 +24,7 @@ from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
+from trectools_plus.extraction.settings import OF_RETRIEVAL
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
 
@@ -67,8 +68,6 @@ _OTHER_REPORT_FILE = "extraction_results.json"
 _SETTINGS = SettingOptions(extraction.ExtractionSettings)
 _OPTIONS = _SETTINGS.name_options()
 """The option of each setting."""
-_OF_RETRIEVAL = ("retriever", "level", "num_results", "chunk_threshold", "top_term_only", "verify")
-"""Settings that the method dictionary does not use."""
 _OF_DICTIONARY = ("max_gap", "variations", "shortest_abbreviation")
 """Settings that the method retrieval does not use."""
 
@@ -272,7 +271,7 @@ def _check_effect(given: Given, has_predictions: bool) -> None:
             remedy="leave one of the two out",
         )
     for method, other, unused in (
-        ("dictionary", "retrieval", _OF_RETRIEVAL),
+        ("dictionary", "retrieval", OF_RETRIEVAL),
         ("retrieval", "the dictionary", _OF_DICTIONARY),
     ):
         without_effect = [name for name in given if name in unused]
