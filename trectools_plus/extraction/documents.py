@@ -47,6 +47,9 @@ class AnnotatedDocuments:
         annotations: The number of annotations in the files.
         unmapped: The number of distinct gold ids that are not current terms of the ontology, after
             alternative and replaced ids are resolved.
+        release: The release of the ontology that the files name; empty if they name none.
+        mapped: The number of distinct gold ids that were replaced by one term.
+        split: The number of distinct gold ids that were replaced by several terms.
         sha256: Hash of ids, texts and gold terms; reports with equal hashes can be compared.
         notes: Notes on the files: replaced, merged and unknown ids, and evidence spans that do not
             match their text.
@@ -57,6 +60,9 @@ class AnnotatedDocuments:
     documents: tuple[AnnotatedDocument, ...]
     annotations: int
     unmapped: int
+    release: str
+    mapped: int
+    split: int
     sha256: str
     notes: tuple[str, ...]
 
@@ -91,6 +97,14 @@ class _File(BaseModel):
     doc_id: str = Field(min_length=1)
     full_text: str
     annotations: list[_Annotation]
+    hpo_release: str = ""
+    metadata: Any = None
+
+    @property
+    def release(self) -> str:
+        """The release of the ontology that the annotations use; empty if it is not named."""
+        further = self.metadata if isinstance(self.metadata, dict) else {}
+        return self.hpo_release or str(further.get("hpo_release", ""))
 
 
 def read_documents(
@@ -98,8 +112,9 @@ def read_documents(
 ) -> AnnotatedDocuments:
     """Read annotated documents.
 
-    An alternative id is replaced by the main id of its term, and an obsolete id by its replacement
-    if there is exactly one. Other unknown ids remain, because another system may predict them. If
+    An alternative id is replaced by the main id of its term, and an obsolete id by the terms that
+    replace it, or that the ontology suggests to consider; if these are several, all are gold terms.
+    Other unknown ids remain, because another system may predict them. If
     annotations of a term in a document differ, the first of affirmed, uncertain, negated, other
     person applies.
 
@@ -202,27 +217,32 @@ def _repeated_id_errors(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlu
 
 
 def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
-    notes, unknown, replaced = [], Counter[str](), set[str]()
+    notes, unknown, replaced, split = [], Counter[str](), set[str](), set[str]()
     wrong_spans = merged = 0
     documents = []
     for file in sorted(files, key=lambda one: one.doc_id):
         assertions: dict[str, list[Assertion]] = {}
         for annotation in file.annotations:
-            resolution = ontology.resolve(annotation.hpo_id)
-            term_id = resolution.term_id or annotation.hpo_id
-            if resolution.term_id is None:
-                unknown[f"{annotation.hpo_id} ({resolution.status})"] += 1
-            elif term_id != annotation.hpo_id:
-                replaced.add(f"{annotation.hpo_id} → {term_id}")
-            assertions.setdefault(term_id, []).append(annotation.assertion_status)
+            given = annotation.hpo_id
+            current = ontology.ids.successors(given)
+            if not current:
+                unknown[f"{given} ({ontology.resolve(given).status})"] += 1
+            elif len(current) > 1:
+                split.add(f"{given} → {' and '.join(current)}")
+            elif current[0] != given:
+                replaced.add(f"{given} → {current[0]}")
+            for term_id in current or (given,):
+                assertions.setdefault(term_id, []).append(annotation.assertion_status)
             wrong_spans += sum(
                 not _matches(span, file.full_text) for span in annotation.evidence_spans
             )
-        merged += len(file.annotations) - len(assertions)
+        merged += sum(len(said) - 1 for said in assertions.values())
         gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
         documents.append(AnnotatedDocument(file.doc_id, file.full_text, gold))
     if replaced:
         notes.append(f"gold ids replaced by the ontology: {_join_some(replaced)}")
+    if split:
+        notes.append(f"gold ids split by the ontology (all terms are gold): {_join_some(split)}")
     if unknown:
         notes.append(
             f"gold ids that are not current terms: {len(unknown)}, in "
@@ -232,9 +252,24 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
         notes.append(f"annotations that repeat a term of the document (counted once): {merged}")
     if wrong_spans:
         notes.append(f"evidence spans that do not match their text (not used): {wrong_spans}")
-    total = sum(len(file.annotations) for file in files)
+    releases = sorted({file.release for file in files if file.release})
+    if releases:
+        notes.append(
+            f"gold ids of {' and '.join(releases)}, mapped to "
+            f"{ontology.version or ontology.path}: {len(replaced)} replaced, {len(split)} split "
+            f"into several terms, {len(unknown)} lost"
+        )
     return AnnotatedDocuments(
-        name, path, tuple(documents), total, len(unknown), _hash(documents), tuple(notes)
+        name,
+        path,
+        tuple(documents),
+        annotations=sum(len(file.annotations) for file in files),
+        unmapped=len(unknown),
+        release=" and ".join(releases),
+        mapped=len(replaced),
+        split=len(split),
+        sha256=_hash(documents),
+        notes=tuple(notes),
     )
 
 

@@ -120,6 +120,12 @@ class DatasetFacts(ReportModel):
     """Sum over documents of the number of annotated terms that are not below the root."""
     unmapped: int = 0
     """Number of distinct annotated ids that are not current terms of the ontology."""
+    release: str = ""
+    """Release of the ontology that the annotations name; empty if they name none."""
+    mapped: int = 0
+    """Number of distinct annotated ids that the ontology replaces by one term."""
+    split: int = 0
+    """Number of distinct annotated ids that the ontology replaces by several terms."""
     sha256: str
 
 
