@@ -240,13 +240,13 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
         gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
         documents.append(AnnotatedDocument(file.doc_id, file.full_text, gold))
     if replaced:
-        notes.append(f"gold ids replaced by the ontology: {_join_some(replaced)}")
+        notes.append(f"gold ids replaced by the ontology: {join_some(replaced)}")
     if split:
-        notes.append(f"gold ids split by the ontology (all terms are gold): {_join_some(split)}")
+        notes.append(f"gold ids split by the ontology (all terms are gold): {join_some(split)}")
     if unknown:
         notes.append(
             f"gold ids that are not current terms: {len(unknown)}, in "
-            f"{plural(unknown.total(), 'annotation')} (used unchanged): {_join_some(set(unknown))}"
+            f"{plural(unknown.total(), 'annotation')} (used unchanged): {join_some(set(unknown))}"
         )
     if merged:
         notes.append(f"annotations that repeat a term of the document (counted once): {merged}")
@@ -278,7 +278,8 @@ def _matches(span: _Span, text: str) -> bool:
     return inside and span.text_snippet in (None, text[span.start_char : span.end_char])
 
 
-def _join_some(items: set[str]) -> str:
+def join_some(items: set[str]) -> str:
+    """Return the first items in order, and their number if there are more."""
     more = f", … ({len(items)})" if len(items) > _MAX_LISTED else ""
     return ", ".join(sorted(items)[:_MAX_LISTED]) + more
 

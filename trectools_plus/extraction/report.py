@@ -139,6 +139,9 @@ class SystemFacts(ReportModel):
     """The file with the predictions; null if this package extracted the terms."""
     sha256: str
     """Hash of the predictions."""
+    problems: dict[str, int] | None = None
+    """Number of predictions from a file with an id that is invented, mislabelled, withdrawn (these
+    are not scored), or obsolete with one replacement (scored); null for an extraction."""
 
 
 class ExtractionManifest(ReportModel):

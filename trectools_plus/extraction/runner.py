@@ -19,7 +19,7 @@ import numpy as np
 from trectools_plus.choices import View
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.documents import AnnotatedDocuments, read_documents
+from trectools_plus.extraction.documents import AnnotatedDocuments, join_some, read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.predictions import Prediction, Predictions, read_predictions
@@ -58,6 +58,12 @@ from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import plural
 
+_PROBLEMS = {
+    "invented": "predicted ids that are not in the ontology (not scored)",
+    "mislabelled": "predictions with a label that does not belong to the id (not scored)",
+    "withdrawn": "predicted obsolete ids without exactly one replacement (not scored)",
+    "obsolete": "predicted obsolete ids, replaced by the ontology",
+}
 _MIN_DOCUMENTS = 2
 """The minimum number of documents for intervals."""
 
@@ -135,10 +141,12 @@ def run_extraction(
     documents = read_documents(folder, loaded, dataset)
     if options.predictions is not None:
         doc_ids = [document.doc_id for document in documents.documents]
-        found = read_predictions(options.predictions, doc_ids, loaded)
+        gold = {term_id for document in documents.documents for term_id in document.gold}
+        read = read_predictions(options.predictions, doc_ids, loaded, gold)
+        found, problems = read.by_document, read.problems
         used, name = None, Path(options.predictions).name
     else:
-        retriever = options.retriever
+        problems, retriever = None, options.retriever
         extractor = Extractor(loaded, settings, retriever=retriever, progress=progress)
         used = extractor.settings
         found = extract_all(extractor, documents, progress)
@@ -148,6 +156,7 @@ def run_extraction(
         settings=used,
         predictions=None if options.predictions is None else str(options.predictions),
         sha256=_hash(found),
+        problems=None if problems is None else {name: len(ids) for name, ids in problems.items()},
     )
     manifest = ExtractionManifest(
         created_at=format_time(utc_now()),
@@ -161,6 +170,11 @@ def run_extraction(
     )
     resampling = options.resampling if options.intervals else None
     report = score_predictions(documents, found, loaded, system, manifest, resampling)
+    report.notes[:0] = [
+        f"{_PROBLEMS[name]}: {len(ids)} ({join_some(set(ids))})"
+        for name, ids in (problems or {}).items()
+        if ids
+    ]
     return ExtractionResult(report, found)
 
 
