@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,6 +13,12 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
+from trectools_plus.extraction.phenopackets import (
+    FEATURES,
+    features_of,
+    is_phenopacket,
+    release_of,
+)
 from trectools_plus.extraction.predictions import Assertion, parse_assertion, strongest
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.ontology import Ontology
@@ -110,7 +117,7 @@ class _File(BaseModel):
 def read_documents(
     folder: str | Path, ontology: Ontology, dataset: str | None = None
 ) -> AnnotatedDocuments:
-    """Read annotated documents.
+    """Read annotated documents, also phenopackets.
 
     An alternative id is replaced by the main id of its term, and an obsolete id by the terms that
     replace it, or that the ontology suggests to consider; if these are several, all are gold terms.
@@ -183,10 +190,38 @@ def _missing_layout_error(folder: Path) -> InputError:
 
 
 def _read_file(path: Path) -> _File:
+    text = read_file(path).text
     try:
-        return _File.model_validate_json(read_file(path).text)
+        if any(f'"{name}"' in text for name in FEATURES) and is_phenopacket(
+            record := json.loads(text)
+        ):
+            return _File.model_validate(_fields_of_phenopacket(record, path))
+        return _File.model_validate_json(text)
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"invalid JSON: {error.msg.lower()}",
+            path=str(path),
+            line=error.lineno,
+            column=error.colno,
+            remedy="write one JSON object",
+        ) from error
     except ValidationError as error:
         raise _as_format_error(error, str(path)) from error
+
+
+def _fields_of_phenopacket(record: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return the fields of a document; its text is in a file of the same name that ends in .txt."""
+    beside = path.with_suffix(".txt")
+    annotations = [
+        {"hpo_id": one["hpo_id"], "assertion_status": one["assertion"]}
+        for one in features_of(record, str(path))
+    ]
+    return {
+        "doc_id": record.get("id", ""),
+        "full_text": read_file(beside).text if beside.exists() else "",
+        "annotations": annotations,
+        "hpo_release": release_of(record),
+    }
 
 
 def _as_format_error(error: ValidationError, path: str) -> FormatError:

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
 from trectools_plus.errors import FormatError
+from trectools_plus.extraction.phenopackets import features_of, is_phenopacket
 from trectools_plus.extraction.segmentation import words_of
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import read_file
@@ -332,16 +333,13 @@ def _find(
             yield from again({"hpo_id": one} if is_id else one, doc_id)
     if not isinstance(value, dict):
         return
-    record = {re.sub(r"[\s-]+", "_", str(key).strip().lower()): one for key, one in value.items()}
-    features = record.get("phenotypicfeatures", record.get("phenotypic_features"))
-    if features is not None:  # a phenopacket
-        named = str(record.get("id", doc_id))
-        yield from again(features, named if named in doc_ids else doc_id or named)
+    if is_phenopacket(value):
+        named = str(value.get("id", doc_id))
+        yield from again(features_of(value, path), named if named in doc_ids else doc_id or named)
         return
-    if isinstance(record.get("type"), dict):
-        record |= record.pop("type")
-    named = next((record[key] for key in _DOCUMENT_KEYS if record.get(key) is not None), doc_id)
-    own = None if named is None else str(named)
+    record = {re.sub(r"[\s-]+", "_", str(key).strip().lower()): one for key, one in value.items()}
+    found = next((record[key] for key in _DOCUMENT_KEYS if record.get(key) is not None), doc_id)
+    own = None if found is None else str(found)
     key = next((key for key in _ID_KEYS if _is_term_id(key, record.get(key))), None)
     if key is not None:
         yield _read_record(record, record[key], own, path, line)

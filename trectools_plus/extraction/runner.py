@@ -18,7 +18,7 @@ import numpy as np
 
 from trectools_plus.choices import View
 from trectools_plus.display import Displayed, TextTable, as_cell
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.extraction.documents import AnnotatedDocuments, join_some, read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.names import eligible_terms, root_of
@@ -147,6 +147,12 @@ def run_extraction(
         used, name = None, Path(options.predictions).name
     else:
         problems, retriever = None, options.retriever
+        if not any(document.text for document in documents.documents):
+            raise InputError(
+                "the documents have no text",
+                where=str(folder),
+                remedy="put the text of NAME.json into NAME.txt beside it, or give --predictions",
+            )
         extractor = Extractor(loaded, settings, retriever=retriever, progress=progress)
         used = extractor.settings
         found = extract_all(extractor, documents, progress)
