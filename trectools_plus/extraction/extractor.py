@@ -185,7 +185,7 @@ class Extractor:
         if settings.method != "retrieval":
             self._dictionary = Dictionary(
                 names,
-                further=derived_names(ontology, names),
+                further=derived_names(ontology, names) if settings.variations else (),
                 max_gap=settings.max_gap,
                 shortest_abbreviation=settings.shortest_abbreviation,
                 modifiers=modifier_words(ontology),
