@@ -79,6 +79,19 @@ id: X:41
 name: obsolete Convulsion
 is_obsolete: true
 replaced_by: X:4
+
+[Term]
+id: X:42
+name: obsolete Eye and blood disease
+is_obsolete: true
+consider: X:1
+consider: X:7
+
+[Term]
+id: X:43
+name: obsolete Pallor
+is_obsolete: true
+consider: X:7
 """
 
 

@@ -66,7 +66,7 @@ def test_predictions_have_defaults_and_are_merged(tmp_path, ontology):
             {"doc_id": "a", "hpo_id": "X:7"},
         )
     )
-    found = read_predictions(path, ["a", "b"], ontology)
+    found = read_predictions(path, ["a", "b"], ontology).by_document
     said = {one.term_id: (one.assertion, one.score) for one in found["a"]}
     assert said == {"X:4": ("affirmed", 0.2), "X:7": ("affirmed", 1.0)}
     assert found["b"] == []

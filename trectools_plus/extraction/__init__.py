@@ -4,6 +4,7 @@
 
     documents.py     annotated documents
     predictions.py   mentions, predictions, and files of predictions
+    phenopackets.py  read, write and check phenopackets
     segmentation.py  sentences, clauses, phrases and words of a text
     names.py         the names of terms, and variations learnt from them
     dictionary.py    search a text for the names of terms

@@ -6,8 +6,12 @@ trigger (*not only*) blocks the trigger inside it. A mention also blocks the tri
 word *absent* in *absent speech* belongs to the name.
 
 A relative remains the subject until the patient is mentioned (*he*, *the child*) or the relative
-reports something (*his mother noticed*). Verbs, for example *has*, do not change the subject. An
-answer (*hypotonia: none*) governs the finding before it.
+reports something (*his mother noticed*). Verbs, for example *has*, do not change the subject.
+Siblings who are the patients of the text (*we report two sisters*) are no relatives. An answer
+(*hypotonia: none*) governs the finding before it.
+
+A negated negation (*not without*, *did not deny*) is none. Conditions (*if*, *should seizures
+occur*) govern the rest of their sentence and are stronger than negation.
 
 The phrases are a selection from the published lists of NegEx (Chapman et al., J Biomed Inform 2001;
 34:301–310) and ConText (Harkema et al., J Biomed Inform 2009; 42:839–851). The words *may*, *can*
@@ -31,30 +35,31 @@ not; never; cannot; declines; declined
 """
 NEGATED_BEFORE = """
 no; without; deny; denies; denied; denying; absence of; lack of; lacks; lacked; lacking; free of;
-negative for; neither; nor; no evidence of; no sign of; no signs of; no evidence for; no history
-of; no indication of; no suggestion of; no suspicion of; with no; without any; without evidence of;
-without signs of; rules out; ruled out; rule out; rather than; failed to reveal; fails to reveal;
-unremarkable for; did not have; does not have; do not have; did not show; does not show; do not
-show; had no; has no; have no; showed no; shows no; excludes; excluded; exclusion of; not
-associated with; not complain of; cannot see; not have; not had; not having; never had; doesn't
-have; don't have; didn't have; hasn't had; haven't had; hadn't had; none had; none has; none have;
-none of; r/o; ruling out; to rule out; nor any; no clinical evidence of; devoid of
+free from; negative for; neither; nor; no evidence of; no sign of; no signs of; no evidence for; no
+history of; no indication of; no suggestion of; no suspicion of; with no; without any; without
+evidence of; without signs of; rules out; ruled out; rule out; rather than; unremarkable for; had
+no; has no; have no; showed no; shows no; excludes; excluded; exclusion of; not associated with;
+cannot see; none had; none has; none have; none of; r/o; ruling out; to rule out; nor any; no
+clinical evidence of; devoid of
 """
 NEGATED_AFTER = """
 was ruled out; were ruled out; is ruled out; are ruled out; has been ruled out; have been ruled
-out; was excluded; were excluded; is excluded; is absent; are absent; was absent; were absent;
-absent; was not present; were not present; is not present; are not present; not present; was not
-seen; were not seen; is not seen; are not seen; not seen; was not observed; were not observed; is
-not observed; are not observed; not observed; was not found; were not found; not found; was not
-detected; were not detected; not detected; was not reported; were not reported; has not been
-reported; have not been reported; not reported; was denied; were denied; denied by; was negative;
-were negative; is negative; free; not noted; was not noted; were not noted; did not occur; does not
-occur; do not occur; has not been observed; have not been observed; never occurred; never observed;
-never seen; has never been observed; have never been observed; has never been seen; have never been
-seen; has never been reported; have never been reported; never reported; has not occurred; have not
-occurred; had not occurred; never developed; not demonstrated; not evident; not identified; not
-documented; not detectable
+out; was excluded; were excluded; is excluded; is absent; are absent; was absent; were absent; was
+denied; were denied; denied by; was negative; were negative; is negative; did not occur; does not
+occur; do not occur; never occurred; has not occurred; have not occurred; had not occurred
 """
+FINDING_VERBS = """
+have; had; show; shown; develop; developed; experience; experienced; exhibit; exhibited; present
+with; presented with; demonstrate; demonstrated; reveal; revealed; report; display; displayed;
+suffer from; suffered from; manifest; manifested; complain of; complained of; known to have; having
+"""
+"""Verbs whose object is a finding, after *not* or *failed to*."""
+OBSERVED = """
+seen; observed; found; detected; reported; noted; noticed; present; identified; documented;
+demonstrated; evident; elicited; appreciated; visualized; visualised; recorded; described;
+encountered; apparent; detectable; visible; palpable; audible; heard; felt; confirmed
+"""
+"""Words after *was not* that negate the finding before them."""
 NEGATED_PSEUDO = """
 no increase; no change; no significant change; no interval change; no suspicious change; not only;
 not just; not certain whether; not certain if; not necessarily; not always; not uncommon; not
@@ -63,25 +68,52 @@ without difficulty; without treatment; without therapy; without intervention; wi
 longer than; whether or not; not drain; not cause; not cured; not extend; not specific; not to be;
 no doubt; not all; not known; not every; no improvement; no cause; no treatment; no response; no
 effect; no specific treatment; no worsening; not respond; not improve; not controlled; not explain;
-not explained by
+not explained by; no relief
 """
+ABSENCES = """
+absence of; absence; lack of; lack; lacks; lacking; free of; free from; free; without; deny; denies;
+denied; denying; denial of; negative for; negative; absent; resolution of; resolved; resolve;
+remission of; remission; disappearance of; disappear; disappeared; cessation of; cease; ceased
+"""
+"""Negations that *not* turns into their opposite."""
 UNCERTAIN_BEFORE = """
 possible; possibly; probable; probably; suspected; suspicion of; suspicious for; suspect;
-questionable; presumed; presumably; concern for; concerning for; cannot exclude; cannot rule out;
-could not be excluded; suggestive of; suggesting; may represent; might represent; could represent;
-may be ruled out for; should be ruled out for; what must be ruled out is; be ruled out for;
-differential diagnosis includes; differential diagnosis of; versus; unclear whether; uncertain
-whether; not certain whether; not certain if; whether or not; likely represents; borderline; query
+questionable; presumed; presumably; concern for; concerning for; suggestive of; suggesting; may
+represent; might represent; could represent; may be ruled out for; should be ruled out for; what
+must be ruled out is; be ruled out for; differential diagnosis includes; differential diagnosis of;
+versus; likely represents; borderline; query; question of; equivocal; probably has; probably had;
+probably have; possibly has; possibly had; possibly have; presumably has; presumably had; at risk
+of; at risk for; at increased risk of; at increased risk for; at high risk of; at high risk for;
+monitor for; monitored for; monitoring for; watch for; watched for; watch out for; look out for;
+observe for; observed for; observation for; surveillance for; screen for; screened for; screening
+for; evaluate for; assess for; assessed for; test for; tested for; testing for; check for; checked
+for; precautions against; prophylaxis against; prophylaxis for; to prevent; prevention of; return
+for; emergency department for; emergency room for; return precautions; alert to; as needed for; prn
+for; look for; looking for; on the lookout for; to avoid; vaccination against; vaccinated against;
+immunization against; immunized against; likely; most likely; being evaluated for; under evaluation
+for; being tested for; work-up for; workup for
+"""
+CONDITIONS = """
+if; in case; in case of; in cases of; in the event of; in the event that; unless; provided that;
+unclear whether; uncertain whether; not certain whether; not certain if; whether; unclear if;
+uncertain if; as long as no; whenever; in the case of; only if
+"""
+NOT_CONDITIONS = """
+as if; even if; asked if; ask if; asks if; wondered if; wonder if; if any; whether or not; if not;
+regardless of whether
+"""
+OCCUR = """
+occur; occurs; develop; develops; arise; arises; appear; appears; recur; recurs
 """
 UNCERTAIN_AFTER = """
 is possible; are possible; was possible; is suspected; are suspected; was suspected; were
-suspected; is questionable; cannot be excluded; cannot be ruled out; could not be excluded; could
-not be ruled out; may be ruled out; must be ruled out; should be ruled out; to be ruled out; not
-been ruled out; not ruled out; not excluded; is unlikely; are unlikely; was unlikely; unlikely; is
-uncertain; are uncertain; was uncertain; is unclear; was unclear; was questioned; did not rule out
+suspected; is questionable; may be ruled out; must be ruled out; should be ruled out; to be ruled
+out; is unlikely; are unlikely; was unlikely; unlikely; is uncertain; are uncertain; was uncertain;
+is unclear; was unclear; was questioned
 """
 UNCERTAIN_PSEUDO = """
-suspected from; suspected on; suspected by; suspected in; suspected at; suspected when
+suspected from; suspected on; suspected by; suspected in; suspected at; suspected when; likely to;
+more likely; less likely; likely due; likely because
 """
 RELATIVES = """
 mother; mothers; father; fathers; mom; mum; dad; parent; parents; brother; brothers; sister;
@@ -124,14 +156,17 @@ probands; propositus; proposita; index case; the child; this child; the boy; thi
 this girl; the infant; this infant; the baby; this baby; the newborn; the neonate; their child;
 their son; their daughter; their baby
 """
+SIBLINGS = """
+siblings; sibs; brothers; sisters; twins; cousins; brother; sister; half-brothers; half-sisters
+"""
 REPORTING = """
 report; reports; reported; reporting; note; notes; noted; notice; notices; noticed; observe;
 observes; observed; describe; describes; described; state; states; stated; say; says; said; tell;
 tells; told; recall; recalls; recalled; remember; remembers; remembered; deny; denies; denied;
 denying; mention; mentions; mentioned; confirm; confirms; confirmed; admit; admits; admitted to;
-believe; believes; believed; think; thinks; thought; suspect; suspects; suspected; saw; sees;
-worry; worries; seek; seeks; sought; bring; brings; brought; took him; took her; took the;
-delivered
+believe; believes; believed; think; thinks; thought; suspect; suspects; suspected; saw; sees; ask;
+asks; asked; wonder; wonders; wondered; worry; worries; seek; seeks; sought; bring; brings; brought;
+took him; took her; took the; delivered
 """
 CONCERNED = """
 concerned; worried; anxious; gave birth
@@ -148,13 +183,27 @@ no; not; never; without; has; had; have; is; are; was; were; did; does; do; deni
 with
 """
 TERMINATES = """
-but; however; although; though; nevertheless; yet; except; except for; apart from; aside from;
-other than; whereas; while; still; because; since; secondary to; cause of; source of; causes of;
-sources of; reason for; reasons for; etiology of; in contrast; on the other hand; besides; which;
-who; until; unless; and has; and had; and have; and showed; and shows; and presented with; and
-presents with; has; had; have; presented with; presents with; patient; patients; the proband; he;
-she; they; present; yes; positive; due to; because of; as a result of; owing to; caused by
+but; however; although; though; nevertheless; yet; except; except for; apart from; aside from; other
+than; with the exception of; whereas; while; still; because; since; secondary to; cause of; source
+of; causes of; sources of; reason for; reasons for; etiology of; in contrast; on the other hand;
+besides; despite; in spite of; otherwise; due to; because of; as a result of; owing to; caused by
 """
+NEW_PARTS = """
+which; who; until; unless; has; had; have; presented with; presents with; patient; patients; the
+proband; he; she; they; present; yes; positive
+"""
+"""Words that begin another part of a sentence; a condition also governs that part."""
+CLAUSE_VERBS = """
+is; are; was; were; has; had; have; shows; showed; develops; developed; presents; presented;
+suffers; suffered; complains; complained; reports; reported; reveals; revealed; became; becomes;
+wears; wore; uses; used; needs; needed; requires; required; receives; received; began; begins;
+started; starts; takes; took; underwent; exhibits; exhibited; displays; displayed; demonstrates;
+demonstrated; lost; gained; vomits; vomited; died; appears; appeared; remains; remained; did; does;
+can; could; will; would; walks; walked; continues; continued; experienced; experiences; manifested;
+disclosed; came; comes; visited; went; turned; learned; grew; sought; attended; failed; tested;
+passed; weighed
+"""
+"""Verbs after *and* that begin another clause, which a trigger before *and* does not govern."""
 NEGATIVE_ANSWERS = """
 none; nil; no; never; absent; negative; neg; normal; denied; denies; excluded; ruled out; not
 present; not seen; not observed; not found; not detected; not reported; not noted; not known; none
@@ -176,7 +225,17 @@ found; excluded; denies; denied
 """
 
 
-_Scope = Literal["near", "after", "before", "label", "none", "end", "report"]
+_Scope = Literal[
+    "near", "after", "before", "label", "pregnancy", "none", "end", "part", "clause", "report"
+]
+_Said = Assertion | Literal["conditional"]
+_ENDS: tuple[_Scope, ...] = ("end", "part", "clause")
+_LIST_END = re.compile(r"\b(?:and|or|nor)\b", re.IGNORECASE)
+_OF_CHILD = re.compile(
+    r"hydramnios|hydrops|f[o]?etal|intrauterine|nuchal|ventriculo|growth|anomal|malform|movement",
+    re.IGNORECASE,
+)
+"""Findings in a pregnancy that are those of the child."""
 _NEAR_WORDS = 5
 """The number of words that a trigger of the scope ``near`` governs: the window of NegEx."""
 
@@ -204,12 +263,64 @@ _ADJECTIVES = r"(?:[\w'’-]+\s+){0,2}?"
 _HAS_CLAUSE = r"(?!,?\s+(?:with|who|whose|having|has|had|have)\b)"
 _HEALTHY = r"(?:healthy|well|unaffected|normal|asymptomatic)"
 _PHRASE_END = r"(?=\s*(?:[.,;/)\]]|$))"
+_PLACE_OR_END = r"(?=\s*(?:[.,;:/)\]]|$|(?:and|or|but|in|on|at|from|since|until|during|with)\b))"
+_PATIENT_GROUP = (  # patients 1 and 2; these; the patients
+    r"(?:\b(?:these|they)|\b(?:the\s+)?(?:patients?|cases?|probands|subjects|individuals)\b"
+    r"(?:\s*(?:,|and|&|to|-|–)?\s*(?:patients?\s+)?(?:\d+|[IVX]+[.:-]\d+)\b)*)"
+)
+_SIBLINGS = rf"{_any_of(SIBLINGS)}(?:\s+and\s+{_DETERMINER}?{_any_of(SIBLINGS)})?"
+_PATIENT_SIBLINGS = (
+    rf"{_PATIENT_GROUP}\s+(?:are|were)\s+[^.;]{{0,40}}?{_SIBLINGS}"
+    rf"|{_PATIENT_GROUP}\s*(?:,|is|was)\s+{_DETERMINER}{_ADJECTIVES}{_SIBLINGS}\s+of\s+"
+    rf"{_PATIENT_GROUP}"
+    r"|\b(?:we|here|report|study|article)\s+(?:[\w-]+\s+){0,3}?"
+    r"(?:report|describe|present|studied|study|examined|evaluated|identified|investigated|saw"
+    r"|concerns|describes|presents|reports)\s+(?:on\s+)?"
+    rf"(?:[\w'’-]+\s+){{0,4}}?{_SIBLINGS}"
+    rf"|\b(?:two|three|four|five)\s+{_ADJECTIVES}{_SIBLINGS}"
+    r"(?=[^.;]{0,80}\b(?:presented|were\s+(?:referred|seen|admitted|evaluated|examined|studied)"
+    r"|(?:is|are|were)\s+(?:described|reported|presented))\b)"
+    rf"|{_any_of(RELATIVES)}(?=,?\s*\(?\s*(?:patients?|cases?)\s+\w)"
+)
+"""Siblings who are the patients of the text."""
+_DEFINITE_SIBLINGS = (
+    r"\b(?:both|these|(?:both\s+)?(?:the|our)\s+(?:two|three|four|five|affected))\s+"
+    rf"(?:(?:two|three|four|five|affected)\s+)*{_SIBLINGS}"
+)
+_SIBLINGS_AGAIN = (
+    r"\b(?:both|these|those|all|our|the|two|three|twin|identical)\s+"
+    rf"(?:(?:two|three|four|affected|older|elder|younger|first|second|twin)\s+){{0,2}}{_SIBLINGS}"
+)
+"""The same siblings in other sentences of the text."""
 
 _PERSONS: tuple[tuple[str, _Scope], ...] = (
     # The patterns are alternatives of one regular expression, and the first that matches is used.
     # So exceptions precede the rules.
     (_any_of(NOT_FAMILY), "none"),
-    (rf"{_PATIENT}\s+(?:and|or)\s+{_DETERMINER}?{_RELATIVE}", "none"),  # he and his mother
+    (
+        r"\brelative\s+to\b|\brelative(?=\s+(?!(?:"  # relative macrocephaly
+        r"with|who|whose|had|has|have|having|is|was|were|also|on|of|in|from|died|developed|suffer\w*"
+        r"|presented|report\w*|noted|diagnosed|affected|by|and|or|carrie[ds])\b)[a-z])",
+        "none",
+    ),
+    (_PATIENT_SIBLINGS, "none"),
+    (_DEFINITE_SIBLINGS, "none"),
+    (r"\b(?:sibling|sib|twin|brother|sister)\s+(?:\d+|[AB])\b", "none"),
+    (
+        r"\bpregnancy(?:\s+with\s+(?:him|her|\w+\s+\w+))?\s+(?:was\s+|is\s+|had\s+been\s+)?"
+        r"(?:complicated\s+by|notable\s+for|remarkable\s+for|significant\s+for)",
+        "pregnancy",
+    ),
+    (  # she is the mother of two children
+        rf"{_PATIENT}\s+(?:is|was)\s+(?:a|the)\s+{_ADJECTIVES}{_RELATIVE}"
+        rf"|(?<=\bis\sa\s){_RELATIVE}(?=\s+of\b)",
+        "none",
+    ),
+    (
+        rf"(?:{_PATIENT}|\b(?:boy|girl|child|infant)\b)\s+(?:and|or)\s+"
+        rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}",
+        "none",
+    ),  # he and his mother
     (
         rf"\bof\s+(?:(?:the|this|our)\s+)?{_PATIENT}"  # the sister of the patient
         rf"|{_PATIENT}['’]s?(?=\s+{_ADJECTIVES}{_RELATIVE})",
@@ -228,6 +339,10 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
         "none",
     ),
     (rf"(?:{_any_of(FAMILY)})(?:\s+{_REPORTS})?|{_RELATIVE}", "after"),
+    (
+        r"\b(?:was|were|been)\s+(?:told|advised|instructed|informed|asked|warned|counsell?ed)\b",
+        "report",
+    ),
     # was reported to have
     (rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_REPORTS}", "none"),
     (_any_of(NOT_REPORTING), "none"),
@@ -248,23 +363,97 @@ _MINUS = r"\s+[-−–](?=\s*(?:[,;]|$))"
 _UNCERTAIN_ANSWER = rf"\s*[:=(]\s*{_any_of(UNCERTAIN_ANSWERS)}{_PHRASE_END}|\s*\?"
 _HEADING_OF_NEGATED = rf"(?:\A|(?<=[;,.])\s*){_any_of(NEGATIVE_HEADINGS)}\s*:|\[[-−–]\]"
 
-_RULES: tuple[tuple[str, Assertion, _Scope], ...] = (
+_NOT = r"(?:\b(?:not|never|no|nor|cannot|hardly|scarcely|neither|without)\b|n['’]t\b)"
+_SLIGHTLY = (
+    r"(?:\s+(?:a|an|any|the|be|been|being|ever|yet|longer|completely|entirely|fully|totally|really"
+    r"|definitely|definitively|clinically|clearly|formally|evidence\s+of|sign\s+of)\b){0,3}\s+"
+)
+_AUXILIARY = (
+    r"(?:\b(?:has|have|had|is|are|was|were|do|does|did|can|could|may|might|should|would)"
+    r"(?:\s+|(?=n['’]t)))"
+)
+_NO_NEGATION = (
+    rf"{_AUXILIARY}?{_NOT}{_SLIGHTLY}{_any_of(ABSENCES)}"
+    r"|\b(?:no|hardly\s+an?|scarcely\s+an?|rarely\s+an?|not\s+an?)\s+(?:single\s+)?(?:day|night|week|month|year)\s+"
+    r"(?:\w+\s+)?without\b"
+    r"|\bnot\s+(?:true|correct|the\s+case)\s+that\b[^.;]{0,30}?\b(?:no|not|never|without)\b"
+)
+_OPEN = (
+    rf"{_AUXILIARY}?(?:{_NOT}|\b(?:unable|difficult|impossible|hard)\s+to)"
+    r"(?:\s+(?:be|been|yet|fully|completely|entirely|definitively|definitely|formally))*\s+"
+)
+_NOT_OBSERVED = (
+    rf"{_AUXILIARY}?(?:\b(?:not|never|cannot)\b|n['’]t\b)(?:\s+(?:be|been|yet|ever|\w+ly))*\s+"
+    rf"{_any_of(OBSERVED)}"
+)
+_NOT_HAVE = (
+    rf"{_AUXILIARY}?(?:\b(?:not|never)\b|n['’]t\b)(?:\s+(?:yet|ever|been|\w+ly))*\s+"
+    rf"{_any_of(FINDING_VERBS)}"
+    r"|\bnor\s+(?:did|does|do|has|had|have|was|were|is|are|could|can)"
+    rf"(?:\s+(?:he|she|they|there|it|the\s+\w+))?(?:\s+{_any_of(FINDING_VERBS)})?"
+    r"|\b(?:failed|fails|failing|unable)\s+to\s+(?:reveal|show|demonstrate|detect|identify|find"
+    r"|disclose|elicit)\b"
+)
+_CONDITION = (
+    _any_of(CONDITIONS) + r"|(?:\A|(?<=[,;])\s*)(?:should\b|were\b(?=[^.;]*\bto\b))"
+    rf"|\bwhen(?=\s+(?:[\w-]+\s+){{1,4}}?{_any_of(OCCUR)})"
+)
+_LOOKED_FOR = (  # monitor the child for
+    r"\b(?:monitor|watch|observe|screen|check|test|evaluate|assess)(?:ed|ing|s)?\s+"
+    r"(?:(?!negative|positive|was|were|is|are)[\w'’-]+\s+){1,3}?for\b"
+)
+_NEGATIVE_FOR = r"\bnegative\s+(?:[\w-]+\s+){1,4}?for\b"
+_NEW_CLAUSE = (
+    r"(?:,|,?\s+and)\s+(?:(?:then|later|subsequently|also|now|he|she|it|they)\s+)*"
+    rf"(?:was\s+|were\s+)?{_any_of(CLAUSE_VERBS)}"
+    rf"|,\s+(?:and|she|he|they)\s+(?:[\w-]+\s+){{0,4}}?{_any_of(CLAUSE_VERBS)}"
+    r"|\band\s+(?:the|his|her|their|a|an|at|by|on|after|in|from)\s+"
+    rf"(?:[\w-]+\s+){{1,4}}?{_any_of(CLAUSE_VERBS)}"
+)
+_ONE_PATIENT = r"(?:he|she|(?:the|this|our)\s+(?:patient|child|boy|girl|infant|baby|proband))"
+
+_RULES: tuple[tuple[str, _Said, _Scope], ...] = (
     (_any_of(NEGATED_NEAR), "negated", "near"),
     (_any_of(NEGATED_BEFORE), "negated", "after"),
+    (_NOT_HAVE, "negated", "after"),
+    (_NEGATIVE_FOR, "negated", "after"),
     (_any_of(NEGATED_AFTER), "negated", "before"),
+    (rf"\b(?:absent|free){_PLACE_OR_END}", "negated", "before"),
+    (rf"\bnever\s+(?:developed|manifested|appeared){_PHRASE_END}", "negated", "before"),
+    (_NOT_OBSERVED, "negated", "before"),
+    (
+        rf"{_AUXILIARY}not\s+(?:\w+ly\s+)?(?:develop|appear|emerge|arise)(?:ed)?{_PHRASE_END}",
+        "negated",
+        "before",
+    ),
     (_any_of(NEGATED_PSEUDO), "negated", "none"),
+    (_NO_NEGATION, "negated", "none"),
     (_HEADING_OF_NEGATED, "negated", "after"),
     (_ANSWER, "negated", "label"),
     (_MINUS, "negated", "label"),
     (_UNCERTAIN_ANSWER, "uncertain", "label"),
     (r"\?(?=\w)", "uncertain", "near"),
-    (r"\[\+\]", "affirmed", "end"),
+    (r"\[\+\]|[,;]\s*\+\s*(?=\w)", "affirmed", "end"),
+    (_CONDITION, "conditional", "after"),
+    (_any_of(NOT_CONDITIONS), "conditional", "none"),
     (_any_of(UNCERTAIN_BEFORE), "uncertain", "after"),
+    (_LOOKED_FOR, "uncertain", "after"),
+    (rf"\b{_ONE_PATIENT}\s+(?:may|might|could)\s+(?:have|suffer\s+from)\b", "uncertain", "after"),
+    (rf"{_OPEN}(?:exclude|rule\s+out)\b", "uncertain", "after"),
+    (rf"{_OPEN}(?:excluded|ruled\s+out)\b", "uncertain", "before"),
     (_any_of(UNCERTAIN_AFTER), "uncertain", "before"),
+    (
+        r"\b(?:(?:is|are|was|were)\s+(?:considered|likely)|(?:seem|appear|remain)(?:s|ed)?\s+"
+        rf"(?:possible|likely|unlikely|uncertain|unclear)){_PHRASE_END}",
+        "uncertain",
+        "before",
+    ),
     (_any_of(UNCERTAIN_PSEUDO), "uncertain", "none"),
     (_any_of(TERMINATES), "affirmed", "end"),
+    (_any_of(NEW_PARTS), "affirmed", "part"),
+    (_NEW_CLAUSE, "affirmed", "clause"),
 )
-_STRONGEST: tuple[Assertion, ...] = ("other_person", "negated", "uncertain")
+_STRONGEST: tuple[_Said, ...] = ("other_person", "conditional", "negated", "uncertain")
 """If triggers with different assertions govern a mention, the first of these applies."""
 
 
@@ -272,7 +461,7 @@ _STRONGEST: tuple[Assertion, ...] = ("other_person", "negated", "uncertain")
 class _Trigger:
     start: int
     end: int
-    assertion: Assertion
+    assertion: _Said
     scope: _Scope
 
 
@@ -282,12 +471,13 @@ def assert_mentions(text: str, mentions: Iterable[Mention]) -> list[Mention]:
     result = []
     sentences = chunk(text, "sentence")
     about_family = _family_history(text, sentences)
+    siblings = _compiled_siblings()[0].search(text) is not None
     for sentence in sentences:
         inside = [m for m in found if sentence.start <= m.start < sentence.end]
         if sentence in about_family:
             result += [replace(m, assertion="other_person") for m in inside]
         elif inside:
-            governing = _triggers(sentence, inside)
+            governing = _triggers(sentence, inside, siblings)
             result += [replace(m, assertion=_assertion_of(text, m, governing)) for m in inside]
     return result
 
@@ -343,10 +533,11 @@ def _assertion_of(text: str, mention: Mention, found: Sequence[_Trigger]) -> Ass
     governing = {
         trigger.assertion
         for trigger in found
-        if trigger.scope in ("near", "after", "before", "label")
+        if trigger.scope in ("near", "after", "before", "label", "pregnancy")
         and _governs(trigger, mention, found, text)
     }
-    return next((one for one in _STRONGEST if one in governing), "affirmed")
+    strongest = next((one for one in _STRONGEST if one in governing), "affirmed")
+    return "uncertain" if strongest == "conditional" else strongest
 
 
 def _governs(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], text: str) -> bool:
@@ -357,8 +548,11 @@ def _governs(trigger: _Trigger, mention: Mention, found: Sequence[_Trigger], tex
         return False
     if trigger.scope == "label":
         covers_list = ":" in text[trigger.start : trigger.end]  # seizures, hypotonia: none
+        covers_list = covers_list or _LIST_END.search(text[low:high]) is not None
         if not {*text[low:high]}.isdisjoint(":=()" if covers_list else ":=(),"):
             return False
+    if trigger.scope == "pregnancy" and _OF_CHILD.search(text[mention.start : mention.end]):
+        return False
     if trigger.scope == "near" and len(words_of(text, low, high)) >= _NEAR_WORDS:
         return False
     return not any(low <= other.start < high and _terminates(other, trigger) for other in found)
@@ -369,14 +563,24 @@ def _terminates(other: _Trigger, trigger: _Trigger) -> bool:
     if "other_person" in (other.assertion, trigger.assertion):
         if other.assertion != trigger.assertion:
             return False
-        return other.scope == "end" or (other.scope == "report" and trigger.scope == "after")
-    return other.scope == "end"
+        return other.scope == "end" or (
+            other.scope == "report" and trigger.scope in ("after", "pregnancy")
+        )
+    if other.scope == "end":
+        return True
+    if trigger.assertion == "conditional":
+        return False
+    forward = trigger.scope in ("near", "after")
+    return other.scope == "part" or (other.scope == "clause" and forward)
 
 
-def _triggers(sentence: Chunk, mentions: Sequence[Mention]) -> list[_Trigger]:
-    """Return the triggers of a sentence that are not inside a mention or a longer trigger."""
+def _triggers(sentence: Chunk, mentions: Sequence[Mention], siblings: bool) -> list[_Trigger]:
+    """Return the triggers of a sentence that are not inside a mention or a longer trigger.
 
-    def make(match: re.Match[str], assertion: Assertion, scope: _Scope) -> _Trigger:
+    ``siblings`` is true if the patients of the text are siblings.
+    """
+
+    def make(match: re.Match[str], assertion: _Said, scope: _Scope) -> _Trigger:
         start, end = match.span()
         return _Trigger(sentence.start + start, sentence.start + end, assertion, scope)
 
@@ -394,6 +598,13 @@ def _triggers(sentence: Chunk, mentions: Sequence[Mention]) -> list[_Trigger]:
         for match in persons.finditer(sentence.text)
         if match.lastindex
     ]
+    if siblings:
+        again = list(_compiled_siblings()[1].finditer(sentence.text))
+        about_persons = [
+            one
+            for one in about_persons
+            if not any(match.start() <= one.start - sentence.start < match.end() for match in again)
+        ]
     about_persons += [
         make(match, "other_person", "before") for match in persons_before.finditer(sentence.text)
     ]
@@ -408,13 +619,19 @@ def _contains(longer: _Trigger, shorter: _Trigger) -> bool:
         longer.start <= shorter.start
         and shorter.end <= longer.end
         and longer.end - longer.start > shorter.end - shorter.start
-        and (longer.scope != "end" or shorter.scope == "end")
+        and (longer.scope not in _ENDS or shorter.scope in _ENDS)
     )
 
 
 @cache
+def _compiled_siblings() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of siblings who are the patients, and of their next mentions."""
+    return re.compile(_PATIENT_SIBLINGS, re.IGNORECASE), re.compile(_SIBLINGS_AGAIN, re.IGNORECASE)
+
+
+@cache
 def _compiled() -> tuple[
-    tuple[tuple[re.Pattern[str], Assertion, _Scope], ...], re.Pattern[str], re.Pattern[str]
+    tuple[tuple[re.Pattern[str], _Said, _Scope], ...], re.Pattern[str], re.Pattern[str]
 ]:
     rules = tuple(
         (re.compile(pattern, re.IGNORECASE), assertion, scope)

@@ -20,7 +20,14 @@ from dataclasses import dataclass, replace
 
 from trectools_plus.extraction.names import Key, Name, WordEndings, WordReplacements
 from trectools_plus.extraction.predictions import Mention, longest_only
-from trectools_plus.extraction.segmentation import CONJUNCTIONS, Word, chunk, fold, words_of
+from trectools_plus.extraction.segmentation import (
+    CONJUNCTIONS,
+    Word,
+    abbreviations_in,
+    chunk,
+    fold,
+    words_of,
+)
 
 _MIN_STEM_LENGTH = 3
 _MIN_TRUST = 0.3
@@ -36,10 +43,18 @@ _MAX_VARIED = 2
 _MAX_SHARED_WORDS = 3
 _MAX_PARTS = 4
 """The number of parts of a coordination over which words are shared."""
+_COMMON_STEMS = frozenset(
+    {"alon", "arrang", "collect", "corn", "cut", "fall", "hop", "int", "inter", "jump", "order"}
+    | {"prop", "sort", "tear", "tire", "intel"}
+)
+"""Words of general English, which only in its very form are the name of a term (*falls*)."""
 _HYPHENS = frozenset("-\u2010\u2011")
+_SEPARATING = frozenset({"with"})
+"""Words between those of a name that keep their order."""
 _QUANTIFIERS = frozenset(
     {"all", "any", "both", "each", "either", "every", "like", "many", "most", "multiple"}
     | {"often", "other", "several", "some", "such", "very"}
+    | {"serum", "plasma", "circulating", "levels", "level"}
 )
 
 
@@ -58,6 +73,7 @@ class Dictionary:
 
     Args:
         names: The names.
+        further: Names that are searched too, but from which no variation is learnt.
         max_gap: The number of content words of a part of a coordination that another part may
             replace: 1 finds *parathyroid hyperplasia* in *parathyroid adenoma or hyperplasia*.
         shortest_abbreviation: Abbreviations with fewer letters are ignored.
@@ -69,7 +85,8 @@ class Dictionary:
         self,
         names: Sequence[Name],
         *,
-        max_gap: int = 2,
+        further: Sequence[Name] = (),
+        max_gap: int = 3,
         shortest_abbreviation: int = 3,
         modifiers: Iterable[str] = (),
         variations: bool = True,
@@ -81,7 +98,7 @@ class Dictionary:
         self._vary = variations
         self._abbreviations: dict[str, list[Name]] = defaultdict(list)
         self._names: dict[Key, list[Name]] = defaultdict(list)
-        for name in names:
+        for name in (*names, *further):
             if name.is_abbreviation:
                 if len(name.text.strip()) >= shortest_abbreviation:
                     self._abbreviations[name.text.strip()].append(name)
@@ -103,13 +120,24 @@ class Dictionary:
         none either, terms with another synonym. It is multiplied by the trust in a variation.
         """
         found = list[_Match]()
+        defined = abbreviations_in(text)
         for clause in chunk(text, "clause"):
             words = words_of(text, clause.start, clause.end)
             for word in words:
-                named = self._abbreviations.get(word.text, ())
+                named = () if word.text in defined else self._abbreviations.get(word.text, ())
                 found += (_Match(one, 1.0) for one in _mentions([word], named, 1.0))
-            found += self._find_in_clause(text, words)
+            written_out = [one for word in words for one in self._write_out(word, defined)]
+            found += self._find_in_clause(text, written_out)
         return sorted(_select(found), key=lambda m: (m.start, m.end, m.term_id))
+
+    def _write_out(self, word: Word, defined: Mapping[str, str]) -> list[Word]:
+        """Return the words of the name that an abbreviation stands for, each at a letter."""
+        meant = [one for one in words_of(defined.get(word.text, "")) if one.stem]
+        if not (0 < len(meant) <= len(word.text)) or _key(meant) not in self._names:
+            return [word]
+        starts = range(word.start, word.start + len(meant))
+        ends = (*starts[1:], word.end)
+        return [replace(m, start=a, end=b) for m, a, b in zip(meant, starts, ends, strict=True)]
 
     def _find_in_clause(self, text: str, words: list[Word]) -> list[_Match]:
         words = self._complete_prefixes(text, words)
@@ -137,6 +165,11 @@ class Dictionary:
             begin = bisect_left(starts, window[0].start)
             between = words[begin : bisect_left(starts, window[-1].end)]
             names = _matching_names(text, between, order, self._names[key])
+            if "," in text[window[0].start : window[-1].end] and window[-1] is not content[-1]:
+                # "X, progressive microcephaly" is not "X, progressive"
+                following = content[content.index(window[-1]) + 1]
+                if not text[window[-1].end : following.start].strip():
+                    continue
             trust = self._single_word_trust(window, key, trust, names)
             yield from (_Match(one, trust) for one in _mentions(window, names, trust))
 
@@ -176,6 +209,8 @@ class Dictionary:
         if len(key) > 1 or not names:
             return trust
         word = fold(window[0].text)
+        if window[0].stem in _COMMON_STEMS and not any(word == name.words[0] for name in names):
+            return 0.0
         known = max(self._endings.trust(word, name.words[0]) for name in names)
         if known < _MIN_TRUST_OF_GENERAL and self._frequency[window[0].stem] > _MAX_NAMES:
             return 0.0
@@ -255,6 +290,10 @@ class Dictionary:
         return len(separators) == 1 and bool(part.words) and self._is_modifier(part.words[-1])
 
 
+def _key(words: Iterable[Word]) -> Key:
+    return tuple(sorted(word.stem for word in words))
+
+
 def _spellings(name: Name) -> list[Name]:
     """Return a name, and the name with its hyphens removed."""
     parts = list[list[Word]]()
@@ -307,12 +346,16 @@ def _matching_names(
     joined = "/" in text[between[0].start : between[-1].end] or any(
         word.text.lower() in CONJUNCTIONS for word in between
     )
+    if _SEPARATING.isdisjoint(word.text.lower() for word in between):
+        kept = names
+    else:  # "infancy with failure to thrive" is not "failure to thrive in infancy"
+        kept = [name for name in names if name.stems == order]
     if not (has_comma or joined):
-        return names
+        return kept
     # There is a comma or "and" between the words: the name must contain it too.
     return [
         name
-        for name in names
+        for name in kept
         if name.stems == order
         and (name.has_comma or not has_comma)
         and (name.has_conjunction or not joined)

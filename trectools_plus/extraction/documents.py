@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,6 +13,12 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
+from trectools_plus.extraction.phenopackets import (
+    FEATURES,
+    features_of,
+    is_phenopacket,
+    release_of,
+)
 from trectools_plus.extraction.predictions import Assertion, parse_assertion, strongest
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.ontology import Ontology
@@ -47,6 +54,9 @@ class AnnotatedDocuments:
         annotations: The number of annotations in the files.
         unmapped: The number of distinct gold ids that are not current terms of the ontology, after
             alternative and replaced ids are resolved.
+        release: The release of the ontology that the files name; empty if they name none.
+        mapped: The number of distinct gold ids that were replaced by one term.
+        split: The number of distinct gold ids that were replaced by several terms.
         sha256: Hash of ids, texts and gold terms; reports with equal hashes can be compared.
         notes: Notes on the files: replaced, merged and unknown ids, and evidence spans that do not
             match their text.
@@ -57,6 +67,9 @@ class AnnotatedDocuments:
     documents: tuple[AnnotatedDocument, ...]
     annotations: int
     unmapped: int
+    release: str
+    mapped: int
+    split: int
     sha256: str
     notes: tuple[str, ...]
 
@@ -91,15 +104,24 @@ class _File(BaseModel):
     doc_id: str = Field(min_length=1)
     full_text: str
     annotations: list[_Annotation]
+    hpo_release: str = ""
+    metadata: Any = None
+
+    @property
+    def release(self) -> str:
+        """The release of the ontology that the annotations use; empty if it is not named."""
+        further = self.metadata if isinstance(self.metadata, dict) else {}
+        return self.hpo_release or str(further.get("hpo_release", ""))
 
 
 def read_documents(
     folder: str | Path, ontology: Ontology, dataset: str | None = None
 ) -> AnnotatedDocuments:
-    """Read annotated documents.
+    """Read annotated documents, also phenopackets.
 
-    An alternative id is replaced by the main id of its term, and an obsolete id by its replacement
-    if there is exactly one. Other unknown ids remain, because another system may predict them. If
+    An alternative id is replaced by the main id of its term, and an obsolete id by the terms that
+    replace it, or that the ontology suggests to consider; if these are several, all are gold terms.
+    Other unknown ids remain, because another system may predict them. If
     annotations of a term in a document differ, the first of affirmed, uncertain, negated, other
     person applies.
 
@@ -168,10 +190,38 @@ def _missing_layout_error(folder: Path) -> InputError:
 
 
 def _read_file(path: Path) -> _File:
+    text = read_file(path).text
     try:
-        return _File.model_validate_json(read_file(path).text)
+        if any(f'"{name}"' in text for name in FEATURES) and is_phenopacket(
+            record := json.loads(text)
+        ):
+            return _File.model_validate(_fields_of_phenopacket(record, path))
+        return _File.model_validate_json(text)
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"invalid JSON: {error.msg.lower()}",
+            path=str(path),
+            line=error.lineno,
+            column=error.colno,
+            remedy="write one JSON object",
+        ) from error
     except ValidationError as error:
         raise _as_format_error(error, str(path)) from error
+
+
+def _fields_of_phenopacket(record: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Return the fields of a document; its text is in a file of the same name that ends in .txt."""
+    beside = path.with_suffix(".txt")
+    annotations = [
+        {"hpo_id": one["hpo_id"], "assertion_status": one["assertion"]}
+        for one in features_of(record, str(path))
+    ]
+    return {
+        "doc_id": record.get("id", ""),
+        "full_text": read_file(beside).text if beside.exists() else "",
+        "annotations": annotations,
+        "hpo_release": release_of(record),
+    }
 
 
 def _as_format_error(error: ValidationError, path: str) -> FormatError:
@@ -202,39 +252,59 @@ def _repeated_id_errors(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlu
 
 
 def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
-    notes, unknown, replaced = [], Counter[str](), set[str]()
+    notes, unknown, replaced, split = [], Counter[str](), set[str](), set[str]()
     wrong_spans = merged = 0
     documents = []
     for file in sorted(files, key=lambda one: one.doc_id):
         assertions: dict[str, list[Assertion]] = {}
         for annotation in file.annotations:
-            resolution = ontology.resolve(annotation.hpo_id)
-            term_id = resolution.term_id or annotation.hpo_id
-            if resolution.term_id is None:
-                unknown[f"{annotation.hpo_id} ({resolution.status})"] += 1
-            elif term_id != annotation.hpo_id:
-                replaced.add(f"{annotation.hpo_id} → {term_id}")
-            assertions.setdefault(term_id, []).append(annotation.assertion_status)
+            given = annotation.hpo_id
+            current = ontology.ids.successors(given)
+            if not current:
+                unknown[f"{given} ({ontology.resolve(given).status})"] += 1
+            elif len(current) > 1:
+                split.add(f"{given} → {' and '.join(current)}")
+            elif current[0] != given:
+                replaced.add(f"{given} → {current[0]}")
+            for term_id in current or (given,):
+                assertions.setdefault(term_id, []).append(annotation.assertion_status)
             wrong_spans += sum(
                 not _matches(span, file.full_text) for span in annotation.evidence_spans
             )
-        merged += len(file.annotations) - len(assertions)
+        merged += sum(len(said) - 1 for said in assertions.values())
         gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
         documents.append(AnnotatedDocument(file.doc_id, file.full_text, gold))
     if replaced:
-        notes.append(f"gold ids replaced by the ontology: {_join_some(replaced)}")
+        notes.append(f"gold ids replaced by the ontology: {join_some(replaced)}")
+    if split:
+        notes.append(f"gold ids split by the ontology (all terms are gold): {join_some(split)}")
     if unknown:
         notes.append(
             f"gold ids that are not current terms: {len(unknown)}, in "
-            f"{plural(unknown.total(), 'annotation')} (used unchanged): {_join_some(set(unknown))}"
+            f"{plural(unknown.total(), 'annotation')} (used unchanged): {join_some(set(unknown))}"
         )
     if merged:
         notes.append(f"annotations that repeat a term of the document (counted once): {merged}")
     if wrong_spans:
         notes.append(f"evidence spans that do not match their text (not used): {wrong_spans}")
-    total = sum(len(file.annotations) for file in files)
+    releases = sorted({file.release for file in files if file.release})
+    if releases:
+        notes.append(
+            f"gold ids of {' and '.join(releases)}, mapped to "
+            f"{ontology.version or ontology.path}: {len(replaced)} replaced, {len(split)} split "
+            f"into several terms, {len(unknown)} lost"
+        )
     return AnnotatedDocuments(
-        name, path, tuple(documents), total, len(unknown), _hash(documents), tuple(notes)
+        name,
+        path,
+        tuple(documents),
+        annotations=sum(len(file.annotations) for file in files),
+        unmapped=len(unknown),
+        release=" and ".join(releases),
+        mapped=len(replaced),
+        split=len(split),
+        sha256=_hash(documents),
+        notes=tuple(notes),
     )
 
 
@@ -243,7 +313,8 @@ def _matches(span: _Span, text: str) -> bool:
     return inside and span.text_snippet in (None, text[span.start_char : span.end_char])
 
 
-def _join_some(items: set[str]) -> str:
+def join_some(items: set[str]) -> str:
+    """Return the first items in order, and their number if there are more."""
     more = f", … ({len(items)})" if len(items) > _MAX_LISTED else ""
     return ", ".join(sorted(items)[:_MAX_LISTED]) + more
 

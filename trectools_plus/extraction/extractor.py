@@ -17,6 +17,7 @@ from trectools_plus.extraction.names import (
     Name,
     WordEndings,
     WordReplacements,
+    derived_names,
     eligible_terms,
     modifier_words,
     names_of,
@@ -151,8 +152,9 @@ class Extractor:
     Args:
         ontology: The terms.
         settings: The settings; the defaults if ``None``.
-        retriever: Replaces the retriever of the settings. Its documents are terms (``HP:0001250``)
-            or names of terms (``HP:0001250#2``).
+        retriever: Replaces the retriever of the settings, with the method ``both`` if the settings
+            name none. Its documents are terms (``HP:0001250``) or names of terms
+            (``HP:0001250#2``).
         progress: Called while an index is built that is not in the cache yet.
         remember: Store the mentions of each text in memory, so that extractors from
             :meth:`at_confidence` do not search again.
@@ -173,13 +175,17 @@ class Extractor:
         remember: bool = False,
     ) -> None:
         self._cache: dict[str, _Candidates] | None = {} if remember else None
-        self.settings = settings = settings or ExtractionSettings()
+        settings = settings or ExtractionSettings()
+        if retriever is not None and "method" not in settings.model_fields_set:
+            settings = settings.model_copy(update={"method": "both"})
+        self.settings = settings
         terms = eligible_terms(ontology, settings.root or None, settings.min_depth)
         names = names_of(ontology, terms, inexact=settings.inexact_synonyms)
         self._dictionary = self._searcher = None
         if settings.method != "retrieval":
             self._dictionary = Dictionary(
                 names,
+                further=derived_names(ontology, names) if settings.variations else (),
                 max_gap=settings.max_gap,
                 shortest_abbreviation=settings.shortest_abbreviation,
                 modifiers=modifier_words(ontology),

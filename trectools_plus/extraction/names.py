@@ -16,11 +16,12 @@ only once has a low trust.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.segmentation import CONJUNCTIONS, fold, stem_of, words_of
@@ -122,6 +123,75 @@ def names_of(ontology: Ontology, terms: Iterable[str], *, inexact: bool = True) 
                 texts[synonym.text] = min(rank, texts.get(synonym.text, rank))
         names += [_name(term_id, text, rank) for text, rank in texts.items()]
     return names
+
+
+_MAX_SPECIFYING_WORDS = 2
+
+
+def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
+    """Return names that follow from other names, unless another term has them.
+
+    If the label of a term is that of its parent with one or two further words (*Severe hearing
+    impairment*), the other names of the parent with these words are also names of the term (*severe
+    hearing loss*). Labels of certain forms have other names (*Vitamin K deficiency* for *Decreased
+    circulating vitamin K concentration*).
+    """
+    by_term: dict[str, list[Name]] = defaultdict(list)
+    known = set[tuple[str, ...]]()
+    for name in names:
+        if name.stems and not name.is_abbreviation:
+            by_term[name.term_id].append(name)
+            known.add(tuple(sorted(name.stems)))
+    found = dict[tuple[str, str], Name]()
+    for term_id, own in by_term.items():
+        labels = [name for name in own if name.rank == LABEL]
+        for parent in ontology.parents[term_id]:
+            others = by_term.get(parent, [])
+            for label, base in product(labels, (one for one in others if one.rank == LABEL)):
+                further = list((Counter(label.stems) - Counter(base.stems)).elements())
+                if len(label.stems) != len(base.stems) + len(further):
+                    continue
+                if not 0 < len(further) <= _MAX_SPECIFYING_WORDS:
+                    continue
+                words = [
+                    w for w, stem in zip(label.words, label.stems, strict=True) if stem in further
+                ]
+                for other in others:
+                    key = tuple(sorted((*other.stems, *further)))
+                    if other.rank != LABEL and key not in known:
+                        text = f"{' '.join(words)} {other.text}"
+                        found.setdefault((term_id, text), _name(term_id, text, other.rank))
+    for term_id, own in by_term.items():
+        for label in (one for one in own if one.rank == LABEL):
+            for text in _variants(label.text):
+                name = _name(term_id, text, EXACT)
+                if tuple(sorted(name.stems)) not in known and name.stems:
+                    found.setdefault((term_id, text), name)
+    return list(found.values())
+
+
+_CONCENTRATION = r"(?: concentration| level| activity)"
+_PATTERNS = (
+    (r"Abnormal (.+) morphology", ("abnormality of {}", "{} anomaly", "{} malformation")),
+    (r"Abnormality of (?:the )?(.+)", ("abnormality of {}", "{} anomaly", "{} malformation")),
+    (
+        rf"(?:Decreased|Reduced|Low) (?:circulating |serum |plasma )?(.+?){_CONCENTRATION}",
+        ("decreased {}", "reduced {}", "low {}", "{} deficiency"),
+    ),
+    (
+        rf"(?:Increased|Elevated|High) (?:circulating |serum |plasma )(.+?){_CONCENTRATION}?",
+        ("increased {}", "elevated {}", "high {}"),
+    ),
+    (r"Multiple (.+s)", ("{}",)),
+)
+"""Forms of a label, and other ways of writing them."""
+
+
+def _variants(label: str) -> Iterator[str]:
+    """Yield other ways of writing a label, for example *low* for *decreased*."""
+    for pattern, forms in _PATTERNS:
+        if match := re.fullmatch(pattern, label):
+            yield from (form.format(match[1]) for form in forms)
 
 
 def _name(term_id: str, text: str, rank: int) -> Name:

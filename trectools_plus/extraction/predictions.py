@@ -1,22 +1,29 @@
 """Mentions of terms in a text, predictions of terms for a document, and files of predictions.
 
-Files of predictions are JSON Lines with doc_id, hpo_id, assertion and score, from this package or
-any other system.
+Files of predictions of this package are JSON Lines with doc_id, hpo_id, assertion and score. Those
+of other systems have many forms.
 """
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal, get_args
+from urllib.parse import unquote
 
 from trectools_plus.errors import FormatError
+from trectools_plus.extraction.phenopackets import features_of, is_phenopacket
+from trectools_plus.extraction.segmentation import words_of
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.formats.files.content import iter_lines
-from trectools_plus.formats.jsonl import get_text, iter_objects
+from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.ontology.ontology import Ontology
 
 Assertion = Literal["affirmed", "negated", "uncertain", "other_person"]
@@ -149,44 +156,228 @@ Predictions = Mapping[str, Sequence[Prediction]]
 """Predictions by document id."""
 
 
-def read_predictions(
-    path: str | Path, doc_ids: Sequence[str], ontology: Ontology
-) -> dict[str, list[Prediction]]:
-    """Read predictions, one JSON object per line.
+@dataclass(frozen=True, slots=True)
+class ReadPredictions:
+    """The predictions of another system.
 
-    ``doc_id`` and ``hpo_id`` are required; ``assertion`` defaults to affirmed and ``score`` to 1.
-    Ids are resolved like those of the gold terms. Lines with the same document and term are merged:
-    the assertion is the first of affirmed, uncertain, negated, other person, and the score is the
-    highest one with that assertion.
+    Attributes:
+        by_document: The predictions of every document, the highest score first; an empty list for a
+            document without any.
+        problems: The ids with each problem, once for each prediction: ``invented`` (not in the
+            ontology), ``mislabelled`` (the label does not belong to the id) and ``withdrawn``
+            (obsolete without exactly one replacement), which are not scored, and ``obsolete``
+            (with exactly one replacement, which is scored).
+    """
+
+    by_document: dict[str, list[Prediction]]
+    problems: dict[str, list[str]]
+
+
+def read_predictions(
+    path: str | Path, doc_ids: Sequence[str], ontology: Ontology, gold: Iterable[str] = ()
+) -> ReadPredictions:
+    """Read predictions: JSON Lines, JSON, CSV, the answers of language models, or phenopackets.
+
+    A prediction has an id, and optionally a label, an assertion (affirmed by default) and a score
+    (1 by default). Its document is named in it or around it, or by the name of its file in a
+    folder. JSON may be inside text or a fence of Markdown. Ids are resolved like those of the gold
+    terms. Predictions of the same document and term are merged: the assertion is the first of
+    affirmed, uncertain, negated, other person, and the score is the highest one with that
+    assertion.
 
     Args:
-        path: The file, compressed or not; ``-`` is standard input.
+        path: The file, compressed or not, or a folder with one file per document; ``-`` is standard
+            input.
         doc_ids: The ids of the documents.
         ontology: The ontology that resolves the ids of terms.
-
-    Returns:
-        The predictions of every document, the highest score first; an empty list for a document
-        without lines.
+        gold: Ids that are used unchanged if the ontology does not know them.
 
     Raises:
-        InputError: If the file cannot be read.
-        FormatError: If a line is not a prediction, or names an unknown document.
+        InputError: If a file cannot be read.
+        FormatError: If a record is not a prediction, or names an unknown document.
     """
     found: dict[str, dict[str, list[_Evidence]]] = {doc_id: {} for doc_id in doc_ids}
-    for line, record in iter_objects(iter_lines(path), str(path)):
-        doc_id = get_text(record, "doc_id", str(path), line, is_id=True)
-        if doc_id not in found:
+    problems: dict[str, list[str]] = {name: [] for name in PROBLEMS}
+    kept, labels = frozenset(gold), _Labels(ontology)
+    for one in _given(path, doc_ids):
+        if one.doc_id not in found:
             raise FormatError(
-                f"document '{doc_id}' is not in the dataset",
-                path=str(path),
-                line=line,
+                f"document '{one.doc_id}' is not in the dataset",
+                path=one.path,
+                line=one.line,
                 remedy=f"use the ids of the dataset: {', '.join(doc_ids[:3])}, …",
             )
-        given = get_text(record, "hpo_id", str(path), line)
-        term_id = ontology.resolve(given).term_id or given
-        one = _assertion(record, str(path), line), _score(record, str(path), line), None
-        found[doc_id].setdefault(term_id, []).append(one)
-    return {doc_id: _merge(by_term) for doc_id, by_term in found.items()}
+        resolution = ontology.resolve(one.term_id)
+        term_id = resolution.term_id or ontology.ids.find(one.term_id)
+        problem = ""
+        if term_id is None and one.term_id not in kept:
+            problem = "invented" if resolution.status == "unknown" else "withdrawn"
+        elif term_id is not None and not labels.belongs(one.label, term_id):
+            problem = "mislabelled"
+        elif resolution.status == "obsolete" and term_id is not None:
+            problem = "obsolete"
+        if problem:
+            label = f" ({one.label})" if one.label else ""
+            problems[problem].append(f"{one.term_id}{label}")
+        if problem in ("", "obsolete"):
+            evidence = one.assertion, one.score, None
+            found[one.doc_id].setdefault(term_id or one.term_id, []).append(evidence)
+    return ReadPredictions({doc_id: _merge(terms) for doc_id, terms in found.items()}, problems)
+
+
+PROBLEMS = ("invented", "mislabelled", "withdrawn", "obsolete")
+_DOCUMENT_KEYS = ("doc_id", "document_id", "document", "doc", "docid")
+_ID_KEYS = ("hpo_id", "hpoid", "hp_id", "hpo_code", "term_id", "hpo", "id", "code")
+_LABEL_KEYS = ("label", "hpo_label", "hpo_term", "hpo_name", "term", "name", "phenotype")
+_NEGATION_KEYS = ("negated", "excluded", "absent", "is_negated")
+_TERM_ID = re.compile(r"[A-Za-z]+[:_]\w+")
+_FENCE = re.compile(r"```\w*\s*\n(.*?)```", re.DOTALL)
+_JSON = re.compile(r"[\[{].*[\]}]", re.DOTALL)
+_TABLES = {".csv": ",", ".tsv": "\t"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A prediction as another system wrote it."""
+
+    doc_id: str
+    term_id: str
+    label: str
+    assertion: Assertion
+    score: float
+    path: str
+    line: int | None
+
+
+class _Labels:
+    """Decide whether a label belongs to a term."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self._ontology = ontology
+
+    def belongs(self, label: str, term_id: str) -> bool:
+        """Return true if a label is a name of a term, or another text with a word of its names."""
+        key = _stems(label)
+        own = self._names(term_id)
+        if not key or key in own:
+            return True
+        shares = any(not set(key).isdisjoint(name) for name in own)
+        return shares and key not in self._all
+
+    def _names(self, term_id: str) -> set[tuple[str, ...]]:
+        term = self._ontology.terms[term_id]
+        return {_stems(text) for text in (term.name, *(one.text for one in term.synonyms))}
+
+    @cached_property
+    def _all(self) -> set[tuple[str, ...]]:
+        return {name for term_id in self._ontology.ids.live for name in self._names(term_id)}
+
+
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(sorted(word.stem for word in words_of(text) if word.stem))
+
+
+def _given(path: str | Path, doc_ids: Sequence[str]) -> Iterator[_Given]:
+    """Yield the predictions of a file, or of the files of a folder, each named after a document."""
+    folder = Path(path)
+    if not folder.is_dir():
+        yield from _given_in_file(path, doc_ids[0] if len(doc_ids) == 1 else None, doc_ids)
+        return
+    for file in sorted(one for one in folder.iterdir() if one.is_file()):
+        yield from _given_in_file(file, unquote(file.stem), doc_ids)
+
+
+def _given_in_file(
+    path: str | Path, doc_id: str | None, doc_ids: Sequence[str]
+) -> Iterator[_Given]:
+    content = read_file(path)
+    find = partial(_find, path=str(path), doc_ids=frozenset(doc_ids))
+    if separator := _TABLES.get(Path(path).suffix.lower()):
+        rows = csv.DictReader(StringIO(content.text), delimiter=separator)
+        for row in rows:
+            yield from find(row, doc_id, rows.line_num)
+        return
+    text = content.text.strip()
+    first = text.partition("\n")[0].rstrip()
+    is_lines = not text or (first.startswith("{") and first.endswith("}"))
+    parsed = None if is_lines else _parse(text)
+    if parsed is not None:
+        yield from find(parsed, doc_id, None)
+        return
+    for line, record in iter_objects(content.lines(), str(path)):
+        yield from find(record, doc_id, line)
+
+
+def _parse(text: str) -> Any:
+    """Return the JSON of a text: all of it, in a fence, or between brackets; ``None`` without."""
+    fenced = _FENCE.search(text)
+    bracketed = _JSON.search(text)
+    for candidate in (text, fenced and fenced[1], bracketed and bracketed[0]):
+        try:
+            return json.loads(candidate or "")
+        except ValueError:
+            continue
+    return None
+
+
+def _find(
+    value: Any, doc_id: str | None, line: int | None, *, path: str, doc_ids: frozenset[str]
+) -> Iterator[_Given]:
+    """Yield the predictions in a JSON value: records with an id of a term, at any depth."""
+    again = partial(_find, line=line, path=path, doc_ids=doc_ids)
+    if isinstance(value, str):
+        value = _parse(value)
+    if isinstance(value, list):
+        for one in value:
+            is_id = isinstance(one, str) and _TERM_ID.fullmatch(one.strip())
+            yield from again({"hpo_id": one} if is_id else one, doc_id)
+    if not isinstance(value, dict):
+        return
+    if is_phenopacket(value):
+        named = str(value.get("id", doc_id))
+        yield from again(features_of(value, path), named if named in doc_ids else doc_id or named)
+        return
+    record = {re.sub(r"[\s-]+", "_", str(key).strip().lower()): one for key, one in value.items()}
+    found = next((record[key] for key in _DOCUMENT_KEYS if record.get(key) is not None), doc_id)
+    own = None if found is None else str(found)
+    key = next((key for key in _ID_KEYS if _is_term_id(key, record.get(key))), None)
+    if key is not None:
+        yield _read_record(record, record[key], own, path, line)
+        return
+    nested = {
+        name: one
+        for name, one in value.items()
+        if isinstance(one, (list, dict)) or (isinstance(one, str) and _parse(one) is not None)
+    }
+    if not nested and line is not None:
+        raise FormatError(
+            "expected the id of a term as text in field 'hpo_id'", path=path, line=line
+        )
+    for name, one in nested.items():
+        yield from again(one, str(name) if str(name) in doc_ids else own)
+
+
+def _is_term_id(key: str, value: object) -> bool:
+    return isinstance(value, str) and (key == "hpo_id" or bool(_TERM_ID.fullmatch(value.strip())))
+
+
+def _read_record(
+    record: dict[str, Any], term_id: str, doc_id: str | None, path: str, line: int | None
+) -> _Given:
+    if doc_id is None:
+        raise FormatError(
+            "a prediction names no document",
+            path=path,
+            line=line,
+            remedy="add a field 'doc_id', or give a folder with one file per document",
+        )
+    label = next((record[key] for key in _LABEL_KEYS if isinstance(record.get(key), str)), "")
+    label = "" if label.strip() == term_id.strip() else label.strip()
+    assertion = _assertion(record, path, line)
+    if any(str(record.get(key)).lower() in ("true", "yes", "1") for key in _NEGATION_KEYS):
+        assertion = "negated"
+    score = _score(record, path, line)
+    return _Given(doc_id, term_id.strip(), label, assertion, score, path, line)
 
 
 def write_predictions(predictions: Predictions, path: str | Path) -> None:
@@ -209,20 +400,22 @@ def write_predictions(predictions: Predictions, path: str | Path) -> None:
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def _assertion(record: dict[str, Any], path: str, line: int) -> Assertion:
+def _assertion(record: dict[str, Any], path: str, line: int | None) -> Assertion:
     key = "assertion" if "assertion" in record else "assertion_status"
-    if record.get(key) is None:
+    if record.get(key) in (None, ""):
         return "affirmed"
     try:
-        return parse_assertion(get_text(record, key, path, line))
+        return parse_assertion(record[key])
     except ValueError as error:
         raise FormatError(str(error), path=path, line=line) from error
 
 
-def _score(record: dict[str, Any], path: str, line: int) -> float:
+def _score(record: dict[str, Any], path: str, line: int | None) -> float:
     value = record.get("score", 1.0)
-    if value is None:
+    if value in (None, ""):
         return 1.0
+    if isinstance(value, str) and re.fullmatch(r"[0-9.]+(?:[eE][-+]?[0-9]+)?", value):
+        value = float(value)  # of a table
     if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e300:
         raise FormatError("expected a number in field 'score'", path=path, line=line)
     return float(value)

@@ -120,6 +120,12 @@ class DatasetFacts(ReportModel):
     """Sum over documents of the number of annotated terms that are not below the root."""
     unmapped: int = 0
     """Number of distinct annotated ids that are not current terms of the ontology."""
+    release: str = ""
+    """Release of the ontology that the annotations name; empty if they name none."""
+    mapped: int = 0
+    """Number of distinct annotated ids that the ontology replaces by one term."""
+    split: int = 0
+    """Number of distinct annotated ids that the ontology replaces by several terms."""
     sha256: str
 
 
@@ -133,6 +139,9 @@ class SystemFacts(ReportModel):
     """The file with the predictions; null if this package extracted the terms."""
     sha256: str
     """Hash of the predictions."""
+    problems: dict[str, int] | None = None
+    """Number of predictions from a file with an id that is invented, mislabelled, withdrawn (these
+    are not scored), or obsolete with one replacement (scored); null for an extraction."""
 
 
 class ExtractionManifest(BaseManifest):

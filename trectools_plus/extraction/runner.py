@@ -18,8 +18,8 @@ import numpy as np
 
 from trectools_plus.choices import View
 from trectools_plus.display import Displayed, TextTable, as_cell
-from trectools_plus.errors import UsageError
-from trectools_plus.extraction.documents import AnnotatedDocuments, read_documents
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.extraction.documents import AnnotatedDocuments, join_some, read_documents
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.predictions import Prediction, Predictions, read_predictions
@@ -58,6 +58,12 @@ from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import plural
 
+_PROBLEMS = {
+    "invented": "predicted ids that are not in the ontology (not scored)",
+    "mislabelled": "predictions with a label that does not belong to the id (not scored)",
+    "withdrawn": "predicted obsolete ids without exactly one replacement (not scored)",
+    "obsolete": "predicted obsolete ids, replaced by the ontology",
+}
 _MIN_DOCUMENTS = 2
 """The minimum number of documents for intervals."""
 
@@ -135,11 +141,20 @@ def run_extraction(
     documents = read_documents(folder, loaded, dataset)
     if options.predictions is not None:
         doc_ids = [document.doc_id for document in documents.documents]
-        found = read_predictions(options.predictions, doc_ids, loaded)
+        gold = {term_id for document in documents.documents for term_id in document.gold}
+        read = read_predictions(options.predictions, doc_ids, loaded, gold)
+        found, problems = read.by_document, read.problems
         used, name = None, Path(options.predictions).name
     else:
-        used, retriever = settings or ExtractionSettings(), options.retriever
-        extractor = Extractor(loaded, used, retriever=retriever, progress=progress)
+        problems, retriever = None, options.retriever
+        if not any(document.text for document in documents.documents):
+            raise InputError(
+                "the documents have no text",
+                where=str(folder),
+                remedy="put the text of NAME.json into NAME.txt beside it, or give --predictions",
+            )
+        extractor = Extractor(loaded, settings, retriever=retriever, progress=progress)
+        used = extractor.settings
         found = extract_all(extractor, documents, progress)
         name = used.method if retriever is None else f"{used.method} with {retriever.name}"
     system = SystemFacts(
@@ -147,6 +162,7 @@ def run_extraction(
         settings=used,
         predictions=None if options.predictions is None else str(options.predictions),
         sha256=_hash(found),
+        problems=None if problems is None else {name: len(ids) for name, ids in problems.items()},
     )
     manifest = ExtractionManifest(
         **describe_conditions(utc_now()),
@@ -158,6 +174,11 @@ def run_extraction(
     )
     resampling = options.resampling if options.intervals else None
     report = score_predictions(documents, found, loaded, system, manifest, resampling)
+    report.notes[:0] = [
+        f"{_PROBLEMS[name]}: {len(ids)} ({join_some(set(ids))})"
+        for name, ids in (problems or {}).items()
+        if ids
+    ]
     return ExtractionResult(report, found)
 
 
@@ -228,6 +249,9 @@ def score_predictions(
             terms=_number_of_terms(scored),
             outside=_number_of_terms(documents) - _number_of_terms(scored),
             unmapped=documents.unmapped,
+            release=documents.release,
+            mapped=documents.mapped,
+            split=documents.split,
             sha256=scored.sha256,
         ),
         system=system,

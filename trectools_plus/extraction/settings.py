@@ -15,6 +15,10 @@ from trectools_plus.retrieval.setting_types import Option, setting
 RETRIEVAL = "Retrieval"
 DICTIONARY = "Dictionary"
 """Panels of the help."""
+OF_RETRIEVAL = frozenset(
+    {"retriever", "level", "num_results", "chunk_threshold", "top_term_only", "verify"}
+)
+"""Settings that the method ``dictionary`` does not use."""
 
 
 class ExtractionSettings(Model):
@@ -23,10 +27,10 @@ class ExtractionSettings(Model):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     method: ExtractionMethod = setting(
-        "both",
+        "dictionary",
         "Find terms with a dictionary of their names, with retrieval, or with both: retrieval adds "
         "mentions where the dictionary found none, and never replaces one.",
-        Option(),
+        Option(default="dictionary; both if an option of retrieval is given"),
     )
     retriever: RetrieverName = setting(
         "vector",
@@ -69,7 +73,7 @@ class ExtractionSettings(Model):
         ),
     )
     max_gap: int = setting(
-        2,
+        3,
         "Number of words of a part of a coordination that another part may replace: 1 finds "
         "'parathyroid hyperplasia' in 'parathyroid adenoma or hyperplasia'.",
         Option("N", DICTIONARY),
@@ -124,10 +128,16 @@ class ExtractionSettings(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _set_threshold(cls, values: Any) -> Any:
-        if isinstance(values, dict) and values.get("retriever") in ("lexical", "hybrid"):
-            return {"chunk_threshold": 0.0, **values}
-        return values
+    def _set_defaults(cls, values: Any) -> Any:
+        """Set the method if only settings of retrieval are given, and the threshold."""
+        if not isinstance(values, dict):
+            return values
+        defaults = dict[str, Any]()
+        if not OF_RETRIEVAL.isdisjoint(values):
+            defaults["method"] = "both"
+        if values.get("retriever") in ("lexical", "hybrid"):
+            defaults["chunk_threshold"] = 0.0
+        return {**defaults, **values}
 
 
 def make_extraction_settings(

@@ -38,7 +38,7 @@ MIN_BYTES = 1 << 20
 """A smaller file is parsed as fast as an index is read."""
 
 _TEXTS = ("term_id", "name", "definition", "comment")
-_IDS = ("alternative_ids", "replaced_by")
+_IDS = ("alternative_ids", "replaced_by", "consider")
 _SYNONYM = {"text": pl.String, "scope": pl.String, "kind": pl.String}
 _SCHEMA: dict[str, Any] = {
     **dict.fromkeys(_TEXTS, pl.String),

@@ -63,6 +63,19 @@ class TermIds:
         replaced_by = self._terms[term_id].replaced_by
         return Resolution("obsolete", self._live_replacement(replaced_by), replaced_by)
 
+    def successors(self, term_id: str) -> tuple[str, ...]:
+        """Return the live terms for an id of another release; several if the term was split.
+
+        For an obsolete id without exactly one replacement, these are all terms that replace it, or
+        that the ontology suggests to consider.
+        """
+        live = self.resolve(term_id).term_id
+        term = self._terms.get(term_id)
+        if live is not None or term is None:
+            return () if live is None else (live,)
+        others = map(self.resolve, term.replaced_by or term.consider)
+        return tuple(dict.fromkeys(one.term_id for one in others if one.term_id is not None))
+
     def find(self, text: str) -> str | None:
         """Return the live term for an id in any case, with ``_`` or ``:``; ``None`` without one.
 

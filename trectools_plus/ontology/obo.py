@@ -45,6 +45,7 @@ class Term:
         comment: The comment; empty if there is none.
         is_obsolete: True if the term is obsolete.
         replaced_by: The ids to use instead of an obsolete term.
+        consider: Ids that may fit instead of an obsolete term.
         line: The line of the file on which the stanza starts.
     """
 
@@ -57,6 +58,7 @@ class Term:
     comment: str = ""
     is_obsolete: bool = False
     replaced_by: tuple[str, ...] = ()
+    consider: tuple[str, ...] = ()
     line: int = 0
 
 
@@ -140,7 +142,7 @@ def _stanzas(text: str, path: str) -> Iterator[tuple[str, int, list[Line]]]:
 
 def _term(start: int, lines: list[Line], path: str) -> Term:
     single: dict[str, str] = {}
-    many: dict[str, list[str]] = {"is_a": [], "alt_id": [], "replaced_by": []}
+    many: dict[str, list[str]] = {"is_a": [], "alt_id": [], "replaced_by": [], "consider": []}
     synonyms: list[Synonym] = []
     for number, tag, value in lines:
         if tag in many:
@@ -172,6 +174,7 @@ def _term(start: int, lines: list[Line], path: str) -> Term:
         comment=single.get("comment", ""),
         is_obsolete=single.get("is_obsolete") == "true",
         replaced_by=tuple(many["replaced_by"]),
+        consider=tuple(many["consider"]),
         line=start,
     )
 

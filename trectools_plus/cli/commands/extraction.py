@@ -21,9 +21,11 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.phenopackets import Phenopackets, write_packets
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
+from trectools_plus.extraction.settings import OF_RETRIEVAL
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
 
@@ -67,8 +69,6 @@ _OTHER_REPORT_FILE = "extraction_results.json"
 _SETTINGS = SettingOptions(extraction.ExtractionSettings)
 _OPTIONS = _SETTINGS.name_options()
 """The option of each setting."""
-_OF_RETRIEVAL = ("retriever", "level", "num_results", "chunk_threshold", "top_term_only", "verify")
-"""Settings that the method dictionary does not use."""
 _OF_DICTIONARY = ("max_gap", "variations", "shortest_abbreviation")
 """Settings that the method retrieval does not use."""
 
@@ -84,12 +84,14 @@ def extraction_run(
         typer.Option(
             metavar="FILE",
             help="Score these predictions instead of extracting: JSONL with doc_id, hpo_id, "
-            "assertion and score.",
+            "assertion and score; JSON or CSV of a language model; or a folder with a file per "
+            "document, for example phenopackets.",
         ),
     ] = None,
     output_dir: Annotated[
         Path | None, output_dir_option("Folder for the report and the predictions.")
     ] = None,
+    phenopackets: Phenopackets = None,
     settings: Annotated[Given, _SETTINGS],
     similarity: Annotated[
         str,
@@ -138,6 +140,12 @@ def extraction_run(
             progress=progress,
         )
     files = {} if output_dir is None else reporting.write_extraction(result, output_dir)
+    if phenopackets is not None:
+        findings = {
+            doc_id: [(one.term_id, one.assertion) for one in found]
+            for doc_id, found in result.predictions.items()
+        }
+        write_packets(findings, phenopackets, ontology)
     if output_format == "json":
         typer.echo(reporting.render_json(result.report), nl=False)
     elif output_format == "markdown":
@@ -272,7 +280,7 @@ def _check_effect(given: Given, has_predictions: bool) -> None:
             remedy="leave one of the two out",
         )
     for method, other, unused in (
-        ("dictionary", "retrieval", _OF_RETRIEVAL),
+        ("dictionary", "retrieval", OF_RETRIEVAL),
         ("retrieval", "the dictionary", _OF_DICTIONARY),
     ):
         without_effect = [name for name in given if name in unused]

@@ -12,6 +12,7 @@ from trectools_plus.choices import ALL_MODES
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import DatasetOrHpo, TextOrJson
 from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.phenopackets import Phenopackets, write_packets
 from trectools_plus.cli.options.retrieval import (
     DocumentFiles,
     IndexSettings,
@@ -109,6 +110,7 @@ def query_text(
         Literal["table", "json"],
         typer.Option("--format", help="Output format: table to read, json for programs."),
     ] = "table",
+    phenopackets: Phenopackets = None,
 ) -> None:
     """The first search builds the index; later ones reuse it. A term whose label, synonym or id
     equals the text (upper and lower case are the same) is listed first and marked as an exact
@@ -130,6 +132,12 @@ def query_text(
     documents = open_documents(dataset, **files)
     settings = settings.for_documents(has_parts=documents.parts is not None)
     searching.check_used([mode], settings)
+    if phenopackets is not None and documents.find_exact is None:
+        raise UsageError(
+            "the documents are not terms of an ontology",
+            where="--phenopackets",
+            remedy="search in --dataset hpo, or leave it out",
+        )
     use_exact = documents.find_exact is not None and not no_exact
     if no_exact and (documents.find_exact is None or retrieval.puts_exact_first(mode)):
         why = "no document has a name" if documents.find_exact is None else f"the mode is {mode}"
@@ -141,6 +149,9 @@ def query_text(
         (found,) = retriever.search([searched], max(num_results, settings.candidates))
     results = _results(found, exact, documents)[:num_results]
     notes = [] if exact else _language_notes(text, documents, mode, settings)
+    if phenopackets is not None:
+        found_terms = [(str(one["doc_id"]), "affirmed") for one in results]
+        write_packets({"query": found_terms}, phenopackets, files.get("ontology"))
     if output_format == "json":
         write_json({"query": text, "mode": mode, "results": results, "notes": notes})
     elif results:

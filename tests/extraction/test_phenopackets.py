@@ -1,0 +1,115 @@
+import json
+
+import pytest
+
+from trectools_plus.errors import FormatError, InputError, MissingExtraError
+from trectools_plus.extraction import phenopackets
+from trectools_plus.extraction.documents import read_documents
+from trectools_plus.extraction.predictions import read_predictions
+from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
+
+FINDINGS = [("X:2", "affirmed"), ("X:4", "negated"), ("X:7", "uncertain"), ("X:6", "other_person")]
+
+
+@pytest.fixture(autouse=True)
+def fixed_time(monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+
+
+def test_a_phenopacket_has_the_findings_of_the_patient(ontology):
+    found = phenopackets.make_phenopacket("d1", FINDINGS, ontology)
+    assert found["phenotypicFeatures"] == [
+        {"type": {"id": "X:2", "label": "Coloboma of the retina"}},
+        {"type": {"id": "X:4", "label": "Seizure"}, "excluded": True},
+        {"type": {"id": "X:7", "label": "Anemia"}, "description": "uncertain"},
+    ]
+    metadata = found["metaData"]
+    assert (metadata["created"], metadata["phenopacketSchemaVersion"]) == (
+        "1970-01-01T00:00:00Z",
+        "2.0",
+    )
+    assert metadata["resources"][0]["version"] == "1"
+    assert found["subject"] == {"id": "d1"}
+
+
+def test_the_schema_accepts_what_is_written_and_refuses_other_fields(ontology):
+    pytest.importorskip("phenopackets", reason="the extra phenopackets is not installed")
+    record = phenopackets.make_phenopacket("d1", FINDINGS, ontology)
+    phenopackets.check_phenopacket(record, "p.json")
+    for wrong in ({**record, "colour": "red"}, {**record, "phenotypicFeatures": [{"type": "X:1"}]}):
+        with pytest.raises(FormatError, match=r"not a phenopacket of version 2.*p\.json"):
+            phenopackets.check_phenopacket(wrong, "p.json")
+
+
+def test_the_check_names_the_missing_extra(monkeypatch):
+    monkeypatch.setattr(phenopackets, "can_check", lambda: False)
+    with pytest.raises(MissingExtraError, match=r"trectools-plus\[phenopackets\]"):
+        phenopackets.check_phenopacket({}, "p.json")
+
+
+def test_predictions_and_gold_terms_are_read_from_what_is_written(ontology, obo_path, tmp_path):
+    folder = tmp_path / "annotations"
+    files = phenopackets.write_phenopackets({"a/b": FINDINGS, "c": []}, folder, ontology)
+    assert [file.name for file in files] == ["a%2Fb.json", "c.json"]
+    expected = {"X:2": "affirmed", "X:4": "negated", "X:7": "uncertain"}
+    read = read_predictions(folder, ["a/b", "c"], ontology)
+    assert {one.term_id: one.assertion for one in read.by_document["a/b"]} == expected
+    documents = read_documents(tmp_path, ontology)
+    assert documents.documents[0].gold == expected
+    options = ExtractionOptions(predictions=folder, intervals=False)
+    report = run_extraction(tmp_path, ontology=obo_path, options=options).report
+    assert report.scores["strict"]["exact"]["micro"].f1.value == 1
+
+
+def test_the_text_of_a_gold_phenopacket_is_in_a_file_beside_it(ontology, obo_path, tmp_path):
+    folder = tmp_path / "annotations"
+    phenopackets.write_phenopackets({"d": FINDINGS}, folder, ontology)
+    with pytest.raises(InputError, match="have no text"):
+        run_extraction(tmp_path, ontology=obo_path)
+    (folder / "d.txt").write_text("Retinal coloboma. No seizures. Possible anemia.")
+    options = ExtractionOptions(intervals=False)
+    report = run_extraction(tmp_path, ontology=obo_path, options=options).report
+    assert report.scores["strict"]["exact"]["micro"].f1.value == 1
+
+
+def test_the_release_of_a_gold_phenopacket_is_read(ontology, tmp_path):
+    record = phenopackets.make_phenopacket("d", [("X:40", "affirmed")], ontology)
+    record["metaData"]["resources"][0] |= {"id": "HP", "version": "2020-01-01"}
+    (tmp_path / "annotations").mkdir()
+    (tmp_path / "annotations" / "d.json").write_text(json.dumps(record))
+    documents = read_documents(tmp_path, ontology)
+    assert (documents.release, documents.mapped) == ("2020-01-01", 1)
+
+
+@pytest.mark.parametrize("features", [[{}], ["X:1"], [{"type": {"label": "Seizure"}}]])
+def test_a_finding_without_an_id_is_refused(tmp_path, ontology, features):
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps({"id": "d", "phenotypicFeatures": features}, indent=1))
+    with pytest.raises(FormatError, match=r"phenotypic feature|not a phenopacket"):
+        read_predictions(path, ["d"], ontology)
+
+
+def test_the_commands_write_the_same_bytes_every_time(call, collection, obo_path, tmp_path):
+    base = ("extraction", "run", collection, "--ontology", obo_path, "--no-bootstrap-ci")
+    for name in ("one", "two"):
+        code, _, err = call(*base, "--phenopackets", tmp_path / name)
+        assert (code, "3 phenopackets written" in err) == (0, True)
+    first = {file.name: file.read_bytes() for file in sorted((tmp_path / "one").iterdir())}
+    assert first == {file.name: file.read_bytes() for file in sorted((tmp_path / "two").iterdir())}
+    assert list(first) == ["d1.json", "d2.json", "d3.json"]
+    features = json.loads(first["d1.json"])["phenotypicFeatures"]
+    assert {one["type"]["id"]: one.get("excluded", False) for one in features} == {
+        "X:2": False,
+        "X:3": False,
+        "X:4": True,
+    }
+
+
+def test_a_query_writes_its_results(call, obo_path, tmp_path):
+    base = ("query", "retinal coloboma", "--mode", "lexical", "--depth", "1")
+    code, _, _ = call(*base, "--ontology", obo_path, "--phenopackets", tmp_path / "p")
+    assert code == 0
+    record = json.loads((tmp_path / "p" / "query.json").read_text())
+    assert record["phenotypicFeatures"] == [
+        {"type": {"id": "X:2", "label": "Coloboma of the retina"}}
+    ]

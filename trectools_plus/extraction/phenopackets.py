@@ -1,0 +1,150 @@
+"""Phenopackets v2 (Jacobsen et al., Nat Biotechnol 2022; 40:817–820) of predictions, as JSON.
+
+Reading and writing need no further package. If the extra ``phenopackets`` is installed, every
+phenopacket is checked with its schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from trectools_plus.errors import FormatError, MissingExtraError
+from trectools_plus.formats.files.atomic import atomic_write, make_folder
+from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.provenance import format_time, utc_now
+
+FEATURES = ("phenotypicFeatures", "phenotypic_features")
+_SCHEMA_VERSION = "2.0"
+_UNCERTAIN = "uncertain"
+"""The description of an uncertain finding."""
+_OBO = "http://purl.obolibrary.org/obo"
+_TITLES = {"HP": "Human Phenotype Ontology"}
+
+
+def is_phenopacket(record: object) -> bool:
+    """Return true for a JSON object with phenotypic features."""
+    return isinstance(record, dict) and any(name in record for name in FEATURES)
+
+
+def can_check() -> bool:
+    """Return true if the extra ``phenopackets`` is installed."""
+    return find_spec("phenopackets") is not None
+
+
+def check_phenopacket(record: Mapping[str, Any], path: str) -> None:
+    """Check a phenopacket with the schema of version 2.
+
+    Raises:
+        MissingExtraError: If the extra ``phenopackets`` is not installed.
+        FormatError: If the phenopacket does not match the schema.
+    """
+    if not can_check():
+        raise MissingExtraError("checking phenopackets", "phenopackets")
+    from google.protobuf.json_format import ParseDict, ParseError
+    from phenopackets.schema.v2 import Phenopacket
+
+    try:
+        ParseDict(dict(record), Phenopacket())
+    except ParseError as error:
+        raise FormatError(f"not a phenopacket of version 2: {error}", path=path) from error
+
+
+def release_of(record: Mapping[str, Any]) -> str:
+    """Return the release of the HPO that a phenopacket names; empty if it names none."""
+    metadata = record.get("metaData", record.get("meta_data", {}))
+    resources = metadata.get("resources", []) if isinstance(metadata, dict) else []
+    named = (one for one in resources if str(one.get("id", "")).lower() == "hp")
+    return str(next(named, {}).get("version", ""))
+
+
+def features_of(record: Mapping[str, Any], path: str) -> list[dict[str, str]]:
+    """Return id, label and assertion of every finding.
+
+    Raises:
+        FormatError: If a finding has no id, or if the extra ``phenopackets`` is installed and the
+            phenopacket does not match its schema.
+    """
+    if can_check():
+        check_phenopacket(record, path)
+    found = []
+    for one in next(record[name] for name in FEATURES if name in record):
+        term = one.get("type") if isinstance(one, dict) else None
+        if not isinstance(term, dict) or not isinstance(term.get("id"), str):
+            raise FormatError("a phenotypic feature has no type with an id", path=path)
+        said = "uncertain" if one.get("description") == _UNCERTAIN else "affirmed"
+        said = "negated" if one.get("excluded") else said
+        found.append({"hpo_id": term["id"], "label": str(term.get("label", "")), "assertion": said})
+    return found
+
+
+Finding = tuple[str, str]
+"""The id of a term, and its assertion."""
+
+
+def make_phenopacket(
+    doc_id: str, findings: Iterable[Finding], ontology: Ontology
+) -> dict[str, Any]:
+    """Return a phenopacket of the findings of a document.
+
+    Negated findings are excluded, uncertain ones are described as uncertain, and those of another
+    person are left out. The time of creation is ``SOURCE_DATE_EPOCH``, or the current time.
+    """
+    features = []
+    for term_id, assertion in findings:
+        if assertion == "other_person":
+            continue
+        name = ontology.terms[term_id].name if term_id in ontology else ""
+        feature: dict[str, Any] = {"type": {"id": term_id, "label": name}}
+        if assertion == "negated":
+            feature["excluded"] = True
+        if assertion == "uncertain":
+            feature["description"] = _UNCERTAIN
+        features.append(feature)
+    prefix = next(iter(ontology.ids.live), "HP").partition(":")[0]
+    version = ontology.version.rpartition("/")[2]
+    return {
+        "id": doc_id,
+        "subject": {"id": doc_id},
+        "phenotypicFeatures": features,
+        "metaData": {
+            "created": format_time(utc_now()),
+            "createdBy": "trectools-plus",
+            "resources": [
+                {
+                    "id": prefix.lower(),
+                    "name": _TITLES.get(prefix, prefix),
+                    "url": f"{_OBO}/{prefix.lower()}.owl",
+                    "version": version,
+                    "namespacePrefix": prefix,
+                    "iriPrefix": f"{_OBO}/{prefix}_",
+                }
+            ],
+            "phenopacketSchemaVersion": _SCHEMA_VERSION,
+        },
+    }
+
+
+def write_phenopackets(
+    findings: Mapping[str, Iterable[Finding]], folder: str | Path, ontology: Ontology
+) -> list[Path]:
+    """Write one phenopacket per document, named after it, and check it if the extra is installed.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
+    make_folder(Path(folder))
+    files = []
+    for doc_id, found in findings.items():
+        file = Path(folder, f"{quote(doc_id, safe=' ')}.json")
+        record = make_phenopacket(doc_id, found, ontology)
+        if can_check():
+            check_phenopacket(record, str(file))
+        with atomic_write(file) as stream:
+            stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+        files.append(file)
+    return files
