@@ -28,7 +28,7 @@ def find_named(ontology: Ontology, text: str) -> list[str]:
         then of an exact synonym, then of another synonym; each group in the order of ids.
     """
     term_id = ontology.ids.find(text)
-    return _names_of(ontology).get(_normalise_name(text), []) if term_id is None else [term_id]
+    return _names_of(ontology).get(normalise_name(text), []) if term_id is None else [term_id]
 
 
 @lru_cache(maxsize=4)
@@ -38,7 +38,7 @@ def _names_of(ontology: Ontology) -> dict[str, list[str]]:
     for term in ontology.terms.values():
         names = [(0, term.name), *((1 + (s.scope != "EXACT"), s.text) for s in term.synonyms)]
         for rank, name in names:
-            of_name = ranks.setdefault(_normalise_name(name), {})
+            of_name = ranks.setdefault(normalise_name(name), {})
             of_name[term.term_id] = min(rank, of_name.get(term.term_id, rank))
     ranks.pop("", None)
     return {name: sorted(found, key=found.__getitem__) for name, found in ranks.items()}
@@ -48,7 +48,8 @@ _SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
 _QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 
 
-def _normalise_name(name: str) -> str:
+def normalise_name(name: str) -> str:
+    """Return a name in the form in which names are compared."""
     folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
     return _SEPARATORS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
 

@@ -196,7 +196,9 @@ def iter_queries(topics: AnyTopics) -> Iterator[Query]:
     """Iterate over the queries, in memory or streamed."""
     if isinstance(topics, StreamedTopics):
         return iter(topics)
-    return (Query(*row) for row in topics.frame.select("query_id", "text").iter_rows())
+    names = ["query_id", "text", *({"language"} & {*topics.frame.columns})]
+    rows = topics.frame.select(names).with_columns(pl.col(names[2:]).cast(pl.String).fill_null(""))
+    return (Query(*row) for row in rows.iter_rows())
 
 
 def sample_queries(topics: AnyTopics, size: int | None) -> frozenset[str] | None:

@@ -11,8 +11,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+
+from trectools_plus.errors import FormatError
+from trectools_plus.retrieval.rewording.tables import read_data
+from trectools_plus.validation.texts import stop_words
 
 _WORD = re.compile(r"\w+")
 _GERMAN = str.maketrans(
@@ -24,6 +30,8 @@ _SHORTEST_PART = 3
 """Shorter stems count only as whole words."""
 _SHORTEST_BESIDE_UNKNOWN = 4
 """Shorter stems count only if the glossary explains the whole word."""
+_SHORTEST_UNKNOWN = 3
+"""Letters of a part that the glossary does not explain."""
 _LINKS: Mapping[str, tuple[str, ...]] = {
     "de": ("s", "n", "e", "en", "er", "es", "ns", "ens", "o"),
     "nl": ("s", "e", "n", "en", "er"),
@@ -36,28 +44,50 @@ _ENDINGS: Mapping[str, tuple[str, ...]] = {
     "es": ("a", "e", "o", "s", "as", "os", "es"),
 }
 """Endings of inflected words."""
-_SUFFIXES = {
-    language: [(re.compile(f"(?<=..){pattern}$"), english) for pattern, english in rules.items()]
-    for language, rules in {
-        "de": {
-            "isch(e[nrsm]?)?": "ic", "al(e[nrsm]?)": "al", "aer(e[nrsm]?)?": "ar", "itaet(en)?": "ity",
-            "oes(e[nrsm]?)?": "ous", "iv(e[nrsm]?)": "ive", "ose[n]?": "osis", "iert(e[nrsm]?)?": "ated",
-        },
-        "nl": {
-            "isch(e)?": "ic", "(aal|ale)": "al", "(air|aire)": "ar", "iteit(en)?": "ity", "(eus|euze)": "ous",
-            "(ief|ieve)": "ive", "(atie|aties)": "ation", "(tie|ties)": "tion",
-        },
-        "fr": {
-            "iques?": "ic", "(aux|ales?)": "al", "aires?": "ar", "ites?": "ity", "(eux|euses?)": "ous",
-            "(ifs?|ives?)": "ive", "oses?": "osis",
-        },
-        "es": {
-            "ic[oa]s?": "ic", "ales": "al", "idad(es)?": "ity", "os[oa]s?": "ous", "iv[oa]s?": "ive",
-            "cion(es)?": "tion", "sion(es)?": "sion",
-        },
-    }.items()
+_ENGLISH_ENDINGS: Mapping[str, Mapping[str, str]] = {
+    "de": {
+        "isch(e[nrsm]?)?": "ic",
+        "al(e[nrsm]?)": "al",
+        "aer(e[nrsm]?)?": "ar",
+        "itaet(en)?": "ity",
+        "oes(e[nrsm]?)?": "ous",
+        "iv(e[nrsm]?)": "ive",
+        "osen?": "osis",
+    },
+    "nl": {
+        "ische?": "ic",
+        "(aal|ale)": "al",
+        "aire?": "ar",
+        "iteit(en)?": "ity",
+        "(eus|euze)": "ous",
+        "(ief|ieve)": "ive",
+        "ties?": "tion",
+    },
+    "fr": {
+        "iques?": "ic",
+        "(aux|ales?)": "al",
+        "aires?": "ar",
+        "ites?": "ity",
+        "(eux|euses?)": "ous",
+        "(ifs?|ives?)": "ive",
+        "oses?": "osis",
+    },
+    "es": {
+        "ic[oa]s?": "ic",
+        "ales": "al",
+        "idad(es)?": "ity",
+        "os[oa]s?": "ous",
+        "iv[oa]s?": "ive",
+        "cion(es)?": "tion",
+        "siones": "sion",
+    },
 }
-"""English endings of words that the glossary does not contain."""
+"""English endings for those of words that the glossary does not explain."""
+# The costs of splitting a word, in parts.
+_COST_OF_ENDING = 0.05
+_COST_OF_LINK = 0.1
+_COST_OF_UNKNOWN = 1.5
+_COST_OF_UNKNOWN_LETTER = 0.3
 
 
 def fold_letters(text: str, *, keep_case: bool = False) -> str:
@@ -74,78 +104,150 @@ def fold_letters(text: str, *, keep_case: bool = False) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
+    """A text in English.
+
+    Attributes:
+        text: The translation.
+        known: The fraction of the letters that the glossary explains, 0 to 1.
+    """
+
     text: str
     known: float
 
 
+_Parts = tuple[tuple[str, str | None], ...]
+"""The parts of a word, each with its English words; ``None`` if it is unknown."""
+
+
 class Glossary:
+    """English equivalents of the stems of a language.
+
+    Args:
+        entries: English words by stem, in any spelling; empty for a word without a translation. A
+            stem may consist of several words.
+        language: The language, as ISO 639-1 code; it selects linking letters and endings.
+    """
+
     def __init__(self, entries: Mapping[str, str], language: str) -> None:
         self.language = language
         self._has_compounds = language in _LINKS
         self._links = ("", *_LINKS.get(language, ()))
         self._endings = ("", *_ENDINGS.get(language, ()))
-        self._suffixes = _SUFFIXES.get(language, [])
+        self._english_endings = [
+            (re.compile(f"(?<=..){ending}$"), english)
+            for ending, english in _ENGLISH_ENDINGS.get(language, {}).items()
+        ]
         self._stems: dict[str, str] = {}
         for stem, english in entries.items():
             words = _WORD.findall(fold_letters(stem))
             if words:
                 self._stems.setdefault(" ".join(words), english.strip())
+        self._dropped = stop_words(language) - (set() if language == "es" else self._stems.keys())
+        self.sha256 = sha256(repr([language, *sorted(self._stems.items())]).encode()).hexdigest()
         self._most_words = max((stem.count(" ") + 1 for stem in self._stems), default=1)
 
     def translate(self, text: str) -> Translation:
-        words = _WORD.findall(fold_letters(text))
-        found: list[str] = []
-        known = total = at = 0
-        while at < len(words):
-            for size in range(min(self._most_words, len(words) - at), 1, -1):
-                phrase = " ".join(words[at : at + size])
-                if phrase in self._stems:
-                    found.append(self._stems[phrase]); known += len(phrase); total += len(phrase)
-                    at += size
+        """Translate the words of a text, the longest phrases first; drop unknown stop words."""
+        words = unicodedata.normalize("NFC", text).casefold()
+        parts = [*self._parts_of(_WORD.findall(words))]
+        total = sum(len(part) for part, _ in parts)
+        known = sum(len(part) for part, english in parts if english is not None)
+        words = [self._anglicise(part) if english is None else english for part, english in parts]
+        return Translation(" ".join(filter(None, words)), known / total if total else 0.0)
+
+    def _parts_of(self, spelled: list[str]) -> Iterator[tuple[str, str | None]]:
+        words = [fold_letters(word) for word in spelled]
+        start = 0
+        while start < len(words):
+            for end in range(min(start + self._most_words, len(words)), start, -1):
+                phrase = " ".join(words[start:end])
+                is_dropped = end - start == 1 and spelled[start] in self._dropped
+                if phrase in self._stems and not is_dropped:
+                    yield phrase, self._stems[phrase]
                     break
             else:
-                word=words[at]; at += 1
-                total += len(word)
-                for piece, english in self._split(word):
-                    if english is None:
-                        for pattern, ending in self._suffixes:
-                            new, n = pattern.subn(ending, piece)
-                            if n and word.endswith(piece):
-                                piece = new; break
-                        found.append(piece)
-                    else:
-                        found.append(english); known += len(piece)
-        return Translation(" ".join(filter(None, found)), known / total if total else 0.0)
+                end = start + 1
+                if spelled[start] not in self._dropped:
+                    yield from self.split(words[start])
+            start = end
 
-    def _split(self, word: str) -> list[tuple[str, str | None]]:
-        if word in self._stems:
-            return [(word, self._stems[word])]
-        size = len(word)
-        full = self._cover(word, _SHORTEST_PART, None)
-        if full: return full
-        return self._cover(word, _SHORTEST_BESIDE_UNKNOWN, UNKNOWN) or [(word, None)]
+    def split(self, word: str) -> _Parts:
+        """Return the parts of a word in ASCII spelling, which together are the word.
 
-    def _cover(self, word, shortest, unknown):
+        If the glossary does not explain the whole word, only long stems count.
+        """
+        return (
+            self._cover(word, _SHORTEST_PART, with_unknown=False)
+            or self._cover(word, _SHORTEST_BESIDE_UNKNOWN, with_unknown=True)
+            or ((word, None),)
+        )
+
+    def _cover(self, word: str, shortest: int, *, with_unknown: bool) -> _Parts:
+        """Return the cheapest parts of a word; empty if there are none.
+
+        A part costs 1, a letter that belongs to no stem a fraction of it.
+        """
         size = len(word)
-        best = {0: (0.0, ())}
-        for start in range(size):
-            if start not in best: continue
-            cost, pieces = best[start]
-            def step(stop, new, piece):
-                if stop not in best or new < best[stop][0]: best[stop] = (new, (*pieces, piece))
-            if self._has_compounds or start == 0:
-                for end in range(start + shortest, size + 1):
-                    english = self._stems.get(word[start:end])
-                    if english is None: continue
-                    rest = word[end:]
-                    if rest in self._endings: step(size, cost + 1 + 0.05*len(rest), (word[start:], english))
-                    if self._has_compounds:
-                        for link in self._links:
-                            stop = end + len(link)
-                            if stop < size and rest.startswith(link):
-                                step(stop, cost + 1 + 0.1*len(link), (word[start:stop], english))
-            if unknown and self._has_compounds and not (pieces and pieces[-1][1] is None):
-                for end in range(start + unknown, size + 1):
-                    step(end, cost + 1.5 + 0.3*(end-start), (word[start:end], None))
-        return list(best[size][1]) if size in best else None
-UNKNOWN=3
+        best: dict[int, tuple[float, _Parts]] = {0: (0.0, ())}
+
+        def add(start: int, end: int, cost: float, english: str | None) -> None:
+            before, parts = best[start]
+            if end not in best or before + cost < best[end][0]:
+                best[end] = before + cost, (*parts, (word[start:end], english))
+
+        for start in range(size if self._has_compounds else 1):
+            if start not in best:
+                continue
+            for end in range(start + shortest, size + 1):
+                english = self._stems.get(word[start:end])
+                if english is None:
+                    continue
+                rest = word[end:]
+                if rest in self._endings:
+                    add(start, size, 1 + _COST_OF_ENDING * len(rest), english)
+                for link in self._links if self._has_compounds else ():
+                    if rest.startswith(link) and len(link) < len(rest):
+                        add(start, end + len(link), 1 + _COST_OF_LINK * len(link), english)
+            is_after_known = not start or best[start][1][-1][1] is not None
+            if with_unknown and self._has_compounds and is_after_known:
+                for end in range(start + _SHORTEST_UNKNOWN, size + 1):
+                    cost = _COST_OF_UNKNOWN + _COST_OF_UNKNOWN_LETTER * (end - start)
+                    add(start, end, cost, None)
+        return best[size][1] if size in best else ()
+
+    def _anglicise(self, word: str) -> str:
+        """Replace the ending of an unknown word by the English one."""
+        for ending, english in self._english_endings:
+            word, count = ending.subn(english, word)
+            if count:
+                break
+        return word
+
+
+@lru_cache(maxsize=8)
+def included_glossary(language: str) -> Glossary | None:
+    """Return the included glossary of a language; ``None`` if there is none."""
+    content = read_data(f"glossary_{language}.txt") if language.isalpha() else ""
+    return Glossary(parse_glossary(content), language) if content else None
+
+
+def parse_glossary(text: str, path: str | None = None) -> dict[str, str]:
+    """Read ``stem=english`` entries, separated by line ends or semicolons; ``#`` is a comment.
+
+    Raises:
+        FormatError: If an entry has no stem or no ``=``.
+    """
+    entries: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        for entry in line.partition("#")[0].split(";"):
+            stem, equals, english = (part.strip() for part in entry.partition("="))
+            if equals and stem:
+                entries.setdefault(stem, english)
+            elif stem or equals:
+                raise FormatError(
+                    f"expected stem=english but got '{entry.strip()}'",
+                    path=path,
+                    line=number,
+                    remedy="write the stem of a word, = and its English equivalent",
+                )
+    return entries

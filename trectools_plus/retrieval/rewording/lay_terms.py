@@ -1,72 +1,142 @@
-"""Lay words and abbreviations."""
+"""Lay words and abbreviations of terms, in texts and as a whole text.
+
+``data/lay_terms.tsv`` has a phrase, a term and a language in each row. A phrase is found in a text
+if the text contains its words, inflected or in another order, close to each other: *wets the bed*
+in *she still wet her bed at night*. Abbreviations count only in the letter case of the table: *ID*
+is not *id*.
+"""
+
 from __future__ import annotations
+
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-import Stemmer
+from functools import lru_cache
 
+from trectools_plus.retrieval.rewording.glossary import fold_letters
+from trectools_plus.retrieval.rewording.tables import read_rows
+from trectools_plus.text import split_list
+
+_FILE = "lay_terms.tsv"
+_STEMMERS = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "nl": "dutch"}
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_FUNCTION = frozenset("""a an the his her my our their its your he she it they i we you him them me us this that these those is are
-was were be been being am has have had having do does did of in on at to from with by for and or as
-i'm he's she's it's i've there's""".split())
-_LIGHT = frozenset("""very so too quite rather really always often sometimes all most some any again just also still then when while
-baby child son daughter boy girl patient kid infant newborn man woman there keeps keep gets get got getting goes going year old years month months day
-days since after because""".split())
-_stem = Stemmer.Stemmer('english').stemWord
+_TOKEN = re.compile(r"[^\s,;:()\"]+")
+_MAX_ABBREVIATION = 6
+_MAX_GAP = 2
+"""Other words between those of a phrase."""
+_LONGEST_ENDING = 4
+"""A stemmer that removes more letters is wrong: it makes *over* of *overeating*."""
+_FUNCTION_WORDS = frozenset(
+    split_list(
+        "a,an,the,his,her,my,our,their,its,your,he,she,it,they,i,we,you,him,them,me,us,this,that,"
+        "these,those,is,are,was,were,be,been,being,am,has,have,had,having,do,does,did,of,in,on,at,"
+        "to,from,with,by,for,and,or,as,i'm,he's,she's,it's,i've,there's"
+    )
+)
+_LIGHT_WORDS = frozenset(
+    split_list(
+        "very,so,too,quite,rather,really,always,often,sometimes,all,most,some,any,again,just,also,"
+        "still,then,when,while,baby,child,son,daughter,boy,girl,patient,kid,infant,newborn,man,"
+        "woman,there,keep,keeps,get,gets,got,getting,go,goes,going,year,years,old,month,months,day,"
+        "days,since,after,because"
+    )
+)
+"""Words that do not count in the share of a text that a phrase covers."""
 
-@dataclass(frozen=True)
-class Lay:
-    phrase: str
+
+@dataclass(frozen=True, slots=True)
+class LayMatch:
+    """A phrase of the table in a text.
+
+    Attributes:
+        term_id: Its term.
+        share: The fraction of the text's words that belong to the phrase, above 0 and at most 1.
+        words: The stems of the phrase.
+    """
+
     term_id: str
-    name: str
-    stems: tuple
-    abbr: bool
+    share: float
+    words: frozenset[str]
 
-def content(text):
-    words = _WORD.findall(text)
-    st = [( _stem(w.casefold().replace('’',"'")), w) for w in words]
-    c=[s for s,w in st if w.casefold() not in _FUNCTION]
-    return c, words
 
-def is_abbr(p): 
-    return len(p)<=6 and sum(ch.isupper() for ch in p)>=2
+@lru_cache(maxsize=1)
+def lay_rows() -> tuple[tuple[str, str, str], ...]:
+    """Return the rows of the table: phrase, term id, and language, which is ``en`` by default."""
+    rows = read_rows(_FILE)
+    return tuple((phrase, term_id, language or "en") for phrase, term_id, _, language in rows)
+
+
+def lay_words() -> frozenset[str]:
+    """Return the words of the English phrases, in ASCII spelling and lower case."""
+    phrases = (fold_letters(phrase) for phrase, _, language in lay_rows() if language == "en")
+    return frozenset(word for phrase in phrases for word in _WORD.findall(phrase))
+
+
+def is_abbreviation(phrase: str) -> bool:
+    """Return whether letter case counts: a short word with at least two capitals."""
+    return len(phrase) <= _MAX_ABBREVIATION and sum(map(str.isupper, phrase)) > 1
+
 
 class LayTerms:
-    def __init__(self, rows):
-        self.by=defaultdict(list); self.abbr=defaultdict(list)
-        for phrase,tid,name,lang in rows:
-            if is_abbr(phrase): self.abbr[phrase].append((tid,name)); continue
-            c,_=content(phrase)
-            if not c: c=[_stem(w.casefold()) for w in _WORD.findall(phrase)]
-            key=frozenset(c)
-            for s in key: self.by[s].append((key,tid,name,phrase))
-    def find(self, text, gap=2):
-        """yield (tid,name,coverage)"""
-        c,words=content(text)
-        if not c: c=[_stem(w.casefold()) for w in words]
-        light={_stem(w) for w in _LIGHT}
-        weigh=lambda xs: sum(0.0 if x in light else 1.0 for x in xs)
-        out=[]
-        seen=set()
-        for s in set(c):
-            for key,tid,name,phrase in self.by.get(s,()):
-                if (key,tid) in seen or not key<=set(c): continue
-                seen.add((key,tid))
-                # smallest window
-                n=len(key); best=None
-                pos=[i for i,x in enumerate(c) if x in key]
-                for a in range(len(c)):
-                    need=set(key)
-                    for b in range(a,min(len(c),a+n+gap)):
-                        need.discard(c[b])
-                        if not need:
-                            if best is None or b-a<best[1]-best[0]: best=(a,b)
-                            break
-                if best: out.append((tid,name,(min(1,weigh(key)/weigh(c)) if weigh(c) and weigh(key) else n/len(c)),key,phrase))
-        for w in re.findall(r"[^\s,;:()]+",text):
-            w=w.rstrip('.')
-            for tid,name in self.abbr.get(w,()): out.append((tid,name,1/max(1,weigh(c)),frozenset([w.casefold()]),w))
-        # keep longest
-        out=[x for x in out if not any(x[3]<y[3] for y in out)]
-        return out
+    """The phrases of a language, for finding them in texts.
+
+    Args:
+        language: The language, as ISO 639-1 code.
+    """
+
+    def __init__(self, language: str) -> None:
+        import Stemmer
+
+        self._stemmer = Stemmer.Stemmer(_STEMMERS.get(language, "english"))
+        self._is_english = language == "en"
+        self._light = frozenset(map(self._stem, _LIGHT_WORDS))
+        self._by_word: dict[str, list[tuple[frozenset[str], str]]] = defaultdict(list)
+        self._abbreviations: dict[str, list[str]] = defaultdict(list)
+        for phrase, term_id, of_phrase in lay_rows():
+            if is_abbreviation(phrase):
+                self._abbreviations[phrase].append(term_id)
+            elif of_phrase == language:
+                words = frozenset(self._words(phrase))
+                for word in sorted(words)[:1]:
+                    self._by_word[word].append((words, term_id))
+
+    def find(self, text: str) -> list[LayMatch]:
+        """Return the phrases in a text, without those whose words are part of another one."""
+        words = self._words(text)
+        total = self._count(words)
+        found = [*self._find_phrases(words, total), *self._find_abbreviations(text, total)]
+        return [one for one in found if not any(one.words < other.words for other in found)]
+
+    def _find_phrases(self, words: Sequence[str], total: float) -> Iterator[LayMatch]:
+        known = frozenset(words)
+        for word in dict.fromkeys(words):
+            for phrase, term_id in self._by_word.get(word, ()):
+                if phrase <= known and _are_near(phrase, words):
+                    yield LayMatch(term_id, min(1.0, self._count(phrase) / total), phrase)
+
+    def _find_abbreviations(self, text: str, total: float) -> Iterator[LayMatch]:
+        for token in _TOKEN.findall(text):
+            for term_id in self._abbreviations.get(token.rstrip("."), ()):
+                yield LayMatch(term_id, min(1.0, 1 / total), frozenset({token}))
+
+    def _count(self, words: Sequence[str] | frozenset[str]) -> float:
+        heavy = sum(word not in self._light for word in words)
+        return heavy or max(1, len(words)) / 2
+
+    def _words(self, text: str) -> list[str]:
+        """Return the stems of a text without function words, unless there are no others."""
+        words = [word.replace("’", "'").casefold() for word in _WORD.findall(text)]
+        content = [word for word in words if not self._is_english or word not in _FUNCTION_WORDS]
+        return [self._stem(word) for word in content or words]
+
+    def _stem(self, word: str) -> str:
+        stem: str = self._stemmer.stemWord(word)
+        return fold_letters(word if len(stem) < len(word) - _LONGEST_ENDING else stem)
+
+
+def _are_near(phrase: frozenset[str], words: Sequence[str]) -> bool:
+    """Return whether a few neighbouring words contain all words of a phrase."""
+    size = len(phrase) + _MAX_GAP
+    starts = range(max(1, len(words) - size + 1))
+    return any(phrase <= frozenset(words[start : start + size]) for start in starts)

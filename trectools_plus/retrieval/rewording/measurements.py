@@ -48,11 +48,11 @@ class Measurement:
     """A value that is not normal.
 
     Attributes:
-        term_ids: The terms of the value, the most severe first.
+        term_id: Its term, the most severe one.
         text: The part of the query, in ASCII spelling.
     """
 
-    term_ids: tuple[str, ...]
+    term_id: str
     text: str
 
 
@@ -126,10 +126,10 @@ def find_measurements(text: str) -> list[Measurement]:
         value = _first_match(_AFTER, prepared, name.end(), end)
         if value is None and (quantity.sd_low or quantity.sd_high):
             value = _first_match(_BEFORE, prepared, start, name.start())
-        terms = _terms_of(value, quantity) if value is not None else ()
-        if value is not None and terms:
+        term_id = None if value is None else _term_of(value, quantity)
+        if value is not None and term_id is not None:
             first, last = min(name.start(), value.start()), max(name.end(), value.end())
-            found.append(Measurement(terms, prepared[first:last]))
+            found.append(Measurement(term_id, prepared[first:last]))
     return found
 
 
@@ -145,30 +145,33 @@ def _first_match(
     return None
 
 
-def _terms_of(match: re.Match[str], quantity: Quantity) -> tuple[str, ...]:
-    """Return the terms of a value; empty if it is normal, or its meaning is not clear."""
+def _term_of(match: re.Match[str], quantity: Quantity) -> str | None:
+    """Return the term of a value; ``None`` if it is normal, or its meaning is not clear."""
     parts = match.groupdict()
+    low, high = quantity.sd_low, quantity.sd_high
     below, above = bool(parts["below"]), bool(parts["above"])
     if parts.get("value") is not None:
+        low, high = quantity.low, quantity.high
         value = _value_of(parts["value"], parts["unit"], quantity)
         if value is None:
-            return ()
-        low = () if above else [term for limit, term in quantity.low if value < limit or (below and value == limit)]
-        high = () if below else [term for limit, term in quantity.high if value > limit or (above and value == limit)]
-        return tuple((low or high)[::-1])
-    if parts.get("percentile") is not None:
+            return None
+    elif parts.get("percentile") is not None:
         percentile = float(parts["percentile"].replace(",", "."))
         if not 0 < percentile < 100:
-            return ()
-        deviation = NormalDist().inv_cdf(percentile / 100)
+            return None
+        value = NormalDist().inv_cdf(percentile / 100)
     else:
-        deviation = float(re.sub(r"\s", "", parts["deviation"]).replace(",", "."))
+        value = float(re.sub(r"\s", "", parts["deviation"]).replace(",", "."))
         if parts.get("under"):
-            deviation, below, above = -abs(deviation), True, False
-        below, above = below and deviation < 0, above and deviation > 0
-    low = () if above else [term for limit, term in quantity.sd_low if deviation <= limit]
-    high = () if below else [term for limit, term in quantity.sd_high if deviation >= limit]
-    return tuple((low or high)[::-1])
+            value, below, above = -abs(value), True, False
+        below, above = below and value < 0, above and value > 0
+    # A limit is abnormal itself where the text says "below", and in standard deviations.
+    is_included = parts.get("value") is None or below or above
+    lower = [term for limit, term in low if value < limit or (is_included and value == limit)]
+    upper = [term for limit, term in high if value > limit or (is_included and value == limit)]
+    if lower and not above:
+        return lower[-1]
+    return upper[-1] if upper and not below else None
 
 
 def _value_of(number: str, unit: str | None, quantity: Quantity) -> float | None:
