@@ -162,7 +162,7 @@ class Query(Displayed):
 
     query_id: str
     text: str
-    language: str = ""
+    language: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -196,9 +196,10 @@ def iter_queries(topics: AnyTopics) -> Iterator[Query]:
     """Iterate over the queries, in memory or streamed."""
     if isinstance(topics, StreamedTopics):
         return iter(topics)
-    names = ["query_id", "text", *({"language"} & {*topics.frame.columns})]
-    rows = topics.frame.select(names).with_columns(pl.col(names[2:]).cast(pl.String).fill_null(""))
-    return (Query(*row) for row in rows.iter_rows())
+    has_language = "language" in topics.frame.columns
+    language = pl.col("language").cast(pl.String).fill_null("") if has_language else pl.lit("")
+    rows = topics.frame.select("query_id", "text", language=language).iter_rows()
+    return (Query(query_id, text, language=declared) for query_id, text, declared in rows)
 
 
 def sample_queries(topics: AnyTopics, size: int | None) -> frozenset[str] | None:

@@ -108,7 +108,8 @@ class Translation:
 
     Attributes:
         text: The translation.
-        known: The fraction of the letters that the glossary explains, 0 to 1.
+        known: The fraction of the letters that the glossary explains, 0 to 1; those of stop words
+            are explained.
     """
 
     text: str
@@ -167,8 +168,8 @@ class Glossary:
                     break
             else:
                 end = start + 1
-                if spelled[start] not in self._dropped:
-                    yield from self.split(words[start])
+                is_dropped = spelled[start] in self._dropped
+                yield from ((words[start], ""),) if is_dropped else self.split(words[start])
             start = end
 
     def split(self, word: str) -> _Parts:

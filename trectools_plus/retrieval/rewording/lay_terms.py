@@ -9,6 +9,7 @@ is not *id*.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -76,6 +77,37 @@ def lay_words() -> frozenset[str]:
 def is_abbreviation(phrase: str) -> bool:
     """Return whether letter case counts: a short word with at least two capitals."""
     return len(phrase) <= _MAX_ABBREVIATION and sum(map(str.isupper, phrase)) > 1
+
+
+_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
+_QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
+
+
+def normalise_name(name: str) -> str:
+    """Return a name in the form in which names are compared."""
+    folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
+    return _SEPARATORS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
+
+
+def terms_of_phrase(text: str) -> list[str]:
+    """Return the terms of which a whole text is a lay word or abbreviation, in any language."""
+    found = _by_phrase().get(normalise_name(text), ())
+    same_case = text.strip(" .?!'\"")
+    return list(
+        dict.fromkeys(
+            term_id
+            for phrase, term_id in found
+            if not is_abbreviation(phrase) or phrase == same_case
+        )
+    )
+
+
+@lru_cache(maxsize=1)
+def _by_phrase() -> dict[str, list[tuple[str, str]]]:
+    by_phrase: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for phrase, term_id, _ in lay_rows():
+        by_phrase[normalise_name(phrase)].append((phrase, term_id))
+    return dict(by_phrase)
 
 
 class LayTerms:

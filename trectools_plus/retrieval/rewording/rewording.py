@@ -19,9 +19,8 @@ from hashlib import sha256
 import numpy as np
 
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.ontology_terms import normalise_name
 from trectools_plus.retrieval.rewording.glossary import Glossary, fold_letters, included_glossary
-from trectools_plus.retrieval.rewording.lay_terms import LayTerms, lay_words
+from trectools_plus.retrieval.rewording.lay_terms import LayTerms, lay_words, normalise_name
 from trectools_plus.retrieval.rewording.measurements import find_measurements
 from trectools_plus.retrieval.rewording.tables import data_sha256
 from trectools_plus.retrieval.rewording.translations import read_translations
@@ -30,6 +29,10 @@ from trectools_plus.validation.texts import guess_language, primary_language
 
 GLOSSARY_LANGUAGES = ("de", "fr", "es", "nl")
 """The languages of the included glossaries."""
+_NEARLY_EQUAL = 0.1
+"""If glossaries explain shares of a text that differ by less, it can be in either language."""
+_LETTERS_OF = {"de": "äöüß", "fr": "àâçèêîôùûœ", "es": "ñáíóú¿¡"}
+_CLUE = 0.3
 _OTHER = "und"
 """The language of a query that only the user's glossary explains."""
 _WEIGHT = 0.99
@@ -76,16 +79,15 @@ class Rewording:
         return self._cached(text, language)
 
     def _find(self, text: str, declared: str) -> dict[str, float]:
-        language = self._language_of(text, self._language or declared)
+        languages = self._languages_of(text, self._language or declared)
         found: dict[str, float] = {}
-        glossary = self._glossary_of(language)
-        if glossary is not None:
+        for glossary in filter(None, map(self._glossary_of, languages)):
             translation = glossary.translate(text)
             if translation.known and translation.text:
                 found[translation.text] = _WEIGHT
         if not self._is_hpo:
             return found
-        terms = [*_find_terms(text, language)]
+        terms = [pair for language in languages for pair in _find_terms(text, language)]
         if found:
             terms += [pair for other in found for pair in _find_terms(other, "en")]
         if terms and normalise_name(text) not in self._names:
@@ -95,26 +97,32 @@ class Rewording:
                     found[label] = max(found.get(label, 0.0), _WEIGHT * share**0.5)
         return found
 
-    def _language_of(self, text: str, declared: str) -> str:
-        """Return the declared or recognised language; ``en`` if it is not clear."""
-        if declared:
-            return primary_language(declared)
-        return guess_language(text) or self._guess_by_words(text)
+    def _languages_of(self, text: str, declared: str) -> list[str]:
+        """Return the declared language, or those that the text can be in."""
+        language = primary_language(declared) if declared else guess_language(text)
+        return [language] if language else self._guess_by_words(text)
 
-    def _guess_by_words(self, text: str) -> str:
-        """Return the language whose glossary explains more of the text than English does."""
+    def _guess_by_words(self, text: str) -> list[str]:
+        """Return the languages whose glossaries explain most of a text; English if it does too."""
         words = _LETTERS.findall(fold_letters(text))
         total = sum(map(len, words))
         known = sum(len(word) for word in words if word in self._english_words)
         if known == total:
-            return "en"
-        best, language = known / total, ""
-        for name in ("",) if self._glossary else GLOSSARY_LANGUAGES:
-            glossary = self._glossary or included_glossary(name)
-            explained = glossary.translate(text).known if glossary is not None else 0.0
-            if explained > best:
-                best, language = explained, name or _OTHER
-        return language or "en"
+            return ["en"]
+        explained = {
+            name: glossary.translate(text).known + self._clue(text, name)
+            for name in ([_OTHER] if self._glossary else GLOSSARY_LANGUAGES)
+            if (glossary := self._glossary_of(name)) is not None
+        }
+        best = max(explained.values(), default=0.0)
+        if best <= known / total:
+            return ["en"]
+        return [name for name, share in explained.items() if share >= best - _NEARLY_EQUAL]
+
+    @staticmethod
+    def _clue(text: str, language: str) -> float:
+        """Return an addition to the explained share for letters that only this language has."""
+        return _CLUE if {*text.casefold()} & {*_LETTERS_OF.get(language, "")} else 0.0
 
     def _glossary_of(self, language: str) -> Glossary | None:
         if language == "en":

@@ -17,8 +17,8 @@ import polars as pl
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
-from trectools_plus.retrieval.ontology_terms import normalise_name
 from trectools_plus.retrieval.rewording.glossary import parse_glossary
+from trectools_plus.retrieval.rewording.lay_terms import normalise_name
 
 _SUBJECT, _PREDICATE, _VALUE, _STATUS = (
     "subject_id",
