@@ -145,8 +145,9 @@ def query_text(
         (found,) = retriever.search([searched], max(num_results, settings.candidates))
     results = _results(found, exact, documents)[:num_results]
     confident = _is_confident(retriever, searched, documents, results, mode, settings)
-    negated = "" if exact else _negated_part(text)
-    notes = [] if exact else _language_notes(text, documents, mode, settings)
+    others = retrieval.other_texts(retriever, text)
+    negated = "" if exact else next(filter(None, map(_negated_part, [text, *others])), "")
+    notes = [] if exact or others else _language_notes(text, documents, mode, settings)
     if negated:
         notes.append(f"The text negates '{negated}', but the results are terms for it.")
     if confident is False:

@@ -24,7 +24,7 @@ from trectools_plus.retrieval.rewording.lay_terms import LayTerms, lay_words, no
 from trectools_plus.retrieval.rewording.measurements import find_measurements
 from trectools_plus.retrieval.rewording.tables import data_sha256
 from trectools_plus.retrieval.rewording.translations import read_translations
-from trectools_plus.retrieval.source import Ranking, Retriever, rank_scores
+from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of, rank_scores
 from trectools_plus.validation.texts import guess_language, primary_language
 
 GLOSSARY_LANGUAGES = ("de", "fr", "es", "nl")
@@ -197,7 +197,7 @@ class RewordedRetriever:
 
     def __init__(self, inner: Retriever, rewording: Rewording) -> None:
         self._inner = inner
-        self._rewording = rewording
+        self.rewording = rewording
         self.recipe = getattr(inner, "recipe", None)
 
     @property
@@ -209,7 +209,7 @@ class RewordedRetriever:
     def index_key(self) -> str | None:
         """A hash of the index and of all tables."""
         key = getattr(self._inner, "index_key", None)
-        return key and sha256(f"{key} {self._rewording.sha256}".encode()).hexdigest()[: len(key)]
+        return key and sha256(f"{key} {self.rewording.sha256}".encode()).hexdigest()[: len(key)]
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank documents for each query, whose language is not known."""
@@ -225,13 +225,19 @@ class RewordedRetriever:
             languages: The declared language of each query; empty if it is not known.
             depth: Maximum number of documents for each query.
         """
-        others = [*map(self._rewording.other_texts, queries, languages)]
+        others = [*map(self.rewording.other_texts, queries, languages)]
         texts = list(dict.fromkeys([*queries, *(text for each in others for text in each)]))
         found = dict(zip(texts, self._inner.search(texts, depth), strict=True))
         return [
             _best_of([(found[query], 1.0), *((found[text], weight) for text, weight in each.items())], depth)
             for query, each in zip(queries, others, strict=True)
         ]
+
+
+def other_texts(retriever: Retriever, query: str) -> list[str]:
+    """Return the other texts that a retriever searches for a query in an unknown language."""
+    leaves = [leaf for leaf in leaves_of(retriever) if isinstance(leaf, RewordedRetriever)]
+    return list(leaves[0].rewording.other_texts(query)) if leaves else []
 
 
 def _best_of(weighted: Sequence[tuple[Ranking, float]], depth: int) -> Ranking:
