@@ -10,7 +10,7 @@ quantity is usually measured. Values that depend on the age (*height 110 cm*) ha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -123,26 +123,15 @@ def find_measurements(text: str) -> list[Measurement]:
         quantity = _quantities()[_name_key(name[0])]
         start = names[index - 1].end() if index else 0
         end = names[index + 1].start() if index + 1 < len(names) else len(prepared)
-        value = _first_match(_AFTER, prepared, name.end(), end)
-        if value is None and (quantity.sd_low or quantity.sd_high):
-            value = _first_match(_BEFORE, prepared, start, name.start())
+        matches = [one.match(prepared, name.end(), end) for one in _AFTER]
+        if quantity.sd_low or quantity.sd_high:
+            matches += [one.search(prepared, start, name.start()) for one in _BEFORE]
+        value = next(filter(None, matches), None)
         term_id = None if value is None else _term_of(value, quantity)
         if value is not None and term_id is not None:
             first, last = min(name.start(), value.start()), max(name.end(), value.end())
             found.append(Measurement(term_id, prepared[first:last]))
     return found
-
-
-def _first_match(
-    patterns: Iterable[re.Pattern[str]], text: str, start: int, end: int
-) -> re.Match[str] | None:
-    """Return the match of the first pattern that matches: at the start if it begins with a gap."""
-    for pattern in patterns:
-        is_after = pattern.pattern.startswith(_GAP)
-        match = (pattern.match if is_after else pattern.search)(text, start, end)
-        if match is not None:
-            return match
-    return None
 
 
 def _term_of(match: re.Match[str], quantity: Quantity) -> str | None:
@@ -206,7 +195,8 @@ def _quantities() -> dict[str, Quantity]:
         default = next((unit.rstrip("*") for unit, _ in pairs if unit.endswith("*")), None)
         factors = {unit.rstrip("*"): float(factor) for unit, factor in pairs}
         quantity = Quantity(factors, default, *map(_read_limits, limits))
-        found.update({_name_key(fold_letters(one, keep_case=True)): quantity for one in names.split("|")})
+        for name in names.split("|"):
+            found[_name_key(fold_letters(name, keep_case=True))] = quantity
     return found
 
 

@@ -144,9 +144,15 @@ class Rewording:
     @cached_property
     def _english_words(self) -> frozenset[str]:
         texts = self._corpus.frame.select("title", "text").iter_rows()
-        return frozenset(
-            word for row in texts for text in row for word in _LETTERS.findall(fold_letters(text))
-        ) | lay_words()
+        return (
+            frozenset(
+                word
+                for row in texts
+                for text in row
+                for word in _LETTERS.findall(fold_letters(text))
+            )
+            | lay_words()
+        )
 
 
 @lru_cache(maxsize=8)
@@ -228,9 +234,11 @@ class RewordedRetriever:
         others = [*map(self.rewording.other_texts, queries, languages)]
         texts = list(dict.fromkeys([*queries, *(text for each in others for text in each)]))
         found = dict(zip(texts, self._inner.search(texts, depth), strict=True))
+        weighted = [
+            [(query, 1.0), *each.items()] for query, each in zip(queries, others, strict=True)
+        ]
         return [
-            _best_of([(found[query], 1.0), *((found[text], weight) for text, weight in each.items())], depth)
-            for query, each in zip(queries, others, strict=True)
+            _best_of([(found[text], weight) for text, weight in one], depth) for one in weighted
         ]
 
 

@@ -50,7 +50,9 @@ def read_translations(path: str) -> dict[str, str] | pl.DataFrame:
                 remedy="use a Babelon table, or a glossary with stem=english in each line",
             )
         return parse_glossary(source.text, source.path)
-    fields = [dict(zip(columns, row.rstrip("\r").split("\t"), strict=False)) for row in rows.split("\n")]
+    fields = [
+        dict(zip(columns, row.rstrip("\r").split("\t"), strict=False)) for row in rows.split("\n")
+    ]
     names = [
         (f"{found[1]}:{found[2]}", row[_VALUE].strip())
         for row in fields

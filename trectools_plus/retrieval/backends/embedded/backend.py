@@ -34,9 +34,9 @@ from trectools_plus.retrieval.index.parts import TextParts
 from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
 from trectools_plus.retrieval.ontology_terms import ExactFirstRetriever
+from trectools_plus.retrieval.rerank import RerankingRetriever, make_reranker
 from trectools_plus.retrieval.rewording.rewording import RewordedRetriever, open_rewording
 from trectools_plus.retrieval.rewording.translations import add_names
-from trectools_plus.retrieval.rerank import RerankingRetriever, make_reranker
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
