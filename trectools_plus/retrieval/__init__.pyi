@@ -31,6 +31,7 @@ from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiV
 from trectools_plus.retrieval.languages import language_note as language_note
 from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
 from trectools_plus.retrieval.ontology_terms import find_named as find_named
+from trectools_plus.retrieval.rewording.rewording import is_hpo as is_hpo
 from trectools_plus.retrieval.rewording.rewording import other_texts as other_texts
 from trectools_plus.retrieval.rewording.translations import add_names as add_names
 from trectools_plus.retrieval.run_info import RunInfo as RunInfo

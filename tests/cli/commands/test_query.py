@@ -77,12 +77,24 @@ def test_single_and_multi_vector_indexes_coexist(cache: Path) -> None:
 
 
 def test_query_prints_ids_scores_and_titles() -> None:
-    found = document("query", "hound", "--ontology", TOY, "--num-results", "2", "--multi-vector")
+    found = document(
+        "query",
+        "hound",
+        "--ontology",
+        TOY,
+        "--mode",
+        "vector",
+        "--num-results",
+        "2",
+        "--multi-vector",
+    )
     assert (found["query"], found["mode"]) == ("hound", "vector")
     assert [one["rank"] for one in found["results"]] == [1, 2]
     assert found["results"][0]["title"] == "dog"
     assert found["results"][0]["score"] == pytest.approx(1)
-    table = run_cli("query", "hound", "--ontology", TOY, "--multi-vector").stdout
+    table = run_cli(
+        "query", "hound", "--ontology", TOY, "--mode", "vector", "--multi-vector"
+    ).stdout
     assert found["results"][0]["doc_id"] in table
     assert "1.0000" in table
 
@@ -168,7 +180,7 @@ def test_documents_that_are_no_terms_have_no_exact_matches() -> None:
 
 
 def test_a_forged_index_is_built_again_with_a_line_on_stderr(cache: Path) -> None:
-    words = ["query", "wild animal", "--ontology", TOY, "--format", "json"]
+    words = ["query", "wild animal", "--ontology", TOY, "--mode", "vector", "--format", "json"]
     expected = run_cli(*words)
     assert expected.stderr == ""
     (folder,) = (path for path in cache.iterdir() if path.is_dir())

@@ -185,10 +185,10 @@ def _is_confident(
     settings: retrieval.RetrievalSettings,
 ) -> bool | None:
     """Return whether the first result is similar enough to be right; ``None`` if unknown."""
-    if not results or documents.parts is None:
-        return None
-    if results[0]["exact"]:
+    if results and results[0]["exact"]:
         return True
+    if not results or not retrieval.is_hpo(documents):
+        return None
     if retrieval.uses_vectors(mode) and not retrieval.uses_builtin_embeddings(mode, settings):
         return None
     return retrieval.is_confident(retriever, text, results[0]["doc_id"], settings.candidates)

@@ -20,7 +20,12 @@ import numpy as np
 
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.retrieval.rewording.glossary import Glossary, fold_letters, included_glossary
-from trectools_plus.retrieval.rewording.lay_terms import LayTerms, lay_words, normalise_name
+from trectools_plus.retrieval.rewording.lay_terms import (
+    LayTerms,
+    lay_words,
+    normalise_name,
+    terms_of_phrase,
+)
 from trectools_plus.retrieval.rewording.measurements import find_measurements
 from trectools_plus.retrieval.rewording.tables import data_sha256
 from trectools_plus.retrieval.rewording.translations import read_translations
@@ -79,7 +84,8 @@ class Rewording:
         return self._cached(text, language)
 
     def _find(self, text: str, declared: str) -> dict[str, float]:
-        languages = self._languages_of(text, self._language or declared)
+        declared = self._language or declared
+        languages = self._languages_of(text, declared)
         found: dict[str, float] = {}
         for glossary in filter(None, map(self._glossary_of, languages)):
             translation = glossary.translate(text)
@@ -88,8 +94,9 @@ class Rewording:
         if not self._is_hpo:
             return found
         terms = [pair for language in languages for pair in _find_terms(text, language)]
-        if found:
-            terms += [pair for other in found for pair in _find_terms(other, "en")]
+        terms += [pair for other in found for pair in _find_terms(other, "en")]
+        if not declared:
+            terms += [(term_id, 1.0) for term_id in terms_of_phrase(text)]
         if terms and normalise_name(text) not in self._names:
             for term_id, share in terms:
                 label = self._labels.get(term_id)
@@ -164,11 +171,6 @@ def _find_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
     """Yield the terms of lay words and values, each with its share of the text."""
     for phrase in _lay_terms(language).find(text):
         yield phrase.term_id, phrase.share
-    if language == "en":
-        for other in GLOSSARY_LANGUAGES:
-            for phrase in _lay_terms(other).find(text):
-                if phrase.share == 1:
-                    yield phrase.term_id, phrase.share
     total = len(_WORD.findall(text))
     for measurement in find_measurements(text):
         yield measurement.term_id, min(1.0, len(_WORD.findall(measurement.text)) / total)
