@@ -129,6 +129,12 @@ class RetrievalSettings(Model):
         ge=1,
         examples=["256"],
     )
+    rewording: Flag = setting(
+        True,
+        "Search for the terms of the HPO in ngram and hybrid also by translations, lay words and "
+        "values of measurements.",
+        examples=["true"],
+    )
     translations: str | None = setting(
         None,
         "Words or names in other languages: a glossary with stem=english in each line, which "
@@ -318,6 +324,7 @@ class RetrievalSettings(Model):
             "missing_documents": "last",
             "ngram_min": 3,
             "ngram_max": 5,
+            "rewording": True,
             "translations": None,
             "language": None,
         }

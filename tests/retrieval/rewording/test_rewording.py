@@ -45,9 +45,13 @@ def corpus() -> Corpus:
     return Corpus(labels, parts=parts)
 
 
+def opened(documents: Corpus, **settings: str) -> Rewording | None:
+    return open_rewording(documents, RetrievalSettings.model_validate(settings))
+
+
 @pytest.fixture(scope="module")
 def rewording(corpus: Corpus) -> Rewording:
-    found = open_rewording(corpus, None, "")
+    found = opened(corpus)
     assert found is not None
     return found
 
@@ -88,7 +92,7 @@ def test_queries_without_other_texts(rewording: Rewording, text: str, language: 
 
 
 def test_the_language_of_all_queries_can_be_set(corpus: Corpus) -> None:
-    found = open_rewording(corpus, None, "en")
+    found = opened(corpus, language="en")
     assert found is not None
     assert found.other_texts("Gaumenspalte", "de") == {}
 
@@ -96,26 +100,26 @@ def test_the_language_of_all_queries_can_be_set(corpus: Corpus) -> None:
 def test_only_terms_of_the_hpo_have_other_texts() -> None:
     plain = Corpus.from_dict({"HP:0001250": "Seizure"})
     assert not is_hpo(plain)
-    assert open_rewording(plain, None, "de") is None
+    assert opened(plain, language="de") is None
 
 
 def test_the_users_glossary_replaces_the_included_ones(corpus: Corpus, tmp_path: Path) -> None:
     path = tmp_path / "my.txt"
     path.write_text("palatoschisi=cleft palate\n", encoding="utf-8")
     for documents in (corpus, Corpus.from_dict({"a": "cleft palate"})):
-        found = open_rewording(documents, str(path), "")
+        found = opened(documents, translations=str(path))
         assert found is not None
         for language in ("", "it"):
             assert "cleft palate" in found.other_texts("palatoschisi", language)
         assert found.other_texts("palatoschisi", "en") == {}
-    own, included = open_rewording(corpus, str(path), ""), open_rewording(corpus, None, "")
+    own, included = opened(corpus, translations=str(path)), opened(corpus)
     assert own is not None
     assert included is not None
     assert "cleft palate" not in own.other_texts("Gaumenspalte", "de")
     assert own.sha256 != included.sha256
     path.write_text("palatoschisi\n", encoding="utf-8")
     with pytest.raises(FormatError, match="expected stem=english"):
-        open_rewording(corpus, str(path), "")
+        opened(corpus, translations=str(path))
 
 
 class Words:
@@ -201,9 +205,9 @@ def test_lexical_and_vector_are_not_reworded(hpo: Corpus) -> None:
     retrievers = build_retrievers(hpo, ["lexical", "vector", "hybrid"])
     for mode in ("lexical", "vector"):
         assert other_texts(retrievers[mode], "Gaumenspalte") == []
-    settings = RetrievalSettings(language="en")
-    english = build_retrievers(hpo, ["hybrid"], settings)["hybrid"]
-    assert other_texts(english, "Gaumenspalte") == []
+    for settings in (RetrievalSettings(language="en"), RetrievalSettings(rewording=False)):
+        others = build_retrievers(hpo, ["hybrid", "ngram"], settings)
+        assert all(other_texts(one, "Gaumenspalte") == [] for one in others.values())
 
 
 def test_lay_words_name_terms_after_their_own_names() -> None:

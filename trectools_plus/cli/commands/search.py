@@ -194,7 +194,9 @@ def _is_confident(
     return retrieval.is_confident(retriever, text, results[0]["doc_id"], settings.candidates)
 
 
-_INABILITY = re.compile(r"\b(?:cannot|can(?:'|’)?t|unable|never|not able)\b|^(?:does |do )?not ")
+_INABILITY = re.compile(
+    r"\b(?:cannot|can(?:'|’)?t|unable|never|not able)\b|^(?:does |do )?not (?!have|show)"
+)
 """A negated ability is a finding."""
 
 

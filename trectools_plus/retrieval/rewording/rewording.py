@@ -29,6 +29,7 @@ from trectools_plus.retrieval.rewording.lay_terms import (
 from trectools_plus.retrieval.rewording.measurements import find_measurements
 from trectools_plus.retrieval.rewording.tables import data_sha256
 from trectools_plus.retrieval.rewording.translations import read_translations
+from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of, rank_scores
 from trectools_plus.validation.texts import guess_language, primary_language
 
@@ -176,19 +177,19 @@ def _find_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
         yield measurement.term_id, min(1.0, len(_WORD.findall(measurement.text)) / total)
 
 
-def open_rewording(corpus: Corpus, translations: str | None, language: str) -> Rewording | None:
+def open_rewording(corpus: Corpus, settings: RetrievalSettings) -> Rewording | None:
     """Return the rewording for documents; ``None`` if no query of them can have other texts.
 
     Args:
         corpus: The documents.
-        translations: The user's glossary; ignored if it is a table of names.
-        language: The language of all queries; empty if it is not set.
+        settings: ``translations``, if it is a glossary, and ``language`` are used.
 
     Raises:
         InputError: If the file cannot be read.
         FormatError: If it is not valid.
     """
-    own = None if translations is None else read_translations(translations)
+    language = settings.language or ""
+    own = None if settings.translations is None else read_translations(settings.translations)
     glossary = Glossary(own, primary_language(language)) if isinstance(own, dict) else None
     if glossary is None and not is_hpo(corpus):
         return None

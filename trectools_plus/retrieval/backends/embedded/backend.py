@@ -335,7 +335,7 @@ class _RetrieverFactory:
         self._settings = settings
         self._progress = progress
         self._leaves = leaves
-        self._rewording = open_rewording(corpus, settings.translations, settings.language or "")
+        self._rewording = open_rewording(corpus, settings) if settings.rewording else None
         self._built: dict[str, Retriever] = {}
         self._encoders: dict[str, Encoder] = {}
         self._multi: dict[str, MultiVectorRetriever] = {}
