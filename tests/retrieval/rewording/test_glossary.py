@@ -131,7 +131,7 @@ def test_other_languages_have_no_glossary(language: str) -> None:
 
 def test_glossaries_have_lines_or_semicolons_and_comments() -> None:
     text = "# words\na=b; c = d e\n\nf=\n"
-    assert parse_glossary(text) == {"a": "b", "c": "d e", "f": ""}
+    assert parse_glossary(text, "my.txt") == {"a": "b", "c": "d e", "f": ""}
 
 
 @pytest.mark.parametrize("text", ["a=b\nc\n", "a=b\n=c\n"])

@@ -149,8 +149,8 @@ class Glossary:
 
     def translate(self, text: str) -> Translation:
         """Translate the words of a text, the longest phrases first; drop unknown stop words."""
-        words = unicodedata.normalize("NFC", text).casefold()
-        parts = [*self._parts_of(_WORD.findall(words))]
+        folded = unicodedata.normalize("NFC", text).casefold()
+        parts = [*self._parts_of(_WORD.findall(folded))]
         total = sum(len(part) for part, _ in parts)
         known = sum(len(part) for part, english in parts if english is not None)
         words = [self._anglicise(part) if english is None else english for part, english in parts]
@@ -229,10 +229,10 @@ class Glossary:
 def included_glossary(language: str) -> Glossary | None:
     """Return the included glossary of a language; ``None`` if there is none."""
     content = read_data(f"glossary_{language}.txt") if language.isalpha() else ""
-    return Glossary(parse_glossary(content), language) if content else None
+    return Glossary(parse_glossary(content, language), language) if content else None
 
 
-def parse_glossary(text: str, path: str | None = None) -> dict[str, str]:
+def parse_glossary(text: str, path: str) -> dict[str, str]:
     """Read ``stem=english`` entries, separated by line ends or semicolons; ``#`` is a comment.
 
     Raises:

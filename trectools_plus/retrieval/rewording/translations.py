@@ -76,7 +76,7 @@ def add_names(corpus: Corpus, translations: str | None) -> Corpus:
         FormatError: If it is not valid, or has none of the terms.
     """
     table = None if translations is None else read_translations(translations)
-    if not isinstance(table, pl.DataFrame):
+    if translations is None or not isinstance(table, pl.DataFrame):
         return corpus
     known = table.filter(pl.col("doc_id").is_in(corpus.frame["doc_id"].implode())).unique(
         maintain_order=True
