@@ -8,7 +8,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.ontology.ids import Resolution
 from trectools_plus.ontology.obo import OboFile, Term
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.ontology.similarity import FORMULAS
+from trectools_plus.ontology.similarity import FORMULAS, best_matches
 
 THING, LIVING, ARTEFACT, ANIMAL, MAMMAL = (f"TOY:000{i}" for i in range(1, 6))
 DOG, CAT, PUPPY, ROBOT_DOG = (f"TOY:000{i}" for i in range(6, 10))
@@ -156,6 +156,31 @@ def test_other_ids_resolve_to_their_term(toy):
     assert "TOY:0104" not in toy
 
 
+def functions_of_terms(toy):
+    return (
+        toy.term,
+        toy.depth,
+        toy.ancestors,
+        lambda term_id: toy.similarity(term_id, CAT),
+        lambda term_id: toy.similarity(CAT, term_id),
+        lambda term_id: toy.max_similarity([term_id], [CAT]),
+        lambda term_id: toy.max_similarity([CAT], [CAT, term_id]),
+        lambda term_id: toy.lowest_common_ancestor(term_id, CAT),
+        lambda term_id: toy.most_informative_common_ancestor(term_id, CAT),
+    )
+
+
+@pytest.mark.parametrize("spelling", [str.lower, lambda text: text.replace(":", "_"), str.title])
+@pytest.mark.parametrize("term_id", [DOG, "TOY:0104"])
+def test_functions_of_terms_accept_every_spelling(toy, term_id, spelling):
+    for ask in functions_of_terms(toy):
+        assert ask(spelling(term_id)) == ask(term_id)
+    lists = [[spelling(term_id)]], [[CAT]]
+    exact = [[term_id]], [[CAT]]
+    values = [best_matches(toy.ids, toy.hierarchy, *one, FORMULAS["lin"]) for one in (lists, exact)]
+    assert values[0] == values[1]
+
+
 @pytest.mark.parametrize(
     ("term_id", "message"),
     [
@@ -165,7 +190,7 @@ def test_other_ids_resolve_to_their_term(toy):
     ],
 )
 def test_ids_without_a_term_are_refused(toy, term_id, message):
-    for ask in (toy.depth, toy.ancestors, toy.term, lambda t: toy.similarity(DOG, t)):
+    for ask in functions_of_terms(toy):
         with pytest.raises(UsageError, match=message):
             ask(term_id)
 
@@ -209,9 +234,7 @@ def test_max_similarity(toy):
     assert toy.max_similarity([], [DOG]) == 0.0
     assert toy.max_similarity([DOG], []) == 0.0
     assert toy.max_similarity([DOG], ["TOY:0010"], "simple_resnik_like") == 1.0
-    assert toy.max_similarity(["nonsense"], ["nonsense"]) == 1.0
-    assert toy.max_similarity(["nonsense"], [DOG]) == 0.0
-    assert toy.max_similarity(iter([DOG]), iter(["nonsense", CAT])) == toy.similarity(DOG, CAT)
+    assert toy.max_similarity(iter([DOG]), iter([LIVING, CAT])) == toy.similarity(DOG, CAT)
 
 
 # --- against brute force, on random hierarchies -------------------------------------------------

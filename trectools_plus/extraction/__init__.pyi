@@ -1,10 +1,12 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.extraction.assertion import assert_mentions as assert_mentions
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
 from trectools_plus.extraction.extractor import Extractor as Extractor
 from trectools_plus.extraction.phenopackets import can_check as can_check
 from trectools_plus.extraction.phenopackets import write_phenopackets as write_phenopackets
+from trectools_plus.extraction.predictions import Mention as Mention
 from trectools_plus.extraction.report import REPORT_FILE as REPORT_FILE
 from trectools_plus.extraction.report import extraction_report_schema as extraction_report_schema
 from trectools_plus.extraction.report import load_extraction_report as load_extraction_report

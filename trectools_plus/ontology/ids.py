@@ -81,8 +81,11 @@ class TermIds:
 
         Live terms and their alternative ids take precedence over obsolete ids.
         """
-        term_id = self._spellings.get(_normalize(text))
-        return None if term_id is None else self.resolve(term_id).term_id
+        return self.resolve(self.spelled(text)).term_id
+
+    def spelled(self, text: str) -> str:
+        """Return an id as the ontology spells it; unchanged if it is not known."""
+        return self._spellings.get(_normalize(text), text)
 
     @cached_property
     def _spellings(self) -> dict[str, str]:
@@ -104,11 +107,14 @@ class TermIds:
         return None
 
     def numbers(self, term_ids: Sequence[str]) -> IntArray:
-        """Return the number of the live term for each id; −1 if there is none."""
+        """Return the number of the live term for each id in any spelling; −1 without one.
+
+        All functions of terms and their similarity resolve ids with this method.
+        """
         known = (self._number.get(term_id, -1) for term_id in term_ids)
         numbers = np.fromiter(known, dtype=np.int64, count=len(term_ids))
         for position in np.flatnonzero(numbers < 0).tolist():
-            live = self.resolve(term_ids[position]).term_id
+            live = self.resolve(term_ids[position]).term_id or self.find(term_ids[position])
             if live is not None:
                 numbers[position] = self._number[live]
         return numbers

@@ -48,8 +48,10 @@ TEXTS_SCHEMA = pl.Schema(
 class Ontology(Displayed):
     """The ``is_a`` hierarchy of an OBO file.
 
-    A live term is a term that is not obsolete. Methods accept any id of the file: an alternative id
-    is resolved to its term, and an obsolete id to the term that replaces it, if there is only one.
+    A live term is a term that is not obsolete. Methods accept any id of the file, in any letter
+    case and with ``_`` or ``:``: an alternative id is resolved to its term, and an obsolete id to
+    the term that replaces it, if there is only one. Methods for terms and their similarity refuse
+    other ids.
 
     Args:
         file: The file as read by :func:`trectools_plus.ontology.obo.read_obo`.
@@ -274,13 +276,15 @@ class Ontology(Displayed):
         """Return the highest similarity of an expected and a predicted term, in [0, 1].
 
         With every formula, the result is 1.0 if the lists have a term in common (also by different
-        ids of it), and 0 if one of them is empty. An id without a live term is similar only to
-        itself. For many queries see :func:`trectools_plus.ontology.similarity.best_matches`.
+        ids of it), and 0 if one of them is empty. For many queries see
+        :func:`trectools_plus.ontology.similarity.best_matches`.
 
         Raises:
-            UsageError: If the formula does not exist.
+            UsageError: If there is no live term for an id, or the formula does not exist.
         """
         sides = [list(expected)], [list(predicted)]
+        for term_id in (*sides[0][0], *sides[1][0]):
+            self._number_of(term_id)
         chosen = formula_named(formula)
         information = information or self.information
         return float(best_matches(self.ids, self.hierarchy, *sides, chosen, information)[0])
@@ -293,7 +297,7 @@ class Ontology(Displayed):
         number = int(self.ids.numbers([term_id])[0])
         if number >= 0:
             return number
-        resolution = self.resolve(term_id)
+        resolution = self.ids.resolve(self.ids.spelled(term_id))
         where = f"{self.path} {self.version}".strip()
         if resolution.status == "obsolete":
             instead = " or ".join(resolution.replaced_by) or "another term"

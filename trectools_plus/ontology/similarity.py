@@ -536,7 +536,8 @@ def best_matches(
     """Return the highest similarity of an expected and a predicted term, for each query.
 
     With every formula, the value is 1.0 if the lists have a term in common (also by different ids
-    of it), and 0 if one of them is empty. An id without a live term is similar only to itself.
+    of it), and 0 if one of them is empty. An id without a live term is similar only to itself: the
+    lists are those of files, whose readers report such ids.
 
     Args:
         ids: The ids of the ontology.

@@ -11,10 +11,12 @@ from trectools_plus.retrieval.backends.embedded.modes import unused_settings as 
 from trectools_plus.retrieval.backends.embedded.modes import (
     uses_builtin_embeddings as uses_builtin_embeddings,
 )
+from trectools_plus.retrieval.backends.embedded.modes import uses_vectors as uses_vectors
 from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.registry import list_backends as list_backends
 from trectools_plus.retrieval.backends.selection import BackendSettings as BackendSettings
 from trectools_plus.retrieval.backends.selection import default_modes as default_modes
+from trectools_plus.retrieval.confidence import is_confident as is_confident
 from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile
@@ -29,6 +31,9 @@ from trectools_plus.retrieval.index.vector import MultiVectorRetriever as MultiV
 from trectools_plus.retrieval.languages import language_note as language_note
 from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
 from trectools_plus.retrieval.ontology_terms import find_named as find_named
+from trectools_plus.retrieval.rewording.rewording import is_hpo as is_hpo
+from trectools_plus.retrieval.rewording.rewording import other_texts as other_texts
+from trectools_plus.retrieval.rewording.translations import add_names as add_names
 from trectools_plus.retrieval.run_info import RunInfo as RunInfo
 from trectools_plus.retrieval.run_info import describe_run as describe_run
 from trectools_plus.retrieval.settings import RetrievalSettings as RetrievalSettings

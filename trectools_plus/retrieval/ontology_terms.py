@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 
@@ -13,11 +11,12 @@ import polars as pl
 from trectools_plus.choices import EXACT_FIRST
 from trectools_plus.formats.tables import PARTS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.retrieval.rewording.lay_terms import normalise_name, terms_of_phrase
 from trectools_plus.retrieval.source import CompositeRetriever, Ranking, Retriever
 
 
 def find_named(ontology: Ontology, text: str) -> list[str]:
-    """Find the terms that a text names: by id, label or synonym.
+    """Find the terms that a text names: by id, label, synonym, or lay word of the HPO.
 
     The comparison of names ignores letter case, hyphens, white space, Unicode compatibility forms,
     and quotation marks and full stops around the text. It ignores obsolete terms. An alternative id
@@ -25,10 +24,14 @@ def find_named(ontology: Ontology, text: str) -> list[str]:
 
     Returns:
         The id of the term if the text is an id. Otherwise term ids: first matches of the label,
-        then of an exact synonym, then of another synonym; each group in the order of ids.
+        then of an exact synonym, then of another synonym, then of a lay word; each group in the
+        order of ids.
     """
     term_id = ontology.ids.find(text)
-    return _names_of(ontology).get(_normalise_name(text), []) if term_id is None else [term_id]
+    if term_id is not None:
+        return [term_id]
+    lay = [one for one in terms_of_phrase(text) if one in ontology]
+    return list(dict.fromkeys([*_names_of(ontology).get(normalise_name(text), ()), *lay]))
 
 
 @lru_cache(maxsize=4)
@@ -38,19 +41,10 @@ def _names_of(ontology: Ontology) -> dict[str, list[str]]:
     for term in ontology.terms.values():
         names = [(0, term.name), *((1 + (s.scope != "EXACT"), s.text) for s in term.synonyms)]
         for rank, name in names:
-            of_name = ranks.setdefault(_normalise_name(name), {})
+            of_name = ranks.setdefault(normalise_name(name), {})
             of_name[term.term_id] = min(rank, of_name.get(term.term_id, rank))
     ranks.pop("", None)
     return {name: sorted(found, key=found.__getitem__) for name, found in ranks.items()}
-
-
-_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
-_QUOTES = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
-
-
-def _normalise_name(name: str) -> str:
-    folded = unicodedata.normalize("NFKC", name).casefold().translate(_QUOTES)
-    return _SEPARATORS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
 
 
 class ExactFirstRetriever(CompositeRetriever):

@@ -129,6 +129,26 @@ class RetrievalSettings(Model):
         ge=1,
         examples=["256"],
     )
+    rewording: Flag = setting(
+        True,
+        "Search for the terms of the HPO in ngram and hybrid also by translations, lay words and "
+        "values of measurements.",
+        examples=["true"],
+    )
+    translations: str | None = setting(
+        None,
+        "Words or names in other languages: a glossary with stem=english in each line, which "
+        "replaces the included glossaries (German, French, Spanish, Dutch) in ngram and hybrid; or "
+        "a Babelon table (TSV), whose translated labels and synonyms become names of the terms.",
+        Option("FILE", Panel.SEARCH),
+        examples=["FILE"],
+    )
+    language: str | None = setting(
+        None,
+        "Language of all queries as ISO 639-1 code, which selects the glossary; by default the "
+        "language that a query declares, otherwise it is recognised.",
+        examples=["de"],
+    )
     multi_vector: Flag | None = setting(
         None,
         "Vector search with one vector for each part of a document (an ontology term's label, each "
@@ -300,7 +320,14 @@ class RetrievalSettings(Model):
     def _without_usual_values(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out the defaults of recent settings: earlier hashes stay the same."""
         fields: dict[str, Any] = handler(self)
-        usual = {"missing_documents": "last", "ngram_min": 3, "ngram_max": 5}
+        usual = {
+            "missing_documents": "last",
+            "ngram_min": 3,
+            "ngram_max": 5,
+            "rewording": True,
+            "translations": None,
+            "language": None,
+        }
         implied = RetrievalSettings.model_construct(weights=self.weights).merged
         if self.components in (None, implied):
             fields.pop("components", None)

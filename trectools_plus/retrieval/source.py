@@ -157,10 +157,12 @@ class Query(Displayed):
     Attributes:
         query_id: Its id.
         text: Its text.
+        language: Its declared language; empty if it declares none.
     """
 
     query_id: str
     text: str
+    language: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

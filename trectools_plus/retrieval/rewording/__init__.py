@@ -1,0 +1,1 @@
+"""Other words for queries: translations, lay words and measurements."""

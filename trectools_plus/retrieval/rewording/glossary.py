@@ -1,0 +1,254 @@
+"""Translate queries into English, word by word, with a glossary.
+
+A word is split into the stems of the glossary: *Gaumenspalte* is *gaumen* and *spalte*, so its
+translation is "palate cleft". Fewest pieces win, then the longest stems. Letters that join the
+parts of a compound, and the endings of inflected words, belong to no stem. The rest of a word that
+no stem explains remains as it is, with an English ending: many medical words differ only by their
+spelling, which :func:`trectools_plus.retrieval.index.ngram.fold_spelling` removes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+
+from trectools_plus.errors import FormatError
+from trectools_plus.retrieval.rewording.tables import read_data
+from trectools_plus.validation.texts import stop_words
+
+_WORD = re.compile(r"\w+")
+_GERMAN = str.maketrans(
+    dict(zip("äöüÄÖÜßæœ", ("ae", "oe", "ue", "Ae", "Oe", "Ue", "ss", "ae", "oe"), strict=True))
+)
+_MARKS = re.compile("[\u0300-\u036f]")
+
+_SHORTEST_PART = 3
+"""Shorter stems count only as whole words."""
+_SHORTEST_BESIDE_UNKNOWN = 4
+"""Shorter stems count only if the glossary explains the whole word."""
+_SHORTEST_UNKNOWN = 3
+"""Letters of a part that the glossary does not explain."""
+_LINKS: Mapping[str, tuple[str, ...]] = {
+    "de": ("s", "n", "e", "en", "er", "es", "ns", "ens", "o"),
+    "nl": ("s", "e", "n", "en", "er"),
+}
+"""Letters between the parts of a compound; languages without an entry have no compounds."""
+_ENDINGS: Mapping[str, tuple[str, ...]] = {
+    "de": ("e", "n", "s", "en", "er", "es", "em", "ern", "ens", "ene", "enen", "te", "ten", "ter"),
+    "nl": ("e", "n", "s", "en", "es", "ers", "er", "te", "ten", "ende"),
+    "fr": ("e", "s", "x", "es", "ee", "ees", "aux", "ale", "ales", "elle", "elles", "ne", "nes"),
+    "es": ("a", "e", "o", "s", "as", "os", "es"),
+}
+"""Endings of inflected words."""
+_ENGLISH_ENDINGS: Mapping[str, Mapping[str, str]] = {
+    "de": {
+        "isch(e[nrsm]?)?": "ic",
+        "al(e[nrsm]?)": "al",
+        "aer(e[nrsm]?)?": "ar",
+        "itaet(en)?": "ity",
+        "oes(e[nrsm]?)?": "ous",
+        "iv(e[nrsm]?)": "ive",
+        "osen?": "osis",
+    },
+    "nl": {
+        "ische?": "ic",
+        "(aal|ale)": "al",
+        "aire?": "ar",
+        "iteit(en)?": "ity",
+        "(eus|euze)": "ous",
+        "(ief|ieve)": "ive",
+        "ties?": "tion",
+    },
+    "fr": {
+        "iques?": "ic",
+        "(aux|ales?)": "al",
+        "aires?": "ar",
+        "ites?": "ity",
+        "(eux|euses?)": "ous",
+        "(ifs?|ives?)": "ive",
+        "oses?": "osis",
+    },
+    "es": {
+        "ic[oa]s?": "ic",
+        "ales": "al",
+        "idad(es)?": "ity",
+        "os[oa]s?": "ous",
+        "iv[oa]s?": "ive",
+        "cion(es)?": "tion",
+        "siones": "sion",
+    },
+}
+"""English endings for those of words that the glossary does not explain."""
+# The costs of splitting a word, in parts.
+_COST_OF_ENDING = 0.05
+_COST_OF_LINK = 0.1
+_COST_OF_UNKNOWN = 1.5
+_COST_OF_UNKNOWN_LETTER = 0.3
+
+
+def fold_letters(text: str, *, keep_case: bool = False) -> str:
+    """Return a text in ASCII spelling: ``ae`` for ä, ``ss`` for ß, no accents.
+
+    Args:
+        text: The text.
+        keep_case: False to return the text in lower case.
+    """
+    composed = unicodedata.normalize("NFC", text)
+    folded = (composed if keep_case else composed.casefold()).translate(_GERMAN)
+    return _MARKS.sub("", unicodedata.normalize("NFKD", folded))
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A text in English.
+
+    Attributes:
+        text: The translation.
+        known: The fraction of the letters that the glossary explains, 0 to 1; those of stop words
+            are explained.
+    """
+
+    text: str
+    known: float
+
+
+_Parts = tuple[tuple[str, str | None], ...]
+"""The parts of a word, each with its English words; ``None`` if it is unknown."""
+
+
+class Glossary:
+    """English equivalents of the stems of a language.
+
+    Args:
+        entries: English words by stem, in any spelling; empty for a word without a translation. A
+            stem may consist of several words.
+        language: The language, as ISO 639-1 code; it selects linking letters and endings.
+    """
+
+    def __init__(self, entries: Mapping[str, str], language: str) -> None:
+        self.language = language
+        self._has_compounds = language in _LINKS
+        self._links = ("", *_LINKS.get(language, ()))
+        self._endings = ("", *_ENDINGS.get(language, ()))
+        self._english_endings = [
+            (re.compile(f"(?<=..){ending}$"), english)
+            for ending, english in _ENGLISH_ENDINGS.get(language, {}).items()
+        ]
+        self._stems: dict[str, str] = {}
+        for stem, english in entries.items():
+            words = _WORD.findall(fold_letters(stem))
+            if words:
+                self._stems.setdefault(" ".join(words), english.strip())
+        self._dropped = stop_words(language) - (set() if language == "es" else self._stems.keys())
+        self.sha256 = sha256(repr([language, *sorted(self._stems.items())]).encode()).hexdigest()
+        self._most_words = max((stem.count(" ") + 1 for stem in self._stems), default=1)
+
+    def translate(self, text: str) -> Translation:
+        """Translate the words of a text, the longest phrases first; drop unknown stop words."""
+        folded = unicodedata.normalize("NFC", text).casefold()
+        parts = [*self._parts_of(_WORD.findall(folded))]
+        total = sum(len(part) for part, _ in parts)
+        known = sum(len(part) for part, english in parts if english is not None)
+        words = [self._anglicise(part) if english is None else english for part, english in parts]
+        return Translation(" ".join(filter(None, words)), known / total if total else 0.0)
+
+    def _parts_of(self, spelled: list[str]) -> Iterator[tuple[str, str | None]]:
+        words = [fold_letters(word) for word in spelled]
+        start = 0
+        while start < len(words):
+            for end in range(min(start + self._most_words, len(words)), start, -1):
+                phrase = " ".join(words[start:end])
+                is_dropped = end - start == 1 and spelled[start] in self._dropped
+                if phrase in self._stems and not is_dropped:
+                    yield phrase, self._stems[phrase]
+                    break
+            else:
+                end = start + 1
+                is_dropped = spelled[start] in self._dropped
+                yield from ((words[start], ""),) if is_dropped else self.split(words[start])
+            start = end
+
+    def split(self, word: str) -> _Parts:
+        """Return the parts of a word in ASCII spelling, which together are the word.
+
+        If the glossary does not explain the whole word, only long stems count.
+        """
+        return (
+            self._cover(word, _SHORTEST_PART, with_unknown=False)
+            or self._cover(word, _SHORTEST_BESIDE_UNKNOWN, with_unknown=True)
+            or ((word, None),)
+        )
+
+    def _cover(self, word: str, shortest: int, *, with_unknown: bool) -> _Parts:
+        """Return the cheapest parts of a word; empty if there are none.
+
+        A part costs 1, a letter that belongs to no stem a fraction of it.
+        """
+        size = len(word)
+        best: dict[int, tuple[float, _Parts]] = {0: (0.0, ())}
+
+        def add(start: int, end: int, cost: float, english: str | None) -> None:
+            before, parts = best[start]
+            if end not in best or before + cost < best[end][0]:
+                best[end] = before + cost, (*parts, (word[start:end], english))
+
+        for start in range(size if self._has_compounds else 1):
+            if start not in best:
+                continue
+            for end in range(start + shortest, size + 1):
+                english = self._stems.get(word[start:end])
+                if english is None:
+                    continue
+                rest = word[end:]
+                if rest in self._endings:
+                    add(start, size, 1 + _COST_OF_ENDING * len(rest), english)
+                for link in self._links if self._has_compounds else ():
+                    if rest.startswith(link) and len(link) < len(rest):
+                        add(start, end + len(link), 1 + _COST_OF_LINK * len(link), english)
+            is_after_known = not start or best[start][1][-1][1] is not None
+            if with_unknown and self._has_compounds and is_after_known:
+                for end in range(start + _SHORTEST_UNKNOWN, size + 1):
+                    cost = _COST_OF_UNKNOWN + _COST_OF_UNKNOWN_LETTER * (end - start)
+                    add(start, end, cost, None)
+        return best[size][1] if size in best else ()
+
+    def _anglicise(self, word: str) -> str:
+        """Replace the ending of an unknown word by the English one."""
+        for ending, english in self._english_endings:
+            word, count = ending.subn(english, word)
+            if count:
+                break
+        return word
+
+
+@lru_cache(maxsize=8)
+def included_glossary(language: str) -> Glossary | None:
+    """Return the included glossary of a language; ``None`` if there is none."""
+    content = read_data(f"glossary_{language}.txt") if language.isalpha() else ""
+    return Glossary(parse_glossary(content, language), language) if content else None
+
+
+def parse_glossary(text: str, path: str) -> dict[str, str]:
+    """Read ``stem=english`` entries, separated by line ends or semicolons; ``#`` is a comment.
+
+    Raises:
+        FormatError: If an entry has no stem or no ``=``.
+    """
+    entries: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        for entry in line.partition("#")[0].split(";"):
+            stem, equals, english = (part.strip() for part in entry.partition("="))
+            if equals and stem:
+                entries.setdefault(stem, english)
+            elif stem or equals:
+                raise FormatError(
+                    f"expected stem=english but got '{entry.strip()}'",
+                    path=path,
+                    line=number,
+                    remedy="write the stem of a word, = and its English equivalent",
+                )
+    return entries

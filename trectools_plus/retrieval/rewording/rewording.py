@@ -1,0 +1,264 @@
+"""Search a query also in other words: translated, as the term of a lay word, or of a value.
+
+A :class:`Rewording` returns other texts for a query, each with a weight. The
+:class:`RewordedRetriever` searches them too: the score of a document is the highest of its score
+for the query and its weighted scores for the other texts. So a query without other texts has the
+results of the retriever alone.
+
+The included glossaries, lay words and limits of values are those of the HPO, so they apply only to
+its terms; the user's glossary applies to all documents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from hashlib import sha256
+
+import numpy as np
+
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.retrieval.rewording.glossary import Glossary, fold_letters, included_glossary
+from trectools_plus.retrieval.rewording.lay_terms import (
+    LayTerms,
+    lay_words,
+    normalise_name,
+    terms_of_phrase,
+)
+from trectools_plus.retrieval.rewording.measurements import find_measurements
+from trectools_plus.retrieval.rewording.tables import data_sha256
+from trectools_plus.retrieval.rewording.translations import read_translations
+from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of, rank_scores
+from trectools_plus.validation.texts import guess_language, primary_language
+
+GLOSSARY_LANGUAGES = ("de", "fr", "es", "nl")
+"""The languages of the included glossaries."""
+_NEARLY_EQUAL = 0.1
+"""If glossaries explain shares of a text that differ by less, it can be in either language."""
+_LETTERS_OF = {"de": "äöüß", "fr": "àâçèêîôùûœ", "es": "ñáíóú¿¡"}
+_CLUE = 0.3
+_OTHER = "und"
+"""The language of a query that only the user's glossary explains."""
+_WEIGHT = 0.99
+"""Below 1: a document whose own name is the query stays before those of other texts."""
+_WORD = re.compile(r"\w+")
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+
+
+def is_hpo(corpus: Corpus) -> bool:
+    """Return whether documents are terms of the HPO."""
+    return corpus.parts is not None and bool(corpus.frame["doc_id"].str.starts_with("HP:").all())
+
+
+class Rewording:
+    """Other texts for queries.
+
+    Args:
+        corpus: The documents.
+        glossary: The user's glossary, which replaces the included ones; ``None`` without one.
+        language: The language of all queries; if empty, each has the language that it declares, or
+            that is recognised.
+    """
+
+    def __init__(self, corpus: Corpus, glossary: Glossary | None, language: str) -> None:
+        self._corpus = corpus
+        self._is_hpo = is_hpo(corpus)
+        self._glossary = glossary
+        self._language = language
+        self._cached = lru_cache(maxsize=1024)(self._find)
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of all tables."""
+        own = "" if self._glossary is None else self._glossary.sha256
+        return sha256(f"{data_sha256()} {own} {self._language}".encode()).hexdigest()
+
+    def other_texts(self, text: str, language: str = "") -> Mapping[str, float]:
+        """Return other texts for a query, with weights above 0 and below 1.
+
+        Args:
+            text: The query.
+            language: Its declared language; empty if it is not known.
+        """
+        return self._cached(text, language)
+
+    def _find(self, text: str, declared: str) -> dict[str, float]:
+        declared = self._language or declared
+        languages = self._languages_of(text, declared)
+        found: dict[str, float] = {}
+        for glossary in filter(None, map(self._glossary_of, languages)):
+            translation = glossary.translate(text)
+            if translation.known and translation.text:
+                found[translation.text] = _WEIGHT
+        if not self._is_hpo:
+            return found
+        terms = [pair for language in languages for pair in _find_terms(text, language)]
+        terms += [pair for other in found for pair in _find_terms(other, "en")]
+        if not declared:
+            terms += [(term_id, 1.0) for term_id in terms_of_phrase(text)]
+        if terms and normalise_name(text) not in self._names:
+            for term_id, share in terms:
+                label = self._labels.get(term_id)
+                if label is not None:
+                    found[label] = max(found.get(label, 0.0), _WEIGHT * share**0.5)
+        return found
+
+    def _languages_of(self, text: str, declared: str) -> list[str]:
+        """Return the declared language, or those that the text can be in."""
+        language = primary_language(declared) if declared else guess_language(text)
+        return [language] if language else self._guess_by_words(text)
+
+    def _guess_by_words(self, text: str) -> list[str]:
+        """Return the languages whose glossaries explain most of a text; English if it does too."""
+        words = _LETTERS.findall(fold_letters(text))
+        total = sum(map(len, words))
+        known = sum(len(word) for word in words if word in self._english_words)
+        if known == total:
+            return ["en"]
+        explained = {
+            name: glossary.translate(text).known + self._clue(text, name)
+            for name in ([_OTHER] if self._glossary else GLOSSARY_LANGUAGES)
+            if (glossary := self._glossary_of(name)) is not None
+        }
+        best = max(explained.values(), default=0.0)
+        if best <= known / total:
+            return ["en"]
+        return [name for name, share in explained.items() if share >= best - _NEARLY_EQUAL]
+
+    @staticmethod
+    def _clue(text: str, language: str) -> float:
+        """Return an addition to the explained share for letters that only this language has."""
+        return _CLUE if {*text.casefold()} & {*_LETTERS_OF.get(language, "")} else 0.0
+
+    def _glossary_of(self, language: str) -> Glossary | None:
+        if language == "en":
+            return None
+        if self._glossary is not None:
+            return self._glossary
+        return included_glossary(language) if self._is_hpo else None
+
+    @cached_property
+    def _labels(self) -> dict[str, str]:
+        return dict(self._corpus.frame.select("doc_id", "title").iter_rows())
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        assert self._corpus.parts is not None
+        names = self._corpus.parts.filter(self._corpus.parts["kind"] != "definition")["text"]
+        return frozenset(map(normalise_name, names))
+
+    @cached_property
+    def _english_words(self) -> frozenset[str]:
+        texts = self._corpus.frame.select("title", "text").iter_rows()
+        return (
+            frozenset(
+                word
+                for row in texts
+                for text in row
+                for word in _LETTERS.findall(fold_letters(text))
+            )
+            | lay_words()
+        )
+
+
+@lru_cache(maxsize=8)
+def _lay_terms(language: str) -> LayTerms:
+    return LayTerms(language)
+
+
+def _find_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
+    """Yield the terms of lay words and values, each with its share of the text."""
+    for phrase in _lay_terms(language).find(text):
+        yield phrase.term_id, phrase.share
+    total = len(_WORD.findall(text))
+    for measurement in find_measurements(text):
+        yield measurement.term_id, min(1.0, len(_WORD.findall(measurement.text)) / total)
+
+
+def open_rewording(corpus: Corpus, settings: RetrievalSettings) -> Rewording | None:
+    """Return the rewording for documents; ``None`` if no query of them can have other texts.
+
+    Args:
+        corpus: The documents.
+        settings: ``translations``, if it is a glossary, and ``language`` are used.
+
+    Raises:
+        InputError: If the file cannot be read.
+        FormatError: If it is not valid.
+    """
+    language = settings.language or ""
+    own = None if settings.translations is None else read_translations(settings.translations)
+    glossary = Glossary(own, primary_language(language)) if isinstance(own, dict) else None
+    if glossary is None and not is_hpo(corpus):
+        return None
+    return Rewording(corpus, glossary, language)
+
+
+class RewordedRetriever:
+    """A retriever that searches queries also in other words.
+
+    Args:
+        inner: The retriever of every text.
+        rewording: Returns the other texts of a query.
+    """
+
+    def __init__(self, inner: Retriever, rewording: Rewording) -> None:
+        self._inner = inner
+        self.rewording = rewording
+        self.recipe = getattr(inner, "recipe", None)
+
+    @property
+    def name(self) -> str:
+        """The mode's name."""
+        return self._inner.name
+
+    @property
+    def index_key(self) -> str | None:
+        """A hash of the index and of all tables."""
+        key = getattr(self._inner, "index_key", None)
+        return key and sha256(f"{key} {self.rewording.sha256}".encode()).hexdigest()[: len(key)]
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank documents for each query, whose language is not known."""
+        return self.search_in(queries, [""] * len(queries), depth)
+
+    def search_in(
+        self, queries: Sequence[str], languages: Sequence[str], depth: int
+    ) -> list[Ranking]:
+        """Rank documents for each query.
+
+        Args:
+            queries: Query texts.
+            languages: The declared language of each query; empty if it is not known.
+            depth: Maximum number of documents for each query.
+        """
+        others = [*map(self.rewording.other_texts, queries, languages)]
+        texts = list(dict.fromkeys([*queries, *(text for each in others for text in each)]))
+        found = dict(zip(texts, self._inner.search(texts, depth), strict=True))
+        weighted = [
+            [(query, 1.0), *each.items()] for query, each in zip(queries, others, strict=True)
+        ]
+        return [
+            _best_of([(found[text], weight) for text, weight in one], depth) for one in weighted
+        ]
+
+
+def other_texts(retriever: Retriever, query: str) -> list[str]:
+    """Return the other texts that a retriever searches for a query in an unknown language."""
+    leaves = [leaf for leaf in leaves_of(retriever) if isinstance(leaf, RewordedRetriever)]
+    return list(leaves[0].rewording.other_texts(query)) if leaves else []
+
+
+def _best_of(weighted: Sequence[tuple[Ranking, float]], depth: int) -> Ranking:
+    """Give each document the highest of its weighted scores; the weight counts above 0."""
+    if len(weighted) == 1:
+        return weighted[0][0]
+    best: dict[str, float] = {}
+    for ranking, weight in weighted:
+        scores = ranking.scores.astype(np.float64)
+        scores = np.where(scores > 0, scores * weight, scores)
+        for doc_id, score in zip(ranking.doc_ids, scores.tolist(), strict=True):
+            best[doc_id] = max(score, best.get(doc_id, score))
+    return rank_scores(list(best), np.array(list(best.values())), depth)

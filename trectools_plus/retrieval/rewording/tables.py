@@ -1,0 +1,34 @@
+"""Data files of this package, in ``retrieval/data``."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+
+def _folder() -> Traversable:
+    return files("trectools_plus.retrieval") / "data"
+
+
+def read_data(name: str) -> str:
+    """Return the content of a file; empty if it does not exist."""
+    file = _folder() / name
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def read_rows(name: str) -> list[list[str]]:
+    """Return the rows of a tab-separated table below its header, with as many fields as that."""
+    header, *rows = read_data(name).splitlines()
+    width = header.count("\t") + 1
+    return [[*row.split("\t"), *[""] * width][:width] for row in rows if row.strip()]
+
+
+@lru_cache(maxsize=1)
+def data_sha256() -> str:
+    """Return a hash of all files."""
+    hashed = sha256()
+    for file in sorted(_folder().iterdir(), key=lambda file: file.name):
+        hashed.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return hashed.hexdigest()
