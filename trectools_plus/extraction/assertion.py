@@ -536,7 +536,7 @@ def _assertion_of(text: str, mention: Mention, found: Sequence[_Trigger]) -> Ass
         if trigger.scope in ("near", "after", "before", "label", "pregnancy")
         and _governs(trigger, mention, found, text)
     }
-    strongest = next((one for one in _STRONGEST if one in governing), "affirmed")
+    strongest: _Said = next((one for one in _STRONGEST if one in governing), "affirmed")
     return "uncertain" if strongest == "conditional" else strongest
 
 

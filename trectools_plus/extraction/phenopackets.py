@@ -58,8 +58,10 @@ def release_of(record: Mapping[str, Any]) -> str:
     """Return the release of the HPO that a phenopacket names; empty if it names none."""
     metadata = record.get("metaData", record.get("meta_data", {}))
     resources = metadata.get("resources", []) if isinstance(metadata, dict) else []
-    named = (one for one in resources if str(one.get("id", "")).lower() == "hp")
-    return str(next(named, {}).get("version", ""))
+    for one in resources:
+        if isinstance(one, dict) and str(one.get("id", "")).lower() == "hp":
+            return str(one.get("version", ""))
+    return ""
 
 
 def features_of(record: Mapping[str, Any], path: str) -> list[dict[str, str]]:
