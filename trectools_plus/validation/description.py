@@ -49,7 +49,11 @@ def _row_facts(run: RunView) -> RowFacts:
 
 def _add_facts(first: RowFacts, later: RowFacts) -> RowFacts:
     """Return the facts about two parts of a run."""
-    return {name: _ADDED.get(name, add)(first[name], later[name]) for name in first}
+    combined = {}
+    for name, value in first.items():
+        combine: Callable[..., Any] = _ADDED.get(name, add)
+        combined[name] = combine(value, later[name])
+    return combined
 
 
 def describe_file(path: str | Path) -> dict[str, Any]:
