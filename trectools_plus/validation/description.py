@@ -23,11 +23,13 @@ RowFacts = dict[str, Any]
 _ADDED: dict[str, Callable[..., Any]] = {
     "lowest_score": min,
     "highest_score": max,
+    "ties_64": add,
+    "ties_32": add,
     "first_rank": min,
     "ranks_follow_scores": and_,
     "rows_follow_ranks": and_,
 }
-"""Functions that combine the facts about two parts; all others are added."""
+"""Functions that combine the facts about two parts."""
 
 
 def _row_facts(run: RunView) -> RowFacts:
@@ -49,11 +51,7 @@ def _row_facts(run: RunView) -> RowFacts:
 
 def _add_facts(first: RowFacts, later: RowFacts) -> RowFacts:
     """Return the facts about two parts of a run."""
-    combined = {}
-    for name, value in first.items():
-        combine: Callable[..., Any] = _ADDED.get(name, add)
-        combined[name] = combine(value, later[name])
-    return combined
+    return {name: _ADDED[name](first[name], later[name]) for name in first}
 
 
 def describe_file(path: str | Path) -> dict[str, Any]:
