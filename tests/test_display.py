@@ -19,6 +19,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 import polars as pl
 import pytest
+from harness.plans import make_small
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +50,7 @@ NOT_RESULTS = {
     "GateRules",
     "Measure",
     "MultiVectorRetriever",
+    "PlanOptions",
     "Resampling",
     "SweepOptions",
 }
@@ -156,6 +158,7 @@ def examples() -> dict[str, Any]:
     ontology = load_ontology(ROOT.parent / "fixtures" / "ontology" / "toy.obo")
     return {
         "OutputFolder": OutputFolder(Path(tempfile.gettempdir()) / "<b>"),
+        "PlanFolder": make_small(Path(tempfile.mkdtemp())),
         "Run": run,
         "Qrels": qrels,
         "Topics": Topics.from_dict(dict.fromkeys(queries, NAME * 100)),

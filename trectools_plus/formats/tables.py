@@ -162,12 +162,7 @@ class Run(_QueryTable):
 class CompactRun(Run):
     """A run with its rows as arrays, which need a quarter of the memory of its frame.
 
-    Args:
-        blocks: The documents of each query, in one block.
-        doc_ids: The documents, in the canonical order.
-        scores: 32-bit scores.
-        name: As in :class:`Run`.
-        path: As in :class:`Run`.
+    The rows must be in the canonical order, with ranks from 1 and 32-bit scores.
     """
 
     __slots__ = ("blocks", "doc_ids", "scores")
@@ -175,24 +170,39 @@ class CompactRun(Run):
     doc_ids: Ids
     scores: npt.NDArray[np.float32]
 
-    def __init__(
-        self,
+    def __init__(self, frame: pl.DataFrame, name: str = "run", path: str | None = None) -> None:
+        rows = Run(frame).rows
+        self._set(rows.blocks, rows.doc_ids, rows.scores.values, name, path)
+
+    @classmethod
+    def of_arrays(
+        cls,
         blocks: QueryBlocks,
         doc_ids: Ids,
         scores: npt.NDArray[np.floating],
         name: str,
         path: str | None = None,
+    ) -> Self:
+        """Return a run with the documents of each query in one block."""
+        run = cls.__new__(cls)
+        run._set(blocks, doc_ids, scores, name, path)
+        return run
+
+    def _set(
+        self,
+        blocks: QueryBlocks,
+        doc_ids: Ids,
+        scores: npt.NDArray[np.floating],
+        name: str,
+        path: str | None,
     ) -> None:
         values = {"blocks": blocks, "doc_ids": doc_ids, "scores": scores.astype(np.float32)}
         for attribute, value in {**values, "name": name, "path": path}.items():
             object.__setattr__(self, attribute, value)  # the base class is frozen
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.blocks, self.doc_ids, self.scores, self.name, self.path)
-
-    def named(self, name: str, path: str) -> CompactRun:
-        """Return the run with another name and path."""
-        return CompactRun(self.blocks, self.doc_ids, self.scores, name, path)
+        parts = (self.blocks, self.doc_ids, self.scores, self.name, self.path)
+        return type(self).of_arrays, parts
 
     @property
     def query_ids(self) -> list[str]:

@@ -30,6 +30,7 @@ from trectools_plus.arguments import checked
 from trectools_plus.benchmark.report.parts import SourceFile
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
+from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
@@ -156,7 +157,7 @@ class Contribution:
     unique: int
 
 
-class PlanFolder:
+class PlanFolder(Displayed):
     """A plan on disk; its parts are read when they are used, and checked against their hashes.
 
     Args:
@@ -188,6 +189,17 @@ class PlanFolder:
                 f"the plan has format {self.plan.format}; this version reads format {FORMAT}",
                 where=str(file),
             )
+
+    def _content(self) -> TextTable:
+        plan = self.plan
+        rows = [
+            ["Queries", f"{len(plan.queries):,}"],
+            ["For people", f"{plan.people:,}"],
+            ["Pooled documents", f"{plan.pooled:,}"],
+            ["Runs", as_cell([one.name for one in plan.runs])],
+            ["Measures", as_cell(plan.measures)],
+        ]
+        return TextTable.of(["Field", "Value"], rows, caption=f"Plan of judgments in {self.path}")
 
     @cached_property
     def pool(self) -> dict[str, list[PooledDocument]]:

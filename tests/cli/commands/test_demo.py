@@ -12,6 +12,7 @@ import pytest
 from harness.program import Done, Program
 from typer.main import get_command
 
+import trectools_plus
 from trectools_plus.cli.app import app
 from trectools_plus.cli.commands.packaged import demo as run_demo
 from trectools_plus.service.api.search import Search
@@ -104,6 +105,7 @@ COMMANDS = {
     "trectools-plus runs fetch": "--modes lexical --output-dir out",
     "trectools-plus query": "mould --mode lexical",
     "trectools-plus index build": "--modes lexical",
+    "trectools-plus judge plan": "{run} --output-dir plan",
     "trectools-plus serve": None,
 }
 
@@ -138,7 +140,8 @@ def test_every_command_with_a_dataset_is_tested() -> None:
     ],
 )
 def test_the_sample_is_a_dataset(name: str, tmp_path: Path, program: Program) -> None:
-    done = program(f"{name} --dataset sample {COMMANDS[name]}", tmp_path)
+    run = Path(trectools_plus.__file__).parent / "formats" / "sample" / "runs" / "lexical.run"
+    done = program(f"{name} --dataset sample {COMMANDS[name].format(run=run)}", tmp_path)
     assert done.code == 0, done.stderr
     assert "read as TSV" not in done.stderr
 

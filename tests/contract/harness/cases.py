@@ -438,8 +438,15 @@ FILES = (
             "trectools-plus judge pilot plan --width 0.2 --format json",
             "trectools-plus review show plan --format json",
             "trectools-plus review export plan",
+            "trectools-plus judge estimate plan --format json",
+            "trectools-plus benchmark verify plan --format json",
+            "trectools-plus review import made judged.txt --annotator Anna",
         ),
-        copies={"plan": "judging/plan.tar.xz", "word_judge.py": "word_judge.py"},
+        copies={
+            "plan": "judging/plan.tar.xz",
+            "word_judge.py": "word_judge.py",
+            "judged.txt": "judging/judged.txt",
+        },
         exact=True,
     ),
     Case(

@@ -17,9 +17,9 @@ from trectools_plus.formats.tables import Qrels
 from trectools_plus.judging.estimates.combined import combine_judgments
 from trectools_plus.judging.estimates.estimate import choose_model, estimate
 from trectools_plus.judging.estimates.report import JudgmentReport, RunEstimate
-from trectools_plus.judging.estimates.verification import verify_plan
+from trectools_plus.judging.estimates.verification import PlanCheck, verify_plan
 from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin
-from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.plan import JudgmentPlan, PlanFolder
 from trectools_plus.measures.evaluation import evaluate
 from trectools_plus.reporting import print_judgment_report, write_judgment_report
 
@@ -112,12 +112,13 @@ def test_the_same_judgments_give_the_same_report(plan: PlanFolder) -> None:
     _store(plan, _model(plan))
     first = estimate(plan, people=_people(plan, 25))
     assert first.model_dump_json() == estimate(plan, people=_people(plan, 25)).model_dump_json()
-    assert first.created == TIME
+    assert first.created_at == TIME
 
 
 def test_the_sentence_and_the_counts(plan: PlanFolder) -> None:
     _store(plan, _model(plan))
     report = estimate(plan, people=_people(plan, 25), measures=["P@4"])
+    assert isinstance(plan.plan, JudgmentPlan)
     assert "from 25 queries judged by people and 40 by judge" in report.result
     assert "must not be quoted" in report.result
     assert report.refusal is None
@@ -255,27 +256,27 @@ def test_verification(plan: PlanFolder, monkeypatch: pytest.MonkeyPatch) -> None
     people = _people(plan, 25)
     monkeypatch.setattr(READ, lambda _: people)
     _store(plan, _model(plan))
-    assert verify_plan(plan) == ([], [], 0)
+    assert verify_plan(plan) == PlanCheck([], [])
     stored = write_judgment_report(estimate(plan, measures=["P@4"]), plan.path)["json"]
-    assert verify_plan(plan) == ([], [], 36)
+    assert verify_plan(plan) == PlanCheck([], [], 36)
     text = stored.read_text(encoding="utf-8")
     stored.write_text(text.replace('"queries": 40', '"queries": 400'), encoding="utf-8")
-    assert verify_plan(plan)[0] == [
+    assert verify_plan(plan).problems == [
         "JudgmentReport.json: counts differs from what the judgments give"
     ]
     stored.write_text(text, encoding="utf-8")
     _store(plan, _model(plan, seed=2))
-    assert "have changed" in verify_plan(plan)[0][0]
+    assert "have changed" in verify_plan(plan).problems[0]
     stored.unlink()
     monkeypatch.setattr(READ, lambda _: people[:40])
-    problems, warnings, _ = verify_plan(plan)
-    assert "20 are needed" in problems[0]
-    assert "were planned" in warnings[0]
+    found = verify_plan(plan)
+    assert "20 are needed" in found.problems[0]
+    assert "were planned" in found.warnings[0]
     pool = plan.path / "pool.jsonl"
     content = pool.read_bytes()
     pool.write_bytes(content.replace(b"d1", b"d2"))
     try:
-        assert "has changed since" in verify_plan(PlanFolder(plan.path))[0][0]
+        assert "has changed since" in verify_plan(PlanFolder(plan.path)).problems[0]
     finally:
         pool.write_bytes(content)
 

@@ -203,7 +203,7 @@ def _write(folder: OutputFolder, view: RunView, mode: str, subfolder: str) -> Mo
     starts = np.cumsum(sizes) - sizes
     blocks = QueryBlocks(starts, view.query_ids, np.arange(len(sizes)), len(order))
     name = f"{subfolder}/{mode}.run"
-    run = CompactRun(
+    run = CompactRun.of_arrays(
         blocks,
         view.doc_ids.take(order),
         separate_scores(view.score[order], place + 1),
@@ -352,13 +352,12 @@ def _receive(given: GivenRun, mode: ModeRun, content: bytes, folder: OutputFolde
     """Write a worker's file into the output folder, and correct the paths of the mode."""
     assert mode.info.path is not None
     assert mode.info.source is not None
-    assert isinstance(mode.run, CompactRun)
     with folder.final_names(), atomic_write(folder.partial / mode.info.path, "wb") as file:
         file.write(content)
     source = mode.info.source.model_copy(update={"path": given.path})
     return replace(
         mode,
-        run=mode.run.named(given.name, str(folder.path / mode.info.path)),
+        run=replace(mode.run, name=given.name, path=str(folder.path / mode.info.path)),
         info=mode.info.model_copy(update={"source": source}),
     )
 

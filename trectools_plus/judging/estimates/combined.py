@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
@@ -54,8 +55,8 @@ class MeanInterval(NamedTuple):
         return self.high - self.low
 
 
-@dataclass(frozen=True, slots=True)
-class CombinedMean:
+@dataclass(frozen=True, slots=True, repr=False)
+class CombinedMean(Displayed):
     """A mean over queries from the judgments of people, of a model, and of both.
 
     Attributes:

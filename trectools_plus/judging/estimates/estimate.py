@@ -138,7 +138,7 @@ def estimate(
     )
     report = JudgmentReport(
         version=version("trectools-plus"),
-        created=max(label.time for label in [*by_people, *labels]),
+        created_at=max(label.time for label in [*by_people, *labels]),
         result="",
         model=origin_of(labels),
         plan_sha256=sha256_file(folder.path / PLAN_FILE),

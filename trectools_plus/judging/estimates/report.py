@@ -114,7 +114,7 @@ class JudgmentReport(ReportModel):
     """The version of this format."""
     version: str
     """The version of trectools-plus."""
-    created: str
+    created_at: str
     """The time of the last judgment, in UTC: estimating again gives the same bytes."""
     result: str
     """The result in a sentence."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
+from trectools_plus.display import Displayed
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.judging.estimates.estimate import estimate
 from trectools_plus.judging.estimates.report import REPORT_FILE
 from trectools_plus.judging.plan import PlanFolder
 
 
-class PlanCheck(NamedTuple):
+@dataclass(frozen=True, slots=True, repr=False)
+class PlanCheck(Displayed):
     """The result of a verification of a plan.
 
     Attributes:
@@ -27,6 +30,12 @@ class PlanCheck(NamedTuple):
 
 def verify_plan(folder: PlanFolder) -> PlanCheck:
     """Check the files of a plan, its judgments, and its report if there is one.
+
+    Args:
+        folder: The plan.
+
+    Returns:
+        Problems and warnings; without problems, the combined intervals can be believed.
 
     Raises:
         CheckFailedError: If no model, or too few people have judged.

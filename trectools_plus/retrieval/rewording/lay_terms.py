@@ -89,24 +89,30 @@ def normalise_name(name: str) -> str:
     return _SEPARATORS.sub(" ", folded).strip(" .?!'\"\u201c\u201d")
 
 
-def terms_of_phrase(text: str) -> list[str]:
-    """Return the terms of which a whole text is a lay word or abbreviation, in any language."""
+def terms_of_phrase(text: str, language: str | None = None) -> list[str]:
+    """Return the terms of which a whole text is a lay word or abbreviation.
+
+    Args:
+        text: The text.
+        language: The language of the lay words; any if ``None``.
+    """
     found = _by_phrase().get(normalise_name(text), ())
     same_case = text.strip(" .?!'\"")
     return list(
         dict.fromkeys(
             term_id
-            for phrase, term_id in found
-            if not is_abbreviation(phrase) or phrase == same_case
+            for phrase, term_id, of_phrase in found
+            if language in (None, of_phrase)
+            and (not is_abbreviation(phrase) or phrase == same_case)
         )
     )
 
 
 @lru_cache(maxsize=1)
-def _by_phrase() -> dict[str, list[tuple[str, str]]]:
-    by_phrase: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for phrase, term_id, _ in lay_rows():
-        by_phrase[normalise_name(phrase)].append((phrase, term_id))
+def _by_phrase() -> dict[str, list[tuple[str, str, str]]]:
+    by_phrase: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    for row in lay_rows():
+        by_phrase[normalise_name(row[0])].append(row)
     return dict(by_phrase)
 
 
@@ -121,6 +127,7 @@ class LayTerms:
         import Stemmer
 
         self._stemmer = Stemmer.Stemmer(_STEMMERS.get(language, "english"))
+        self._language = language
         self._is_english = language == "en"
         self._light = frozenset(map(self._stem, _LIGHT_WORDS))
         self._by_word: dict[str, list[tuple[frozenset[str], str]]] = defaultdict(list)
@@ -138,6 +145,10 @@ class LayTerms:
         words = self._words(text)
         total = self._count(words)
         found = [*self._find_phrases(words, total), *self._find_abbreviations(text, total)]
+        # Words that occur twice, and abbreviations of several words, are found only as a whole.
+        found += [
+            LayMatch(one, 1.0, frozenset(words)) for one in terms_of_phrase(text, self._language)
+        ]
         return [one for one in found if not any(one.words < other.words for other in found)]
 
     def _find_phrases(self, words: Sequence[str], total: float) -> Iterator[LayMatch]:
