@@ -87,15 +87,16 @@ def plan_people(
     """Estimate how many queries people must judge, for queries like those of the plan.
 
     Args:
-        folder: The plan, with judgments of people and, if any, of models.
+        folder: The plan, with judgments of people and, if any, of models. Models that have not
+            judged all queries of people are left out.
         width: The wished difference between the ends of an interval.
         measures: Names of measures; those of the plan if ``None``.
         confidence: The level of the intervals.
 
     Raises:
         UsageError: If a measure looks deeper than the pool, or an option is out of range.
-        CheckFailedError: If people have judged fewer than :data:`MIN_PILOT` queries, or a model has
-            not judged these.
+        CheckFailedError: If people have judged fewer than :data:`MIN_PILOT` queries, or no model has
+            judged all of these.
     """
     if not width > 0.0:
         raise UsageError(f"expected a width above 0 but got {width}", where="--width")
@@ -109,22 +110,27 @@ def plan_people(
         )
     labels = group_models(read_labels(folder.path / LABELS_FILE))
     models = {name: values_of(folder, given, measures) for name, given in labels.items()}
-    for name, found in models.items():
-        if missing := [one for one in people.queries if one not in found.queries]:
-            raise CheckFailedError(
-                f"{name} has not judged {plural(len(missing), 'query', 'queries')} of the "
-                f"{judged} that people have judged, for example {missing[0]}",
-                where=str(folder.path),
-                remedy=f"continue with: judge label {folder.path} --resume",
-            )
+    lacking = {
+        name: [one for one in people.queries if one not in found.queries]
+        for name, found in models.items()
+    }
+    finished = {name: found for name, found in models.items() if not lacking[name]}
+    if models and not finished:
+        name, missing = next(iter(lacking.items()))
+        raise CheckFailedError(
+            f"{name} has not judged {plural(len(missing), 'query', 'queries')} of the "
+            f"{judged} that people have judged, for example {missing[0]}",
+            where=str(folder.path),
+            remedy=f"continue with: judge label {folder.path} --resume",
+        )
     return Pilot(
         width=width,
         confidence=confidence,
         people=len(people.queries),
-        models={name: len(found.queries) for name, found in models.items()},
+        models={name: len(found.queries) for name, found in finished.items()},
         total=len(folder.plan.queries),
         needed=tuple(
-            _need(measure, runs, people, models, (width, confidence, len(folder.plan.queries)))
+            _need(measure, runs, people, finished, (width, confidence, len(folder.plan.queries)))
             for measure in people.values
             for runs in _subjects(list(people.values[measure]))
         ),
