@@ -87,7 +87,7 @@ def plan_people(
     """Estimate how many queries people must judge, for queries like those of the plan.
 
     Args:
-        folder: The plan, with judgments of people and, if any, of models. Models that have not
+        folder: The plan, with judgments of people and, if any, models. Models that have not
             judged all queries of people are left out.
         width: The wished difference between the ends of an interval.
         measures: Names of measures; those of the plan if ``None``.
@@ -95,8 +95,8 @@ def plan_people(
 
     Raises:
         UsageError: If a measure looks deeper than the pool, or an option is out of range.
-        CheckFailedError: If people have judged fewer than :data:`MIN_PILOT` queries, or no model has
-            judged all of these.
+        CheckFailedError: If people have judged fewer than :data:`MIN_PILOT` queries, or none of the
+            models has judged all of these.
     """
     if not width > 0.0:
         raise UsageError(f"expected a width above 0 but got {width}", where="--width")
