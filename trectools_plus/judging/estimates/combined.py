@@ -132,7 +132,7 @@ def combine_judgments(
 ) -> list[CombinedMean]:
     """Estimate means over queries from judgments of people and of a model.
 
-    For Y from people and f from the model, n queries of people among N of the model::
+    For Y from people and f from the model, n queries of people among N of the model:
 
         weight   = cov(Y, f) / var(f over N), clipped to [0, 1]
         combined = mean(Y) + weight · (mean of f over N - mean of f over n)
