@@ -131,6 +131,7 @@ def _read(path: Path, begin: int, end: int) -> bytes:
 
 
 def _split_stream(path: str | Path, size: int) -> Iterator[Chunk]:
+    """Cut chunks from a stream, which is read once and in order; a chunk is already in memory."""
     parts: list[bytes] = []
     n_bytes, target = 0, size
     finish: Callable[[bytes], bytes] = bytes
@@ -156,7 +157,7 @@ def _split_stream(path: str | Path, size: int) -> Iterator[Chunk]:
 
 
 MAX_PARTS = 500
-"""The greatest number of open temporary files; systems allow about a thousand open files."""
+"""The greatest number of temporary files, all open at once; systems allow about a thousand."""
 
 
 def regroup_queries(
@@ -186,7 +187,7 @@ def regroup_queries(
         files = [stack.enter_context(part.open("wb")) for part in parts]
         for block in _iter_line_blocks(path, start):
             lines = block.split(b"\n")
-            part_of = _queries_of(block).hashes() % np.uint64(n_parts)
+            part_of = _first_fields(block).hashes() % np.uint64(n_parts)
             for number in np.unique(part_of).tolist():
                 files[number].write(_join(lines, np.flatnonzero(part_of == number)))
     for part in parts:
@@ -211,7 +212,7 @@ def _iter_line_blocks(path: str | Path, start: int) -> Iterator[bytes]:
         yield rest + b"\r" if rest.endswith(b"\r") else rest
 
 
-def _queries_of(block: bytes) -> Ids:
+def _first_fields(block: bytes) -> Ids:
     """Return the first field of each line, empty if it has none."""
     lines = LineShapes.of(block + b"\n")
     is_first = np.diff(lines.line, prepend=-1) > 0
@@ -229,6 +230,7 @@ def _join(lines: list[bytes], places: Rows) -> bytes:
 
 
 def _read_sorted(part: Path) -> bytes:
+    """Read a temporary file, with the lines of each query together and in the order of the run."""
     block = part.read_bytes().removesuffix(b"\n")
-    number, _ = _queries_of(block).numbered()
+    number, _ = _first_fields(block).numbered()
     return double_byte_order_mark(_join(block.split(b"\n"), np.argsort(number, kind="stable")))

@@ -181,16 +181,16 @@ def read_models(value: Any) -> str | dict[str, NamedModel] | None:
             f"expected a folder, or folders by name, but got {show_value(value)} — write DIR or "
             "A=DIR,B=DIR"
         )
-    names = [str(name) for name in value]
-    for name in names:
+    models = {str(name): model for name, model in value.items()}
+    for name in models:
         if not _NAME.fullmatch(name):
             raise ValueError(
                 f"'{name}' cannot be the name of a model — use letters, digits and _ . -, at most "
                 f"{_LONGEST_NAME}"
             )
-    if len({name.casefold() for name in names}) < len(names):
+    if len({name.casefold() for name in models}) < len(value):
         raise ValueError("the names of two models differ only by upper and lower case — rename one")
-    return {str(name): _read_model(str(name), model) for name, model in value.items()}
+    return {name: _read_model(name, model) for name, model in models.items()}
 
 
 def _read_model(name: str, value: Any) -> NamedModel:

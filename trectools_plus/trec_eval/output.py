@@ -120,7 +120,7 @@ def _query_blocks(scores: Scores) -> Iterator[str]:
     for query_id, *rows in zip(scores.query_ids, *tables, strict=True):
         values = [value for row in rows for value in row]
         lines = template
-        if any(value != value for value in values):
+        if any(value != value for value in values):  # NaN; texts equal themselves
             lines = template_of_texts
             values = [
                 format_real(value) if one == _REAL else value

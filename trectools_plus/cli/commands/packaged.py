@@ -50,7 +50,9 @@ def packaged_files(
             metavar="NAME",
             help="Files or folders of the list, with or without the folder. Without a name, the "
             "files are listed.",
-            autocompletion=lambda incomplete: completion.complete_words(_names())(incomplete),
+            autocompletion=lambda incomplete: completion.complete_words(_accepted_names())(
+                incomplete
+            ),
             show_default=False,
         ),
     ] = None,
@@ -69,21 +71,21 @@ def packaged_files(
         print_table(["File", "Content"], [[name, text] for name, text in FILES.items()])
         return
     contents = {
-        output_dir / target: _source(name).read_bytes()
+        output_dir / target: _packaged_path(name).read_bytes()
         for given in names
-        for target, name in _find(given).items()
+        for target, name in _files_named(given).items()
     }
     for path in formats.write_new(contents):
         typer.echo(path)
 
 
-def _names() -> list[str]:
+def _accepted_names() -> list[str]:
     """Return everything that a user can write for a file or folder."""
     folders = (name.partition("/")[0] for name in FILES)
     return list(dict.fromkeys([*folders, *(Path(name).name for name in FILES), *FILES]))
 
 
-def _find(given: str) -> dict[str, str]:
+def _files_named(given: str) -> dict[str, str]:
     """Return the chosen files by the path to write; a folder is written as a folder.
 
     Raises:
@@ -99,7 +101,7 @@ def _find(given: str) -> dict[str, str]:
     )
 
 
-def _source(name: str) -> Path:
+def _packaged_path(name: str) -> Path:
     """Return a file of the installed package; in a checkout, most are in ``docs``."""
     folder, _, rest = name.partition("/")
     if folder == formats.SAMPLE:
@@ -110,7 +112,7 @@ def _source(name: str) -> Path:
 
 
 _MODES = ("lexical", "vector", "hybrid")
-_FOLDER = Path("trectools-plus-demo")
+_DEMO_FOLDER = Path("trectools-plus-demo")
 
 
 def demo(
@@ -118,7 +120,7 @@ def demo(
     output_dir: Annotated[
         Path,
         output_dir_option("Folder for the sample and the report.  [default: trectools-plus-demo]"),
-    ] = _FOLDER,
+    ] = _DEMO_FOLDER,
 ) -> None:
     """The sample has 60 documents, 30 queries, relevance judgments and three runs. The command
     writes these files into a folder, checks the runs, searches with the modes lexical, vector and
@@ -145,7 +147,7 @@ def demo(
         result = benchmark.run_benchmark(config, progress, command=format_command(sys.argv))
     page = reporting.write_reports(result)["html"]
     formats.write_new(files)
-    _show(result.report, page, output_dir)
+    _print_summary(result.report, page, output_dir)
 
 
 def _refuse_other_files(folder: Path) -> None:
@@ -164,7 +166,7 @@ def _refuse_other_files(folder: Path) -> None:
         )
 
 
-def _show(report: benchmark.BenchmarkReport, page: Path, folder: Path) -> None:
+def _print_summary(report: benchmark.BenchmarkReport, page: Path, folder: Path) -> None:
     assert report.verdict is not None
     measure = report.primary_measure
     typer.echo(textwrap.fill(report.verdict.text, 100))

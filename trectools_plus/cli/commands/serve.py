@@ -17,10 +17,10 @@ from trectools_plus.cli.options.retrieval import IndexSettings, SearchOptions, S
 from trectools_plus.text import split_list
 
 _SETTINGS = SettingOptions(benchmark.BenchmarkConfig, "corpus", "depth")
-_METRICS = "Metrics"
-_DOCUMENTS = ("dataset", "corpus", "test_file")
-"""Settings of a file that --dataset or --corpus replaces."""
-_LIMITS = "Limits"
+_METRICS_PANEL = "Metrics"
+_REPLACED_BY_DOCUMENTS = ("dataset", "corpus", "test_file")
+"""Settings of the configuration file that are ignored if --dataset or --corpus is given."""
+_LIMITS_PANEL = "Limits"
 
 
 @with_groups
@@ -86,13 +86,13 @@ def serve(
         typer.Option(
             metavar="REPORT",
             help="Report whose values /metrics contains, read again when it changes; repeatable.",
-            rich_help_panel=_METRICS,
+            rich_help_panel=_METRICS_PANEL,
         ),
     ] = None,
     prefix: Annotated[
         str,
         typer.Option(
-            metavar="PREFIX", help="Prefix of the names of metrics.", rich_help_panel=_METRICS
+            metavar="PREFIX", help="Prefix of the names of metrics.", rich_help_panel=_METRICS_PANEL
         ),
     ] = "trectools_plus",
     max_body_mib: Annotated[
@@ -101,7 +101,7 @@ def serve(
             min=1,
             metavar="N",
             help="Maximum size of a request body in MiB.",
-            rich_help_panel=_LIMITS,
+            rich_help_panel=_LIMITS_PANEL,
         ),
     ] = 32,
     max_queries: Annotated[
@@ -110,7 +110,7 @@ def serve(
             min=1,
             metavar="N",
             help="Maximum number of queries of a test set, qrels or run.",
-            rich_help_panel=_LIMITS,
+            rich_help_panel=_LIMITS_PANEL,
         ),
     ] = 2_000,
     time_limit: Annotated[
@@ -119,7 +119,7 @@ def serve(
             min=0.1,
             metavar="SECONDS",
             help="Time limit for receiving a request body, and for answering it.",
-            rich_help_panel=_LIMITS,
+            rich_help_panel=_LIMITS_PANEL,
         ),
     ] = 60.0,
     job_time_limit: Annotated[
@@ -128,7 +128,7 @@ def serve(
             min=0.1,
             metavar="SECONDS",
             help="Time limit of a background job.",
-            rich_help_panel=_LIMITS,
+            rich_help_panel=_LIMITS_PANEL,
         ),
     ] = 3_600.0,
     workers: Annotated[
@@ -138,7 +138,7 @@ def serve(
             max=64,
             metavar="N",
             help="Number of processes, and of requests processed at the same time.",
-            rich_help_panel=_LIMITS,
+            rich_help_panel=_LIMITS_PANEL,
         ),
     ] = 2,
     max_memory_gib: Annotated[
@@ -148,7 +148,7 @@ def serve(
             metavar="N",
             help="Maximum memory of each process in GiB, where the system can limit it (Linux).  "
             "[default: three quarters of the memory]",
-            rich_help_panel=_LIMITS,
+            rich_help_panel=_LIMITS_PANEL,
         ),
     ] = None,
     keep_results: Annotated[
@@ -157,7 +157,7 @@ def serve(
             min=0.001,
             metavar="HOURS",
             help="Time for which the result of a background job is stored if it is not fetched.",
-            rich_help_panel=_LIMITS,
+            rich_help_panel=_LIMITS_PANEL,
         ),
     ] = 168.0,
 ) -> None:
@@ -182,7 +182,9 @@ def serve(
         "modes": None if modes is None else split_list(modes),
     }
     if dataset or "corpus" in given:
-        values = {name: value for name, value in values.items() if name not in _DOCUMENTS}
+        values = {
+            name: value for name, value in values.items() if name not in _REPLACED_BY_DOCUMENTS
+        }
     values |= {name: value for name, value in search.items() if value is not None}
     retrieved = {**values.pop("retrieval", {}), **options.values}
     settings = service.ServiceSettings(

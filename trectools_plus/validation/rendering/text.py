@@ -36,8 +36,7 @@ def iter_text(
         statistics: Show a table of counts by rule instead of the findings.
         list_clean: Show files without findings.
     """
-    lines = text_lines(reports, statistics=statistics, list_clean=list_clean)
-    for line in lines:
+    for line in text_lines(reports, statistics=statistics, list_clean=list_clean):
         yield "".join(text for text, _ in line).rstrip() + "\n"
 
 
@@ -103,10 +102,10 @@ def _file_lines(report: FileReport, width: int) -> Iterator[Line]:
     for finding, place in zip(findings, places, strict=True):
         head = _head(finding, place)
         margin = sum(len(text) for text, _ in head)
-        every = len(finding.every_line) > 1 and report.line_text is not None
-        for at, (line, style) in enumerate(_body(finding, width - margin, every=every)):
+        lists_rows = len(finding.every_line) > 1 and report.line_text is not None
+        for at, (line, style) in enumerate(_body(finding, width - margin, lists_rows=lists_rows)):
             yield [*(head if at == 0 else [(" " * margin, "")]), (line, style)]
-        if every:
+        if lists_rows:
             yield from _row_lines(report, finding, margin, width)
     yield []
 
@@ -122,9 +121,9 @@ def _head(finding: Finding, place: str) -> Line:
     ]
 
 
-def _body(finding: Finding, width: int, *, every: bool) -> Iterator[tuple[str, str]]:
-    """Yield the message and the remedy."""
-    where = "" if every else line_ranges(finding.lines, finding.count)
+def _body(finding: Finding, width: int, *, lists_rows: bool) -> Iterator[tuple[str, str]]:
+    """Yield lines with their style: the message, with its places unless rows follow; the remedy."""
+    where = "" if lists_rows else line_ranges(finding.lines, finding.count)
     for line in _wrap(sentences(finding.message) + (f" [{where}]" if where else ""), width):
         yield line, ""
     for at, line in enumerate(_wrap(sentences(finding.remedy), width - 2)):

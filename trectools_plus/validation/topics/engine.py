@@ -50,12 +50,14 @@ from trectools_plus.validation.views.topics import Kind, Problems, TopicsContent
 
 _N_FIELDS = 2
 """Id and text."""
-_ANYTHING = re.compile(r"[^\s]")
-_CONTENT: dict[Form, re.Pattern[str]] = {
+_NOT_BLANK = re.compile(r"\S")
+_FIRST_DATA: dict[Form, re.Pattern[str]] = {
     "tsv": re.compile(r"^(?!#[^\t\n]*$)[ \t\r\v\f]*[^\s]", re.MULTILINE),
     "yaml": re.compile(r"^[ \t\r]*[^#\s]", re.MULTILINE),
 }
-# Separated only by blanks or only by tabs, because a query can be three words and a number.
+"""The start of the data after comments, by form; ``_NOT_BLANK`` for other forms."""
+# Each pattern separates fields only by blanks or only by tabs, because a query can be three words
+# and a number.
 _OTHER_KINDS = {
     kind: re.compile("|".join(pattern.replace(" ", blank) for blank in (" +", "\t+")))
     for kind, pattern in (
@@ -155,7 +157,7 @@ def _first_line(text: str, form: Form, content: TopicsContent) -> int | None:
     """Return the line on which the data begins; ``None`` for an empty file."""
     if content.entries.is_empty() and not content.problems:
         return None
-    match = _CONTENT.get(form, _ANYTHING).search(text)
+    match = _FIRST_DATA.get(form, _NOT_BLANK).search(text)
     return text.count("\n", 0, match.end()) + 1 if match else 1
 
 

@@ -131,10 +131,11 @@ def looks_diversity(qrels: QrelsView) -> Hit | None:
 
 
 _MANY_SUBTOPICS = 20
+"""With more different values than this, column 2 may contain documents."""
 
 
 def _documents_may_be_in_column_2(qrels: QrelsView) -> bool:
-    """Return whether column 2 has many names, column 3 few, and documents are repeated."""
+    """Return whether column 2 has many values, column 3 few, and documents are repeated."""
     if qrels.columns is None or not len(qrels.repeats):
         return False
     n_second, n_third = _count_distinct(qrels)
@@ -154,10 +155,10 @@ def _of_other_subtopic(qrels: QrelsView, again: Repeats) -> Flags:
 
 def _repeats(qrels: QrelsView, *, agree: bool) -> Repeats:
     """Return those ``repeats`` whose grades are equal, or those whose grades differ."""
-    again = qrels.repeats.filter(~_of_other_subtopic(qrels, qrels.repeats))
-    here, there = qrels.grade[again.row], qrels.grade[again.first]
     if qrels.unclear_systems is not None:
         return Repeats.none()  # Q143 reports the type of judgment
+    again = qrels.repeats.filter(~_of_other_subtopic(qrels, qrels.repeats))
+    here, there = qrels.grade[again.row], qrels.grade[again.first]
     readable = ~(np.isnan(here) | np.isnan(there))
     return again.filter(readable & ((here == there) == agree))
 
