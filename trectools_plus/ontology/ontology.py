@@ -49,7 +49,7 @@ class Ontology(Displayed):
     """The ``is_a`` hierarchy of an OBO file.
 
     A live term is a term that is not obsolete. Methods accept any id of the file, in any letter
-    case and with ``_`` or ``:``: an alternative id is resolved to its term, and an obsolete id to
+    case and with ``_`` or a colon: an alternative id is resolved to its term, and an obsolete id to
     the term that replaces it, if there is only one. Methods for terms and their similarity refuse
     other ids.
 
