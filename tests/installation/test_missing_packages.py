@@ -52,6 +52,7 @@ OF_EXTRAS = [
     ("service", "uvicorn", "serve --dataset garden --port 0", "review serve . --port 0"),
     ("service", "prometheus-client", "serve --dataset garden --port 0"),
     ("service", "python-multipart", "serve --dataset garden --port 0"),
+    ("phenopackets", "phenopackets", "query seizure --phenopackets out"),
     ("plots", "matplotlib", f"{RUN} --plots", f"{REPRODUCE} --plot p.png"),
     ("mlflow", "mlflow", f"{RUN} --log-to mlflow:search"),
     ("wandb", "wandb", f"{RUN} --log-to wandb:search"),

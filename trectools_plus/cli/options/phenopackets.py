@@ -11,6 +11,7 @@ import typer
 from trectools_plus import extraction
 from trectools_plus import ontology as ontologies
 from trectools_plus.cli.verbosity import note
+from trectools_plus.text import plural
 
 Phenopackets = Annotated[
     Path | None,
@@ -30,6 +31,9 @@ def write_packets(
     checked = (
         ""
         if extraction.can_check()
-        else ("; not checked with the schema: pip install 'trectools-plus[phenopackets]'")
+        else (
+            "; checking them with the schema needs the extra 'phenopackets' — pip install "
+            "'trectools-plus[phenopackets]'"
+        )
     )
-    note(f"{len(files)} phenopackets written to {folder}{checked}")
+    note(f"{plural(len(files), 'phenopacket')} written to {folder}{checked}")
