@@ -352,3 +352,12 @@ def test_the_lowest_version_that_is_allowed_is_the_one_that_is_tested(name: str)
 @pytest.mark.parametrize("name", sorted(REQUIREMENTS))
 def test_the_versions_of_continuous_integration_are_allowed(name: str) -> None:
     assert pinned("constraints.txt")[canonicalize_name(name)] in REQUIREMENTS[name].specifier
+
+
+def test_the_tests_for_the_lowest_versions_exist() -> None:
+    text = (ROOT / "scripts" / "test-lowest").read_text("utf-8")
+    (selected,) = re.findall(r"set -- (.*?)\n#", text, re.DOTALL)
+    command = ["bash", "-c", f"printf '%s\\n' {selected}"]
+    paths = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / path).exists()] == []
