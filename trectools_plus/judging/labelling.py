@@ -38,7 +38,7 @@ _NO_TEXT = "no text"
 
 @dataclass(frozen=True, slots=True)
 class LabelOptions:
-    """What is asked.
+    """Settings of the questions.
 
     Attributes:
         longest: The number of characters of a document after which it is cut.
@@ -80,7 +80,7 @@ class Question:
 
     @property
     def key(self) -> tuple[str, str, str | None, int]:
-        """What identifies an answer of the same judge."""
+        """The identity of an answer of the same judge."""
         return self.query_id, self.doc_id, self.text_sha256, self.repeat
 
 
@@ -222,7 +222,7 @@ class Labelling:
 
     @property
     def announcement(self) -> str:
-        """What will be sent, and where, for the user who must agree."""
+        """The announcement for the user who must agree: the calls, and their destination."""
         number = len(self.questions)
         calls = plural(number, "call")
         if self._calls.limit is not None and self._calls.limit < number:

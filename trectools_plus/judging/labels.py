@@ -29,7 +29,7 @@ Kind = Literal["person", "model"]
 
 
 class LabelOrigin(ReportModel):
-    """What determines the answers of a model."""
+    """The settings that determine the answers of a model."""
 
     model: str
     """The model, or the function ``module:name``."""

@@ -77,7 +77,7 @@ class PlanRun(ReportModel):
 
 
 class JudgmentPlan(ReportModel):
-    """What was planned."""
+    """The contents of ``plan.json``."""
 
     format: str
     """The version of the plan's format."""
@@ -146,7 +146,7 @@ class PooledDocument:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What a run contributes to the pool.
+    """The contribution of a run to the pool.
 
     Attributes:
         pooled: The number of its pooled documents.
@@ -419,6 +419,8 @@ def _read_manifest(path: str | None) -> str | None:
                 found = json.loads(file.read_bytes())
             except ValueError:
                 return None
+            if not isinstance(found, dict):
+                return None
             shown = found if file == of_run else found.get("manifest", {})
             return f"{json.dumps(shown, ensure_ascii=False, indent=2)}\n"
     return None
@@ -444,7 +446,7 @@ def _check_options(options: PlanOptions, measures: Sequence[Measure], folder: Pa
 
 
 def has_too_many_missing(missing: int, pooled: int) -> bool:
-    """Return whether a query is left out because too many pooled documents have no grade."""
+    """Return whether too many pooled documents, of a query or of the plan, have no grade."""
     return missing > MAX_MISSING * pooled
 
 

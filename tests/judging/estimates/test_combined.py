@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from trectools_plus.errors import UsageError
-from trectools_plus.judging.estimates.combined import CombinedMean, combine_judgments, people_needed
+from trectools_plus.judging.estimates.combined import (
+    WORTHWHILE,
+    CombinedMean,
+    combine_judgments,
+    people_needed,
+)
 from trectools_plus.statistics import mean_intervals
 
 # n, N, weight, and the estimate and interval of ppi_mean_ci of ppi_py 0.2.3 for the same data,
@@ -90,7 +95,7 @@ def test_a_useless_model_is_ignored() -> None:
     assert found.weight == 0.0
     assert found.combined == found.people
     assert found.effective == 30
-    assert not found.model_helps
+    assert found.effective < WORTHWHILE * found.n
     constant = _one(y[judged], np.ones(100), judged)
     assert constant.combined == constant.people
     assert math.isnan(constant.correlation)
@@ -103,7 +108,7 @@ def test_a_perfect_model_is_worth_as_many_queries_as_it_judged() -> None:
         found.weight == 1.0
     )
     assert found.effective > 60
-    assert found.model_helps
+    assert found.effective >= WORTHWHILE * found.n
 
 
 def test_few_queries_of_people_stand_alone() -> None:

@@ -8,6 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.review_page import (
+    begin,
+    is_accessible,
+    is_saved,
+    press,
+    reload,
+    start_anew,
+    state,
+    visit,
+    worked,
+)
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
@@ -21,62 +32,7 @@ from trectools_plus.reporting.files import write_reports
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
 
-CODES = {
-    "ArrowDown": 40,
-    "ArrowUp": 38,
-    "ArrowLeft": 37,
-    "ArrowRight": 39,
-    "Delete": 46,
-    "Enter": 13,
-    "Escape": 27,
-    "Tab": 9,
-}
 KEY = "a-key-of-twenty-char"
-
-
-def visit(page: Any, url: str, width: int = 1440, height: int = 900) -> None:
-    page.resize(width, height)
-    page.problems.clear()
-    page.requests.clear()
-    page.call("Page.navigate", url="about:blank")
-    page.wait_for("location.href === 'about:blank'")
-    page.call("Page.navigate", url=url)
-    page.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
-
-
-def start_anew(page: Any, url: str, width: int = 1440) -> None:
-    """Open the page as someone who never saw it: servers may get the same port again."""
-    visit(page, url, width)
-    page.run("sessionStorage.clear()")
-    visit(page, url, width)
-
-
-def reload(page: Any) -> None:
-    """Load the page again, in two navigations whose ends are known."""
-    assert page.problems == []
-    visit(page, page.run("location.href"))
-
-
-def press(page: Any, *keys: str) -> None:
-    for key in keys:
-        text = "" if len(key) > 1 else key
-        number = CODES.get(key) or (187 if key == "=" else 191 if key == "?" else ord(key.upper()))
-        page.press(key, key, number, "\r" if key == "Enter" else text)
-
-
-def begin(page: Any, name: str) -> None:
-    page.wait_for("!document.getElementById('start').hidden")
-    page.wait_for("document.activeElement.id === 'name'")
-    page.call("Input.insertText", text=name)
-    press(page, "Enter")
-
-
-def is_saved(page: Any, words: str) -> None:
-    page.wait_for(f"document.getElementById('status').textContent.includes({json.dumps(words)})")
-
-
-def state(page: Any) -> Any:
-    return page.run("({...state, number: view.query, at})")
 
 
 def judged(database: Path, name: str) -> dict[str, QueryJudgments]:
@@ -84,10 +40,6 @@ def judged(database: Path, name: str) -> dict[str, QueryJudgments]:
         who = find_annotator(store, name)
         assert who is not None
         return read_all_judgments(store, who)
-
-
-def worked(page: Any) -> None:
-    page.wait_for("view !== null && !document.getElementById('work').hidden")
 
 
 def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
@@ -386,21 +338,12 @@ def test_it_is_accessible_and_fits(
     start_anew(page, server.url, width)
     page.wait_for("document.getElementById('intro').textContent !== ''")
 
-    def check() -> None:
-        page.run(axe + "; 0")
-        violations = page.run(
-            "axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations"
-            ".map((rule) => [rule.impact, rule.id, rule.nodes.map((one) => one.target.join())]))"
-        )
-        assert violations == []
-        assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
-
-    check()
+    is_accessible(page, axe)
     begin(page, "Anna")
     worked(page)
     press(page, "3", "0", "x", "c")
     is_saved(page, "chosen. Saved.")
-    check()
+    is_accessible(page, axe)
     # The cursor is not under the bars above and below.
     inside = page.run(
         "(() => { const box = itemAt(at).getBoundingClientRect();"
@@ -409,6 +352,6 @@ def test_it_is_accessible_and_fits(
     )
     assert min(inside) >= 0
     press(page, "?")
-    check()
+    is_accessible(page, axe)
     press(page, "Escape")
     assert page.problems == []

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
 from harness.plans import make_small
+from harness.review_page import begin, is_accessible, is_saved, press, reload, start_anew, worked
 
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import find_complete
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
-
-_spec = importlib.util.spec_from_file_location(
-    "browser_of_review", Path(__file__).with_name("test_browser.py")
-)
-assert _spec is not None
-assert _spec.loader is not None
-_browser = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_browser)
-begin, is_saved, press = _browser.begin, _browser.is_saved, _browser.press
-start_anew, worked, reload = _browser.start_anew, _browser.worked, _browser.reload
 
 
 @pytest.fixture
@@ -160,22 +150,13 @@ def test_it_fits_and_is_accessible(
     start_anew(page, server.url, width)
     page.wait_for("document.getElementById('intro').textContent !== ''")
 
-    def check() -> None:
-        page.run(axe + "; 0")
-        violations = page.run(
-            "axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations"
-            ".map((rule) => [rule.impact, rule.id, rule.nodes.map((one) => one.target.join())]))"
-        )
-        assert violations == []
-        assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
-
-    check()
+    is_accessible(page, axe)
     begin(page, "Anna")
     worked(page)
     press(page, "3", "0", "x")
     page.wait_for("document.activeElement.matches('.missing-reason input')")
-    check()
+    is_accessible(page, axe)
     press(page, "Escape", "?")
-    check()
+    is_accessible(page, axe)
     press(page, "Escape")
     assert page.problems == []

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from harness.review_page import begin, is_accessible, is_saved, press, start_anew, worked
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.reporting.files import write_reports
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a browser")]
-
-_spec = importlib.util.spec_from_file_location(
-    "browser_of_review", Path(__file__).with_name("test_browser.py")
-)
-assert _spec is not None
-assert _spec.loader is not None
-_browser = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_browser)
-begin, is_saved, press = _browser.begin, _browser.is_saved, _browser.press
-start_anew, worked = _browser.start_anew, _browser.worked
 
 HOSTILE = (
     "<script>document.title='broken'</script><img src=x onerror=alert(1)>",
@@ -61,16 +51,6 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
-def check(page: Any, axe: str) -> None:
-    page.run(axe + "; 0")
-    violations = page.run(
-        "axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations"
-        ".map((rule) => [rule.impact, rule.id, rule.nodes.map((one) => one.target.join())]))"
-    )
-    assert violations == []
-    assert page.run("document.scrollingElement.scrollWidth <= innerWidth")
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_hostile_texts_and_long_queries(
     page: Any, serve: Any, cases: Path, axe: str, tmp_path: Path, scheme: str
@@ -83,7 +63,7 @@ def test_hostile_texts_and_long_queries(
     start_anew(page, server.url, 1280)
     page.wait_for("about !== null && !document.getElementById('start-guide').hidden")
     page.run("document.getElementById('start-guide').open = true; 0")
-    check(page, axe)
+    is_accessible(page, axe)
     begin(page, "Anna")
     worked(page)
     shown = page.run("[...document.querySelectorAll('.title')].map((one) => one.textContent)")
@@ -100,7 +80,7 @@ def test_hostile_texts_and_long_queries(
     assert {"Séizures", "palate"} <= set(marked["#question"])
     assert {"seizure", "Seizure", "Cleft", "palates"} <= set(marked[".title"])
     assert not {"Palatal", "pallor", "the", "of", "a"} & {*marked["#question"], *marked[".title"]}
-    check(page, axe)
+    is_accessible(page, axe)
     before = page.run("document.getElementById('side').getBoundingClientRect().top")
     page.run("scrollTo(0, 600)")
     assert page.run("document.getElementById('side').getBoundingClientRect().top") <= before
@@ -123,7 +103,7 @@ def test_hostile_texts_and_long_queries(
     for key, dialog in (("i", "guide"), ("a", "list"), ("?", "keys")):
         press(page, key)
         page.wait_for(f"document.getElementById('{dialog}').open")
-        check(page, axe)
+        is_accessible(page, axe)
         assert (
             page.run("document.querySelectorAll('dialog img, dialog script, dialog a').length") == 0
         )
@@ -139,7 +119,7 @@ def test_hostile_texts_and_long_queries(
     for width in (390, 800, 1920):
         page.resize(width, 900)
         page.wait_for(f"innerWidth === {width}")
-        check(page, axe)
+        is_accessible(page, axe)
     assert page.run("document.title") == "1 of 2 – Review"
     assert page.problems == []
     assert {url.startswith((server.url, "data:", "about:")) for url in page.requests} == {True}
@@ -186,7 +166,7 @@ def test_reviewers_who_differ_are_adjudicated(
     words = page.run("document.getElementById('differences').textContent")
     assert "Reviewer 1" in words
     assert "Anna" not in page.run("document.body.textContent")
-    check(page, axe)
+    is_accessible(page, axe)
     press(page, "b")
     is_saved(page, "Result chosen")
     disputed = page.run("view.differences.documents.length")

@@ -1,17 +1,14 @@
-"""What makes an estimate wrong: an order that was not followed, incomplete or biased labels."""
+"""Reasons against an estimate: an order that was not followed, incomplete or biased labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, read_labels
-from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.values import merge_labels
+from trectools_plus.judging.labels import Label, LabelOrigin
+from trectools_plus.judging.plan import PlanFolder, has_too_many_missing
+from trectools_plus.judging.values import CompleteQueries, merge_labels
 from trectools_plus.text import plural
-
-MOST_MISSING = 0.1
-"""A model without a grade for more than this share of the pool is named in a warning."""
 
 
 def check_order(folder: PlanFolder, people: Sequence[Label]) -> str | None:
@@ -19,7 +16,7 @@ def check_order(folder: PlanFolder, people: Sequence[Label]) -> str | None:
     answered = merge_labels(people)
     open_query = None
     for query_id in folder.plan.queries:
-        pool = [one.doc_id for one in folder.pool[query_id] if one.doc_id in folder.documents]
+        pool = folder.judgeable[query_id]
         is_complete = all(doc_id in answered.get(query_id, {}) for doc_id in pool)
         if not is_complete:
             open_query = open_query or query_id
@@ -35,25 +32,22 @@ def check_asked(folder: PlanFolder, labels: Sequence[Label]) -> str | None:
     """Return how many pairs the model was not asked about, or ``None``."""
     asked = {(label.query_id, label.doc_id) for label in labels}
     left = sum(
-        one.doc_id in folder.documents and (one.query_id, one.doc_id) not in asked
-        for rows in folder.pool.values()
-        for one in rows
+        (query_id, doc_id) not in asked
+        for query_id, doc_ids in folder.judgeable.items()
+        for doc_id in doc_ids
     )
     if not left:
         return None
     return f"the model was not asked about {left:,} of {plural(folder.plan.pooled, 'pair')}"
 
 
-def unanswered_pairs(
-    folder: PlanFolder, people: Sequence[Label], queries: Sequence[str]
-) -> set[tuple[str, str]]:
+def unanswered_pairs(folder: PlanFolder, people: CompleteQueries) -> set[tuple[str, str]]:
     """Return the pairs of complete queries that people could not judge."""
-    answered = merge_labels(people)
     return {
         (query_id, one.doc_id)
-        for query_id in queries
+        for query_id, grades in people.grades.items()
         for one in folder.pool[query_id]
-        if answered[query_id].get(one.doc_id) is None
+        if one.doc_id not in grades
     }
 
 
@@ -64,7 +58,11 @@ def origin_of(labels: Sequence[Label]) -> LabelOrigin:
 
 
 def describe_doubts(
-    folder: PlanFolder, people: Sequence[Label], complete: int, labels: Sequence[Label]
+    folder: PlanFolder,
+    people: Sequence[Label],
+    complete: int,
+    labels: Sequence[Label],
+    all_labels: Sequence[Label],
 ) -> list[str]:
     """Return what readers must know before they believe the figures, one sentence each.
 
@@ -73,6 +71,7 @@ def describe_doubts(
         people: The labels of people.
         complete: The number of queries that people judged completely.
         labels: The labels of the model that the estimate uses.
+        all_labels: The labels of all models.
     """
     plan, origin, doubts = folder.plan, origin_of(labels), []
     if complete != plan.people:
@@ -81,12 +80,12 @@ def describe_doubts(
             "planned: intervals do not hold if they stopped or went on because of the result."
         )
     missing = sum(label.grade is None for label in labels)
-    if missing > MOST_MISSING * plan.pooled:
+    if has_too_many_missing(missing, plan.pooled):
         doubts.append(
             f"The model gave no grade for {missing:,} of {plural(plan.pooled, 'pair')}; these are "
             "unjudged in its evaluation."
         )
-    if _prompt_changed(folder, people, labels):
+    if _prompt_changed(people, labels, all_labels):
         doubts.append(
             "The prompt was changed after people had judged: a prompt that was chosen by their "
             "judgments makes the model look better than it is."
@@ -99,15 +98,13 @@ def describe_doubts(
     return doubts
 
 
-def _prompt_changed(folder: PlanFolder, people: Sequence[Label], labels: Sequence[Label]) -> bool:
+def _prompt_changed(
+    people: Sequence[Label], labels: Sequence[Label], all_labels: Sequence[Label]
+) -> bool:
     """Return whether the model was asked with this prompt only after people had judged."""
     if not people:
         return False
-    same_model = [
-        label
-        for label in read_labels(folder.path / LABELS_FILE)
-        if label.annotator == labels[0].annotator
-    ]
+    same_model = (label for label in all_labels if label.annotator == labels[0].annotator)
     prompts = {origin_of([label]).prompt_sha256 for label in same_model}
     started = min(label.time for label in labels)
     return len(prompts) > 1 and started > min(label.time for label in people)

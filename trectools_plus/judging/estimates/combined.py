@@ -26,7 +26,7 @@ from trectools_plus.statistics.arrays import (
 from trectools_plus.statistics.method import EQUAL
 
 Population = Literal["like these", "these"]
-"""What a mean is about: queries like these, of which these are a sample, or only these queries."""
+"""The queries of a mean: queries like these, of which these are a sample, or only these queries."""
 
 MIN_PEOPLE = 20
 """With fewer queries of people, the model is not used."""
@@ -88,15 +88,10 @@ class CombinedMean(Displayed):
             return float(self.n)
         return float(self.n * (self.people.width / self.combined.width) ** 2)
 
-    @property
-    def model_helps(self) -> bool:
-        """Whether the model is worth at least a tenth more queries of people."""
-        return self.effective >= WORTHWHILE * self.n
-
 
 @dataclass(frozen=True, slots=True)
 class _Residuals:
-    """What the variances of combined means depend on; covariances have shape (columns, columns).
+    """The parts of the variances of combined means; covariances have shape (columns, columns).
 
     Attributes:
         weights: The weight of the model in each column.

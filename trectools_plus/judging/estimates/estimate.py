@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -51,7 +51,7 @@ from trectools_plus.statistics.arrays import (
 )
 from trectools_plus.text import plural
 
-POPULATIONS: tuple[Population, ...] = ("like these", "these")
+POPULATIONS: tuple[Population, ...] = get_args(Population)
 
 
 def estimate(
@@ -87,7 +87,8 @@ def estimate(
     parsed = parse_measures(names)
     shown = _choose_runs(folder, runs)
     by_people = read_people(folder.path) if people is None else people
-    labels = choose_model(read_labels(folder.path / LABELS_FILE), model, str(folder.path))
+    all_labels = read_labels(folder.path / LABELS_FILE)
+    labels = choose_model(all_labels, model, str(folder.path))
     if (unasked := check_asked(folder, labels)) is not None:
         raise CheckFailedError(
             unasked, where=str(folder.path), remedy=f"run: judge label {folder.path} --resume"
@@ -100,7 +101,7 @@ def estimate(
             where=str(folder.path),
             remedy=f"judge more with: review serve {folder.path}",
         )
-    unanswered = unanswered_pairs(folder, by_people, of_people.queries)
+    unanswered = unanswered_pairs(folder, of_people.complete)
     of_model = values_of(folder, [one for one in labels if _pair(one) not in unanswered], names)
     refusal = check_order(folder, by_people)
     if refusal is None and len(of_people.queries) < MIN_PEOPLE:
@@ -151,7 +152,7 @@ def estimate(
         agreement=_agree(folder, by_people, labels, Resampling(confidence=confidence, seed=seed)),
         refusal=refusal,
         estimates=estimates,
-        warnings=describe_doubts(folder, by_people, len(of_people.queries), labels),
+        warnings=describe_doubts(folder, by_people, len(of_people.queries), labels, all_labels),
     )
     return report.model_copy(update={"result": state_result(report)})
 
@@ -263,7 +264,9 @@ def _estimate_measure(
 ) -> Iterator[RunEstimate]:
     """Yield the means of runs, then the differences of pairs, the better run minus the other."""
 
-    def combine(columns: list[tuple[FloatArray, FloatArray]]) -> list[list[CombinedMean]]:
+    def combine(
+        columns: list[tuple[FloatArray, FloatArray]], *, simultaneous: bool
+    ) -> list[list[CombinedMean]]:
         of_people = np.column_stack([one for one, _ in columns])
         of_model = np.column_stack([one for _, one in columns])
         return [
@@ -279,9 +282,8 @@ def _estimate_measure(
             for population in POPULATIONS
         ]
 
-    simultaneous = False
     names = list(people)
-    found = combine([(people[name], model[name]) for name in names])
+    found = combine([(people[name], model[name]) for name in names], simultaneous=False)
     centre = {}
     for name, by_population in zip(names, zip(*found, strict=True), strict=True):
         yield _as_estimate(measure, name, None, by_population, combines=combines)
@@ -291,8 +293,8 @@ def _estimate_measure(
     pairs = list(combinations(order, 2))
     if not pairs:
         return
-    simultaneous = True
-    found = combine([(people[a] - people[b], model[a] - model[b]) for a, b in pairs])
+    differences = [(people[a] - people[b], model[a] - model[b]) for a, b in pairs]
+    found = combine(differences, simultaneous=True)
     for (better, other), by_population in zip(pairs, zip(*found, strict=True), strict=True):
         one = _as_estimate(measure, better, other, by_population, combines=combines)
         shown = one.estimates[0].combined or one.estimates[0].people

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
+from trectools_plus.judging.estimates.combined import Population
 from trectools_plus.judging.labels import LabelOrigin
 from trectools_plus.models import ReportModel
 
@@ -31,7 +32,7 @@ class ShownInterval(ReportModel):
 class PopulationEstimate(ReportModel):
     """A mean for one population of queries."""
 
-    population: Literal["like these", "these"]
+    population: Population
     """``like these``: queries of which these are a sample. ``these``: only the queries of the
     plan."""
     people: ShownInterval
@@ -142,4 +143,4 @@ class JudgmentReport(ReportModel):
     estimates: list[RunEstimate]
     """Means of all runs, then differences of all pairs, by measure."""
     warnings: list[str] = Field(default_factory=list)
-    """What readers must know before they believe the figures."""
+    """Doubts that readers must know before they believe the figures."""

@@ -32,7 +32,7 @@ from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.judging.estimates.verification import verify_plan
-from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
+from trectools_plus.judging.plan import PlanFolder, find_plan
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
@@ -117,8 +117,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     Raises:
         InputError: If the report, a run or the judgments are missing or cannot be read.
     """
-    if (Path(path) / PLAN_FILE).exists():
-        return _verify_judgments(PlanFolder(path))
+    if (plan := find_plan(path)) is not None:
+        return _verify_judgments(plan)
     source = ReportFolder(path)
     if source.path.parent != source.folder:  # the report of a mode
         source = ReportFolder(source.folder)

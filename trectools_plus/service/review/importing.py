@@ -19,7 +19,7 @@ from trectools_plus.service.review.material import load_plan_material
 
 
 class ImportedJudgments(NamedTuple):
-    """What was imported.
+    """The numbers of imported judgments.
 
     Attributes:
         queries: The number of queries of the plan that the qrels judge.
