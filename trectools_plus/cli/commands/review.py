@@ -190,7 +190,7 @@ def review_import(
 ) -> None:
     """The judgments become those of an annotator of the plan, as if they were made on the page.
     Negative grades count as 0. A pooled document of a judged query that the qrels lack counts as
-    one that cannot be judged. Needs the extra service.
+    one that cannot be judged.
 
     \b
     Examples:
