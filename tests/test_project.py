@@ -337,9 +337,9 @@ def pinned(constraints: str) -> dict[str, Version]:
     return {canonicalize_name(name): Version(version) for name, version in pins}
 
 
-# The local models take a gigabyte, and their lowest version an older transformers. Trackers need
-# more packages than all others together. Phenopackets need an older protobuf than trackers.
-UNTESTED = {"sentence-transformers", "mlflow", "wandb", "phenopackets"}
+# The local models take a gigabyte, and their lowest version an older transformers. Phenopackets
+# need an older protobuf than other packages.
+UNTESTED = {"sentence-transformers", "phenopackets"}
 
 
 @pytest.mark.parametrize("name", sorted(REQUIREMENTS.keys() - UNTESTED))

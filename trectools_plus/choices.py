@@ -110,7 +110,7 @@ Dedup = Literal["best", "first", "last"]
 """The row to keep of a repeated document."""
 OnConflict = Literal["max", "min", "last"]
 """The grade to keep of a document that is judged twice."""
-FindingsFormat = Literal["text", "concise", "json", "github", "sarif", "junit"]
+FindingsFormat = Literal["text", "concise", "json", "github"]
 ProfileName = Literal["default", "trec", "submission"]
 
 MODEL_JUDGED = "model:"

@@ -13,12 +13,10 @@ from matplotlib.figure import Figure
 
 from trectools_plus.benchmark import compare_reports, load_report, run_gate, verify_report
 from trectools_plus.benchmark.gate import GateRules
-from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report.listing import list_reports
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.export import table_as_frame, table_as_latex
-from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.plots.means import plot_measures
 
 RANKS = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {}}
@@ -99,14 +97,9 @@ def test_a_gate_names_measures_in_any_spelling(folders: Any) -> None:
     assert run_gate(typed, canonical, GateRules(("P@5", "MAP@100"))).passed
 
 
-def test_a_report_is_verified_and_merged_with_its_labels(folders: Any, tmp_path: Path) -> None:
+def test_a_report_is_verified_with_its_labels(folders: Any, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(folders[0], folder)
-    assert verify_report(folder).problems == []
-    write_reports(merge_run(folder, "c", str(folder / "runs" / "b.run")), plots=False)
-    merged = load_report(folder / "BenchmarkReport.json")
-    assert merged.measure_names == TYPED
-    assert list(merged.modes["c"].measures) == TYPED
     assert verify_report(folder).problems == []
     assert "nDCG@10" in list_reports(tmp_path).reports[0].best
 

@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.compare.compare_reports import compare_reports
-from trectools_plus.benchmark.compare.reproduction import compare_reproduction
 from trectools_plus.benchmark.gate import run_gate
-from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.report.parts import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
@@ -121,15 +119,6 @@ def test_a_report_without_the_setting_is_verified_with_its_queries(shared: Path)
     assert verify_report(shared / "before").problems == []
 
 
-def test_a_run_is_merged_with_the_setting_of_the_report(shared: Path, tmp_path: Path) -> None:
-    run = str(shared / "data" / "c.run")
-    for name, queries in (("zero", QUERIES), ("drop", QUERIES - 2), ("before", QUERIES - 2)):
-        folder = shutil.copytree(shared / name, tmp_path / name)
-        report = merge_run(folder, "c", run).report
-        assert report.modes["c"].measures["RR@10"].n == queries
-        assert report.manifest.config.get("no_relevant") == (None if name == "before" else name)
-
-
 def test_further_measures_are_scored_with_the_setting_of_the_report(shared: Path) -> None:
     for name, queries in (("zero", QUERIES), ("drop", QUERIES - 2), ("before", QUERIES - 2)):
         assert ReportFolder(shared / name).score(["P@1"]).n("a", "P@1") == queries
@@ -143,12 +132,10 @@ OTHER = [("drop", "zero"), ("zero", "before"), ("before", "zero")]
 def test_reports_with_the_same_setting_are_compared(shared: Path, one: str, other: str) -> None:
     assert run_gate(shared / one, shared / other).passed
     assert compare_reports(shared / one, shared / other)
-    (found, *_) = compare_reproduction(shared / one, shared / other).modes
-    assert found.scores[0].rmse == 0.0
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER)
-@pytest.mark.parametrize("compare", [run_gate, compare_reports, compare_reproduction])
+@pytest.mark.parametrize("compare", [run_gate, compare_reports])
 def test_reports_with_different_settings_are_not_compared(
     shared: Path, compare: Any, one: str, other: str
 ) -> None:
@@ -157,20 +144,6 @@ def test_reports_with_different_settings_are_not_compared(
     with pytest.raises(IncomparableError, match=message) as refused:
         compare(shared / one, shared / other)
     assert refused.value.exit_code == 3
-
-
-def test_a_replication_needs_the_same_setting(shared: Path) -> None:
-    with pytest.raises(IncomparableError, match="drop and zero"):
-        compare_reproduction(shared / "before", shared / "zero", replication=True)
-    assert compare_reproduction(shared / "before", shared / "drop", replication=True).modes
-
-
-@pytest.mark.parametrize("name", ["zero", "drop", "before"])
-def test_run_files_are_scored_as_the_report_that_they_reproduce(shared: Path, name: str) -> None:
-    data = shared / "data"
-    found = compare_reproduction(shared / name, {"a": data / "a.run", "b": data / "b.run"})
-    assert found.queries[0] == found.queries[1] == (QUERIES if name == "zero" else QUERIES - 2)
-    assert {one.scores[0].rmse for one in found.modes} == {0.0}
 
 
 def test_the_setting_does_not_matter_if_every_query_has_a_relevant_document(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_options_are_completed(complete):
         ("runs validate --select R10", {"R101", "R102"}),
         ("qrels validate --ignore Q101,Q10", {"Q101,Q102"}),
         ("runs validate --fix dupl", {"duplicate-document"}),
-        ("runs validate --format j", {"json", "junit"}),
+        ("runs validate --format j", {"json"}),
         ("trectools-plus qrels validate --on-conflict m", {"max", "min"}),
         ("trectools-plus testset split hpo-en", {n for n in shipped_names() if "-en" in n}),
         ("trectools-plus extraction run data --method ", {"dictionary", "retrieval", "both"}),

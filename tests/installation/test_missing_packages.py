@@ -30,7 +30,6 @@ MODULES = {"cwl-eval": "cwl", "pystemmer": "Stemmer", "python-jsonpath": "jsonpa
 
 FETCH = "runs fetch --dataset garden --modes lexical --output-dir out"
 RUN = "benchmark run --runs a.run b.run --qrels q.txt --output-dir out"
-REPRODUCE = "benchmark reproduce a.run b.run --qrels q.txt"
 HTTP = "runs fetch --dataset garden --modes x --output-dir out --backend http"
 # An extra, one of its packages, and commands that need it.
 OF_EXTRAS = [
@@ -53,9 +52,7 @@ OF_EXTRAS = [
     ("service", "prometheus-client", "serve --dataset garden --port 0"),
     ("service", "python-multipart", "serve --dataset garden --port 0"),
     ("phenopackets", "phenopackets", "query seizure --phenopackets out"),
-    ("plots", "matplotlib", f"{RUN} --plots", f"{REPRODUCE} --plot p.png"),
-    ("mlflow", "mlflow", f"{RUN} --log-to mlflow:search"),
-    ("wandb", "wandb", f"{RUN} --log-to wandb:search"),
+    ("plots", "matplotlib", f"{RUN} --plots"),
 ]  # fmt: skip
 # A package that plain `pip install trectools-plus` installs, and a command that needs it.
 OF_PACKAGES = [

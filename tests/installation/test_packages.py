@@ -34,7 +34,7 @@ typing-inspection
 # In this order: later commands use the files of earlier ones.
 COMMANDS = """
 runs validate a.run --qrels q.txt --topics t.tsv
-runs validate a.run b.run --format sarif
+runs validate a.run b.run --format github
 runs validate a.run --fix fixed.run
 runs info a.run
 runs convert a.run --output a.csv
@@ -56,8 +56,6 @@ benchmark list .
 benchmark show one --table table.csv
 benchmark compare one two
 benchmark gate --current one --baseline two --max-drop 99%
-benchmark reproduce one two
-benchmark merge two --run other=b.run
 """
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from trectools_plus import BenchmarkConfig, compare, run_benchmark
-from trectools_plus.benchmark import BenchmarkResult, compare_reproduction, merge_run, run_gate
+from trectools_plus.benchmark import BenchmarkResult, run_gate
 from trectools_plus.reporting import (
     Layout,
     print_report,
@@ -21,7 +21,6 @@ from trectools_plus.reporting import (
     write_reports,
 )
 from trectools_plus.reporting.results.gate import print_gate
-from trectools_plus.reporting.results.reproduction import print_reproduction
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
@@ -87,33 +86,15 @@ def test_a_report_of_searches_calls_them_modes(of_modes: BenchmarkResult) -> Non
         assert "Best Run" not in texts[name]
 
 
-def test_a_run_added_to_modes_is_compared_as_a_mode(
-    of_modes: BenchmarkResult, of_runs: BenchmarkResult
-) -> None:
-    for result, noun in ((of_modes, "mode"), (of_runs, "run")):
-        added = merge_run(result.output_dir, "tied", str(FIXTURES / "runs/tied.run"))
-        assert added.report.noun == noun
-        assert f"every pair of {len(added.report.modes)} {noun}s" in (
-            added.report.comparisons[0].family
-        )
-
-
-def test_comparisons_of_reports_and_reproductions(
+def test_gates_of_reports(
     of_runs: BenchmarkResult, of_modes: BenchmarkResult, tmp_path: Path
 ) -> None:
     for result, noun in ((of_runs, "Run"), (of_modes, "Mode")):
-        stream = io.StringIO()
-        print_reproduction(compare_reproduction(result.output_dir, result.output_dir), stream)
-        assert re.search(rf"^ {noun} ", stream.getvalue(), re.MULTILINE)
         other = tmp_path / noun
         shutil.copytree(result.output_dir, other)
         stream = io.StringIO()
         print_gate(run_gate(other, result.output_dir), stream)
         assert re.search(rf"^ {noun} ", stream.getvalue(), re.MULTILINE)
-    stream = io.StringIO()
-    lexical, vector = (str(FIXTURES / f"runs/{name}.run") for name in ("lexical", "vector"))
-    print_reproduction(compare_reproduction(lexical, vector, qrels=QRELS), stream)
-    assert re.search(r"^ Run ", stream.getvalue(), re.MULTILINE)
 
 
 def test_the_result_of_compare() -> None:

@@ -4,10 +4,6 @@
 from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
 from trectools_plus.benchmark.compare.comparisons import Comparisons as Comparisons
 from trectools_plus.benchmark.compare.comparisons import make_comparisons as make_comparisons
-from trectools_plus.benchmark.compare.reproduction import Reproduction as Reproduction
-from trectools_plus.benchmark.compare.reproduction import (
-    compare_reproduction as compare_reproduction,
-)
 from trectools_plus.benchmark.compare_vectors import (
     compare_vectors_options as compare_vectors_options,
 )
@@ -18,7 +14,6 @@ from trectools_plus.benchmark.gate import GateResult as GateResult
 from trectools_plus.benchmark.gate import GateRules as GateRules
 from trectools_plus.benchmark.gate import parse_drop as parse_drop
 from trectools_plus.benchmark.gate import run_gate as run_gate
-from trectools_plus.benchmark.merge import merge_run as merge_run
 from trectools_plus.benchmark.multilingual import PARALLEL_SETS as PARALLEL_SETS
 from trectools_plus.benchmark.multilingual import (
     multilingual_report_schema as multilingual_report_schema,
@@ -60,18 +55,15 @@ __all__ = [
     "Comparisons",
     "GateResult",
     "GateRules",
-    "Reproduction",
     "SweepReport",
     "SweepResult",
     "check_overfitting",
-    "compare_reproduction",
     "compare_vectors_options",
     "hit_rate_curves",
     "list_reports",
     "load_config",
     "load_hpo_collection",
     "load_sweep_config",
-    "merge_run",
     "precision_recall_curves",
     "report_json_schema",
     "run_gate",

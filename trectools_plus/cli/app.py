@@ -79,10 +79,6 @@ BENCHMARK = {
         "benchmark.compare:benchmark_compare",
         "Compare two reports, or two configurations, query by query: B minus A.",
     ),
-    "reproduce": CommandEntry(
-        "benchmark.compare:benchmark_reproduce",
-        "Measure how well a report or a run reproduces another one.",
-    ),
     "compare-vectors": CommandEntry(
         "benchmark.run:benchmark_compare_vectors",
         "Compare search with one vector per document to search with one per part of a document.",
@@ -102,9 +98,6 @@ BENCHMARK = {
     "verify": CommandEntry(
         "benchmark.reports:benchmark_verify",
         "Score the runs of a report again, and check that the values are the same.",
-    ),
-    "merge": CommandEntry(
-        "benchmark.reports:benchmark_merge", "Add a run to a report, and write the report again."
     ),
     "list": CommandEntry(
         "benchmark.reports:benchmark_list", "List the reports in a folder, newest first."

@@ -106,8 +106,15 @@ def _call(command: Callable[..., object], name: str) -> int:
     return result if isinstance(result, int) else 0
 
 
-_REMOVED_OPTIONS = {"--review": "to serve the review page, use trectools-plus review serve REPORT"}
-"""Options of earlier versions, with their replacements."""
+_REMOVED = {
+    "--review": "to serve the review page, use trectools-plus review serve REPORT",
+    "--log-to": "removed; log the figures of BenchmarkReport.json with your tracker's functions",
+    "reproduce": "removed; use repro_eval",
+    "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
+    "sarif": "removed; use --format github or json",
+    "junit": "removed; use --format github or json",
+}
+"""Options, commands and values of earlier versions, with their replacements."""
 
 
 def _report_usage(error: Any) -> int:
@@ -118,7 +125,8 @@ def _report_usage(error: Any) -> int:
     context = getattr(error, "ctx", None)
     program = context.command_path if context else None
     what = error.format_message().rstrip(".").replace("Value error, ", "")
-    remedy = _REMOVED_OPTIONS.get(getattr(error, "option_name", ""))
+    words = [part for word in sys.argv[1:] for part in word.split("=", 1)]
+    remedy = next((_REMOVED[word] for word in words if word in _REMOVED), None)
     remedy = remedy or (f"see {program} -h" if program else None)
     print(f"error: {UsageError(what[:1].lower() + what[1:], remedy=remedy)}", file=sys.stderr)
     return int(error.exit_code)

@@ -264,7 +264,7 @@ def finish(
             list_clean=n_files <= CLEAN_FILES_NAMED,
         )
     else:
-        sys.stdout.writelines(_chunks(judged, choices, output, fixer))
+        sys.stdout.writelines(_chunks(judged, output, fixer))
     raise_all(unread)
     if judged.failed:
         raise typer.Exit(1)
@@ -289,7 +289,6 @@ class _Judged:
 
 def _chunks(
     reports: Iterable[validation.FileReport],
-    choices: validation.Choices,
     output: OutputOptions,
     fixer: Fixer | None,
 ) -> Iterator[str]:
@@ -297,7 +296,5 @@ def _chunks(
     if output.output_format == "json":
         extras = None if fixer is None else fixer.extras
         renderer = partial(renderer, statistics=output.statistics, extras=extras)
-    elif output.output_format == "junit":
-        renderer = partial(renderer, strict=choices.strict)
     chunks: Iterator[str] = renderer(reports)
     return chunks

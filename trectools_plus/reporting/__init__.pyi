@@ -80,14 +80,6 @@ from trectools_plus.reporting.results.multilingual import (
     render_multilingual_markdown as render_multilingual_markdown,
 )
 from trectools_plus.reporting.results.multilingual import write_multilingual as write_multilingual
-from trectools_plus.reporting.results.reproduction import print_reproduction as print_reproduction
-from trectools_plus.reporting.results.reproduction import (
-    render_reproduction_markdown as render_reproduction_markdown,
-)
-from trectools_plus.reporting.results.reproduction import (
-    reproduction_document as reproduction_document,
-)
-from trectools_plus.reporting.results.reproduction import write_similarity as write_similarity
 from trectools_plus.reporting.results.sweep import print_sweep_report as print_sweep_report
 from trectools_plus.reporting.results.sweep import (
     render_sweep_markdown as render_sweep_markdown,
@@ -99,8 +91,6 @@ from trectools_plus.reporting.results.testsets import print_agreement as print_a
 from trectools_plus.reporting.results.testsets import print_overfitting as print_overfitting
 from trectools_plus.reporting.terminal import print_report as print_report
 from trectools_plus.reporting.terminal import print_table as print_table
-from trectools_plus.reporting.trackers import log_report as log_report
-from trectools_plus.reporting.trackers import parse_trackers as parse_trackers
 from trectools_plus.reporting.verification.verify import Verification as Verification
 from trectools_plus.reporting.wording import method_line as method_line
 

@@ -1,7 +1,7 @@
 """Findings: the results of checks.
 
 This module does not print: :mod:`trectools_plus.validation.rendering` turns findings into text,
-JSON, GitHub annotations, SARIF or JUnit.
+JSON or GitHub annotations.
 """
 
 from __future__ import annotations

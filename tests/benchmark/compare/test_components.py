@@ -11,7 +11,6 @@ import pytest
 
 from trectools_plus.benchmark.compare.compare import find_differences
 from trectools_plus.benchmark.compare_vectors import compare_vectors_options
-from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
@@ -192,20 +191,7 @@ def test_texts(made: Path) -> None:
     assert "Hybrid without vector</th>" in page
 
 
-def test_merging_keeps_them_and_a_new_benchmark_removes_their_runs(made: Path, small) -> None:
-    run = small.write_run("mine", {"q1": ["d1"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
-    before = ReportFolder(made).report.components
-    write_reports(merge_run(made, "mine", run), plots=False)
-    report = ReportFolder(made).report
-    assert [(one.component, one.run) for one in report.components] == [
-        (one.component, one.run) for one in before
-    ]
-    (family,) = {one.family for one in report.comparisons}
-    assert family == "1 comparison on one measure: every pair of 2 modes"
-    of_components = "2 comparisons on one measure: 2 fusions without a component"
-    for one in report.components:
-        assert {figure.family for figure in one.measures.values()} == {of_components}
-    assert verify_report(made).problems == []
+def test_a_new_benchmark_removes_their_runs(made: Path, small) -> None:
     options = {**small.options, "modes": "lexical", "measures": "RR@10", "output_dir": made}
     write_reports(run_benchmark(load_config(options=options)), plots=False)
     assert ReportFolder(made).report.components == []

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from trectools_plus.benchmark.gate import GateRules, run_gate
-from trectools_plus.benchmark.merge import merge_run
-from trectools_plus.benchmark.rebuild import STRATA_LOST
 from trectools_plus.benchmark.report import BenchmarkReport, load_report, report_json_schema
 from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.config_file import load_config
@@ -180,35 +178,6 @@ def test_other_fields_are_other_data(make: Maker) -> None:
     assert other.manifest.cached_from is None
     assert other.strata["kind"]["easy"]["a"]["RR@10"].n == 12
     assert other.strata != load_report(first / "BenchmarkReport.json").strata
-
-
-def test_merging_computes_strata_again(make: Maker) -> None:
-    folder = make.write("part")
-    run = make.write_run("c", 11)
-    before = load_report(folder / "BenchmarkReport.json")
-    write_reports(merge_run(folder, "c", run))
-    merged = load_report(folder / "BenchmarkReport.json")
-    runs = {name: str(make.folder / f"{name}.run") for name in "abc"}
-    assert merged.strata == make.run("whole", runs=runs).report.strata
-    assert merged.strata["kind"]["easy"]["a"] == before.strata["kind"]["easy"]["a"]
-    assert merged.notes == []
-
-
-def test_merging_without_the_topics_omits_strata_with_a_note(make: Maker) -> None:
-    folder = make.write("out")
-    (folder / TOPICS_FILE).unlink()
-    kept = make.topics.read_text()
-    make.write_topics(dict.fromkeys(range(QUERIES), "other"))
-    write_reports(merge_run(folder, "c", make.write_run("c", 11)))
-    merged = load_report(folder / "BenchmarkReport.json")
-    assert (merged.strata, merged.notes) == ({}, [STRATA_LOST])
-    assert STRATA_LOST in (folder / "BenchmarkComparison.md").read_text()
-    assert merge_run(folder, "d", make.write_run("d", 3)).report.notes == [STRATA_LOST]
-    make.topics.write_text(kept)
-    (folder / TOPICS_FILE).unlink(missing_ok=True)
-    found = merge_run(folder, "d", make.write_run("d", 3)).report
-    assert list(found.strata["kind"]["easy"]) == ["a", "b", "c", "d"]
-    assert found.notes == []
 
 
 def test_strata_are_verified(make: Maker) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.benchmark.compare.compare_reports import refuse_incomparable
-from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import NearMiss, TermLabel
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
@@ -112,24 +111,17 @@ def test_the_files_are_recorded_and_change_the_figures(options, tmp_path):
         refuse_incomparable(annotated, changed, ("a", "b"))
 
 
-def test_a_report_over_terms_can_be_verified_and_merged(options):
+def test_a_report_over_terms_can_be_verified(options):
     result = run(options, measures=["RR", "MaxOntSim(formula='lin')@1"], annotations=str(HPOA))
-    before = result.report.near_misses
     write_reports(result, plots=False)
     assert verify_report(options["output_dir"]).problems == []
-    merged = merge_run(options["output_dir"], "again", options["runs"]["all"]).report
-    kept = [miss for miss in merged.near_misses if miss.mode != "again"]
-    assert kept == before
-    assert len([miss for miss in merged.near_misses if miss.mode == "again"]) == 7
 
 
-def test_nothing_is_merged_over_another_ontology(options, tmp_path):
+def test_another_ontology_is_a_problem(options, tmp_path):
     toy = tmp_path / "toy.obo"
     toy.write_bytes(TOY.read_bytes())
     write_reports(run(options, ontology=str(toy)), plots=False)
     toy.write_text(TOY.read_text() + "\n[Term]\nid: TOY:0099\nis_a: TOY:0001\n")
-    with pytest.raises(IncomparableError, match="the ontology"):
-        merge_run(options["output_dir"], "again", options["runs"]["all"])
     assert any("toy.obo" in problem for problem in verify_report(options["output_dir"]).problems)
 
 

@@ -10,7 +10,6 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import load_report, report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config, load_fetch_settings
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
@@ -100,14 +99,6 @@ def test_without_a_scored_mode_there_is_no_report(data: dict[str, str]) -> None:
     with pytest.raises(TrectoolsPlusError, match=r"half is incomplete[\s\S]*broken failed"):
         run(data, "half broken")
     assert not Path("out").exists()
-
-
-def test_a_merged_run_leaves_them_as_they_are(data: dict[str, str]) -> None:
-    before = run(data, "good broken").report
-    Path("more.run").write_text("".join(f"q{n} Q0 d1 1 1.0 t\n" for n in range(QUERIES)))
-    merged = merge_run("out", "more", "more.run").report
-    assert merged.unscored == before.unscored
-    assert list(merged.modes) == ["good", "more"]
 
 
 def test_unscored_modes_are_not_cached(data: dict[str, str]) -> None:

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 import jsonschema
 import pytest
 
-from trectools_plus.benchmark.merge import merge_run
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     load_report,
@@ -396,9 +395,7 @@ def test_the_manifest_says_with_how_many_blas_threads_was_searched(
     assert run(given, tmp_path / "given").report.manifest.blas_threads is None
 
 
-def test_a_report_of_an_earlier_version_is_read_verified_and_merged(
-    small: Small, tmp_path: Path
-) -> None:
+def test_a_report_of_an_earlier_version_is_read_and_verified(small: Small, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     run({**small.options, "modes": ["vector"]}, folder)
     path = folder / "BenchmarkReport.json"
@@ -421,8 +418,6 @@ def test_a_report_of_an_earlier_version_is_read_verified_and_merged(
         "BenchmarkComparison.md",
         "BenchmarkReport.html",
     }
-    merged = merge_run(folder, "mine", small.write_run("mine", PERFECT))
-    assert merged.report.manifest.blas_threads is None
 
 
 def test_contracted_keys_are_there(small: Small, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_json_names_the_kind_of_each_file() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("form", ["text", "concise", "github", "sarif", "junit"])
+@pytest.mark.parametrize("form", ["text", "concise", "github"])
 def test_every_format_names_the_finding(form: str) -> None:
     result = _invoke("octal.yaml", "--format", form)
     assert "T114" in result.stdout

@@ -194,8 +194,6 @@ REPORTS = (
             "benchmark show garden --table table.tex --table table.csv --table table.json",
             "benchmark compare garden garden --format json",
             "benchmark compare garden given --format json",
-            f"benchmark merge garden --run more={RUNS}/tied.run",
-            "benchmark verify garden",
             "benchmark list . --format json",
             "benchmark metrics garden --textfile figures.prom",
         ),
@@ -209,8 +207,6 @@ REPORTS = (
             "benchmark verify given",
             "benchmark verify given --format json",
             "benchmark show given --format json",
-            f"benchmark merge given --run more={RUNS}/extra-query.run",
-            f"benchmark merge given --run bm25={RUNS}/tied.run",
             "trectools-plus testset overfitting given --used used.json --held-out held.json "
             "--format json",
         ),
@@ -247,18 +243,6 @@ REPORTS = (
         after=("garden", "eight-runs", "configured"),
     ),
     Case(
-        "reproduce",
-        (
-            f"benchmark reproduce {RUNS}/lexical.run {RUNS}/hybrid.run --qrels {QRELS} "
-            f"--baseline {RUNS}/vector.run -m nDCG@10,AP --format json",
-            f"benchmark reproduce {RUNS}/lexical.run {RUNS}/vector.run --qrels {QRELS} "
-            f"--qrels {QRELS} --replication -m nDCG@10 --format json",
-            f"benchmark reproduce {RUNS}/lexical.run {RUNS}/vector.run --qrels {QRELS} "
-            "--format markdown",
-            f"benchmark reproduce {RUNS}/lexical.run {RUNS}/vector.run",
-        ),
-    ),
-    Case(
         "compare",
         (
             f"trectools-plus compare {RUNS}/lexical.run {RUNS}/hybrid.run {RUNS}/vector.run "
@@ -286,7 +270,6 @@ FILES = (
         (
             f"runs validate {RUNS}/lexical.run {RUNS}/tied.run {RUNS}/tied-in-32-bits.run "
             f"{RUNS}/extra-query.run --qrels {QRELS} --topics {GARDEN}/topics.tsv --format json",
-            f"runs validate {RUNS}/lexical.run --format sarif",
             f"runs validate {RUNS}/lexical-windows.run {RUNS}/lexical-commented.run --strict "
             "--profile trec --format json",
             f"runs validate {RUNS}/lexical.run --max-depth 5 --select R1 --ignore R115 "
@@ -305,7 +288,6 @@ FILES = (
         (
             f"trectools-plus qrels validate {QRELS} fixtures/garden-beir/qrels/test.tsv --run "
             f"{RUNS}/vector.run --topics {GARDEN}/topics.tsv --format json",
-            f"trectools-plus qrels validate {QRELS} --format sarif",
             f"trectools-plus qrels validate {RUNS}/lexical.run --format json",
         ),
     ),
@@ -316,7 +298,6 @@ FILES = (
             "fixtures/garden-beir/queries.jsonl inputs/topics/topics.tsv "
             "inputs/topics/topics.jsonl inputs/topics/topics.sgml "
             "inputs/topics/topics.xml fixtures/testsets/own-form.yaml --format json",
-            f"trectools-plus topics validate {GARDEN}/topics.tsv --format sarif",
         ),
     ),
     Case(
@@ -326,7 +307,6 @@ FILES = (
             f"inputs/testsets/toy-pool.json {TOY} --format json",
             f"trectools-plus testset validate inputs/testsets/list.json {TOY} --strict "
             "--format json",
-            f"trectools-plus testset validate inputs/testsets/queries.json {TOY} --format sarif",
         ),
     ),
     Case(

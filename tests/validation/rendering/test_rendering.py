@@ -8,15 +8,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
 from trectools_plus.validation import FileReport, Finding, Fix, Severity, validate_run
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.rendering import RENDERERS, render
-from trectools_plus.validation.rendering.build_servers import iter_junit
-from trectools_plus.validation.rendering.places import line_ranges, printable
+from trectools_plus.validation.rendering.places import line_ranges
 from trectools_plus.validation.rendering.rules_page import render_rules_markdown
 from trectools_plus.validation.rendering.text import iter_text, print_text
 
@@ -172,38 +170,14 @@ def test_github_escapes_what_its_syntax_needs() -> None:
     assert line.endswith("::50%25, a:b. Keep one.")
 
 
-def test_junit_has_a_suite_per_file_and_a_failure_per_error(reports: list[FileReport]) -> None:
-    root = ElementTree.fromstring(render(reports, "junit"))
-    suites = root.findall("testsuite")
-    assert [suite.get("name") for suite in suites] == ["run.txt", "good.txt"]
-    assert [suite.get("failures") for suite in suites] == ["1", "0"]
-    assert [suite.get("tests") for suite in suites] == ["3", "1"]
-    for suite in suites:
-        assert len(suite.findall("testcase")) == int(suite.get("tests", ""))
-    (failure,) = suites[0].iter("failure")
-    assert failure.get("type") == "R131"
-    assert (failure.text or "").startswith("run.txt:3:6: error R131: d01 is repeated")
-    assert not list(suites[1].iter("failure"))
-
-
-def test_junit_fails_warnings_when_strict(reports: list[FileReport]) -> None:
-    root = ElementTree.fromstring("".join(iter_junit(reports, strict=True)))
-    assert [suite.get("failures") for suite in root] == ["2", "0"]
-    assert len(list(root.iter("failure"))) == 2
-
-
 @pytest.mark.parametrize("name", RENDERERS)
 def test_odd_names_and_ids_keep_every_document_whole(name: str) -> None:
     odd = finding(message=f"id {ODD} <&>\"'", query_id=ODD, doc_id=ODD)
     document = render([report(odd, path=ODD), report(path=ODD)], name)
     assert not set(document) & {"\x1b", "\x00", "\u200b", "\ud800"}
     document.encode("utf-8")
-    if name in ("json", "sarif"):
+    if name == "json":
         json.loads(document)
-    elif name == "junit":
-        root = ElementTree.fromstring(document)
-        assert root[0].get("name") == printable(ODD)
-        assert "<&>\"'" in (next(root.iter("failure")).text or "")
     elif name != "text":
         assert len(document.splitlines()) == 1
 
@@ -211,10 +185,8 @@ def test_odd_names_and_ids_keep_every_document_whole(name: str) -> None:
 @pytest.mark.parametrize("name", RENDERERS)
 def test_no_reports_still_render(name: str) -> None:
     document = render([], name)
-    if name in ("json", "sarif"):
+    if name == "json":
         assert json.loads(document)
-    elif name == "junit":
-        assert ElementTree.fromstring(document).tag == "testsuites"
     else:
         assert document == ("No findings in 0 files.\n" if name == "text" else "")
 

@@ -251,16 +251,6 @@ NoCache = Annotated[
     ),
 ]
 
-LogTo = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--log-to",
-        metavar="TRACKER",
-        help="Also log the report's figures, settings and files to mlflow:EXPERIMENT or "
-        "wandb:PROJECT. Repeatable. Needs the extra mlflow or wandb.",
-        rich_help_panel=Panel.WORK,
-    ),
-]
 Plots = Annotated[
     bool,
     typer.Option(

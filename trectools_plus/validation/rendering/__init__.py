@@ -1,4 +1,4 @@
-"""Render findings as text, JSON, GitHub annotations, SARIF and JUnit.
+"""Render findings as text, JSON and GitHub annotations.
 
 Every renderer reads reports one by one and yields its document in parts, so that thousands of files
 need no more memory than one file.
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from trectools_plus.text import sentences
 from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.rendering.build_servers import iter_github, iter_junit, iter_sarif
+from trectools_plus.validation.rendering.build_servers import iter_github
 from trectools_plus.validation.rendering.json import iter_json
 from trectools_plus.validation.rendering.places import iter_occurrences, printable
 from trectools_plus.validation.rendering.text import iter_text
@@ -27,8 +27,6 @@ RENDERERS: dict[str, Callable[[Iterable[FileReport]], Iterator[str]]] = {
     "concise": iter_concise,
     "json": iter_json,
     "github": iter_github,
-    "sarif": iter_sarif,
-    "junit": iter_junit,
 }
 """Renderers by the name of the output format on the command line."""
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePath
-from urllib.parse import quote
 
 from trectools_plus.text import visible
 from trectools_plus.validation.findings import FileReport, Finding
@@ -15,19 +12,6 @@ from trectools_plus.validation.findings import FileReport, Finding
 def printable(text: str) -> str:
     """Return ``text`` with escapes for invisible and control characters."""
     return text if text.isprintable() else visible(text, len(text))
-
-
-def file_uri(path: str) -> str:
-    """Return a URI reference for a file: relative for a relative path, else ``file:``.
-
-    Bytes of a name that are not UTF-8 become percent escapes.
-    """
-    try:
-        name = os.fsencode(PurePath(path).as_posix())
-    except UnicodeEncodeError:  # a lone surrogate, which only Windows allows in a name
-        path = path.encode("utf-8", "replace").decode()
-        name = path.encode()
-    return Path(path).as_uri() if PurePath(path).is_absolute() else quote(name)
 
 
 def line_ranges(lines: Sequence[int], count: int) -> str:

@@ -1,4 +1,4 @@
-"""``benchmark list``, ``show``, ``verify`` and ``merge``: commands on existing reports."""
+"""``benchmark list``, ``show`` and ``verify``: commands on existing reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import typer
 from trectools_plus import benchmark, measures, reporting
 from trectools_plus.cli.options.common import (
     Everything,
-    LogTo,
     Report,
     TableOptions,
     TextOrJson,
@@ -21,7 +20,6 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import inform, is_quiet, note, show_progress
-from trectools_plus.errors import UsageError, raise_all
 from trectools_plus.text import plural
 
 _MOST_PROBLEMS = 30
@@ -79,7 +77,6 @@ def benchmark_show(
         ),
     ] = None,
     paper: TableOptions,
-    log_to: LogTo = None,
 ) -> None:
     """\b
     Examples:
@@ -87,11 +84,8 @@ def benchmark_show(
       benchmark show results/today/BenchmarkReport.json --format markdown
       benchmark show results/today --table paper/table.tex --table figures.csv
       benchmark show results/today --table t.tex -m nDCG@10,RR --systems rows --label tab:main
-      benchmark show results/today --log-to mlflow:search
     """
-    trackers = reporting.parse_trackers(log_to or [])
-    folder = benchmark.ReportFolder(report)
-    found = folder.report
+    found = benchmark.ReportFolder(report).report
     names = measures.split_names(",".join(measure)) if measure else None
     if table:
         reporting.write_table(reporting.report_table(found, names), *table, layout=paper.layout())
@@ -110,7 +104,6 @@ def benchmark_show(
             found, sys.stdout, full=everything, notes=not is_quiet(), lines_after=1
         )
         typer.echo(f"{manifest.experiment_id}, {manifest.created_at}")
-    raise_all(reporting.log_report(found, folder.path.parent, trackers))
 
 
 def benchmark_verify(
@@ -155,35 +148,6 @@ def _print_verification(found: reporting.Verification, *, every: bool) -> None:
         typer.echo(f"warning: {warning}")
     if found.unproven:
         typer.echo(f"unproven: {'; '.join(found.unproven)}")
-
-
-def benchmark_merge(
-    report: Report,
-    run: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME=FILE",
-            help="Name and file of the run to add; - is standard input.",
-        ),
-    ],
-) -> None:
-    """The run is scored against the report's judgments, and compared with every mode of the report.
-    Exit code 3: the run has other queries.
-
-    \b
-    Examples:
-      benchmark merge results/today --run mine=mine.run
-    """
-    name, equals, path = run.partition("=")
-    if not (name and equals and path):
-        raise UsageError(
-            f"expected NAME=FILE but got '{run}'", where="--run", remedy="write --run mine=mine.run"
-        )
-    with show_progress() as progress:
-        result = benchmark.merge_run(report, name, path, progress)
-    files = reporting.write_reports(result)
-    reporting.print_report(result.report, sys.stdout, notes=not is_quiet(), lines_after=2)
-    typer.echo(f"\nreport   {files['json']}")
 
 
 def _print_list(reports: list[benchmark.ListedReport]) -> None:

@@ -14,7 +14,6 @@ from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
     FIGURE_SETTINGS,
     Everything,
-    LogTo,
     NoCache,
     Plots,
     Scheduler,
@@ -82,7 +81,6 @@ def benchmark_run(
     ] = False,
     plots: Plots = False,
     scheduler: Scheduler = None,
-    log_to: LogTo = None,
     further_runs: Annotated[
         list[str] | None, typer.Argument(metavar="NAME=FILE", hidden=True)
     ] = None,
@@ -123,7 +121,6 @@ def benchmark_run(
         everything=everything,
         scheduler=scheduler,
         plots=plots,
-        log_to=log_to,
     )
 
 
@@ -157,7 +154,6 @@ def report_benchmark(
     everything: bool = False,
     scheduler: str | None = None,
     plots: bool = False,
-    log_to: list[str] | None = None,
 ) -> None:
     """Run a benchmark with a progress bar, write its report and print it.
 
@@ -170,9 +166,7 @@ def report_benchmark(
         everything: Whether all measures and notes are printed.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
         plots: Whether the plots are also written as files.
-        log_to: Experiment trackers to which the report is logged.
     """
-    trackers = reporting.parse_trackers(log_to or [])
     if plots and not reporting.can_draw():
         raise MissingExtraError("--plots", "plots")
     with use_scheduler(scheduler), show_progress() as progress:
@@ -191,12 +185,7 @@ def report_benchmark(
     for text in benchmark.input_notes(result.report, config):
         note(text)
     # The report is already written.
-    raise_all(
-        [
-            *_errors_of_modes(result),
-            *reporting.log_report(result.report, result.output_dir, trackers),
-        ]
-    )
+    raise_all(_errors_of_modes(result))
 
 
 def _errors_of_modes(result: benchmark.BenchmarkResult) -> list[TrectoolsPlusError]:
@@ -267,7 +256,6 @@ def benchmark_compare_vectors(
     setting: Setting = None,
     no_cache: NoCache = False,
     plots: Plots = False,
-    log_to: LogTo = None,
     output_format: TextOrJson = "text",
     everything: Everything = False,
 ) -> None:
@@ -297,7 +285,6 @@ def benchmark_compare_vectors(
         as_json=output_format == "json",
         everything=everything,
         plots=plots,
-        log_to=log_to,
     )
 
 
