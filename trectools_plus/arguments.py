@@ -1,25 +1,23 @@
 """Wrong arguments of public functions become errors of one line.
 
 A public function does not check the types of its arguments first. If it fails with an error of
-Python or of a library, its arguments are compared with its annotations, and the first one of
-another type is reported. The original error remains as the cause.
+Python or of a library, the error names the types that it accepts. The original error remains as the
+cause.
 """
 
 from __future__ import annotations
 
-import builtins
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from types import GeneratorType, NoneType, UnionType
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from types import GeneratorType
+from typing import Any, ParamSpec, TypeVar
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_ITEMS_CHECKED = 20
 _LONGEST_VALUE = 40
 
 _TRANSLATED = (
@@ -100,109 +98,28 @@ def _explain(
     import inspect
 
     try:
-        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        bound = inspect.signature(function).bind(*args, **kwargs).arguments
     except TypeError:
         return None
     name = function.__qualname__.removesuffix(".__init__")
-    for parameter, hint, written in _hints(function):
-        if parameter in given and not _fits(given[parameter], hint):
-            return UsageError(
-                f"expected {written} but got {show(given[parameter])}",
-                where=f"{name}, argument {parameter}",
-                remedy=f"see help({name})",
-            )
-    return unusable(name, error)
+    types = {key: function.__annotations__.get(key) for key in bound}
+    accepted = [f"{key}: {kind}" for key, kind in types.items() if isinstance(kind, str)]
+    return unusable(name, error, accepted)
 
 
-def unusable(name: str, error: Exception) -> UsageError:
+def unusable(name: str, error: Exception, accepted: Sequence[str] = ()) -> UsageError:
     """Return the error for arguments that a function or class cannot use.
 
     Args:
         name: The name of the function or class.
         error: The error with which it failed.
+        accepted: The types that it accepts, as ``parameter: type``.
     """
-    problem = " ".join((str(error).splitlines() or [""])[0].split())[:120]
+    problem = ""
+    with suppress(ValueError):  # of an integer with many digits
+        problem = " ".join((str(error).splitlines() or [""])[0].split())[:120]
     return UsageError(
         f"the arguments cannot be used: {type(error).__name__} {problem}".rstrip(),
         where=name,
-        remedy=f"see help({name})",
+        remedy=f"it accepts {', '.join(accepted)}" if accepted else f"see help({name})",
     )
-
-
-class _Unresolved(type):
-    """A name in an annotation that is imported for type checkers only."""
-
-    def __getattr__(cls, name: str) -> type:
-        return _Unresolved(name, (), {})
-
-    def __getitem__(cls, parameters: object) -> type:
-        return cls
-
-
-class _Names(Mapping[str, Any]):
-    """The names that annotations of a module refer to."""
-
-    def __init__(self, module: Mapping[str, Any]) -> None:
-        self._module = module
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self._module:
-            return self._module[name]
-        return getattr(builtins, name, None) or _Unresolved(name, (), {})
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._module)
-
-    def __len__(self) -> int:
-        return len(self._module)
-
-
-def _hints(function: Any) -> Iterator[tuple[str, Any, str]]:
-    """Yield each parameter, its type, and the type as it is written."""
-    names = _Names(function.__globals__)
-    for parameter, annotation in function.__annotations__.items():
-        if parameter == "return" or not isinstance(annotation, str):
-            continue
-        try:
-            hint = eval(annotation, {}, names)
-        except (TypeError, AttributeError):
-            continue
-        yield parameter, hint, annotation
-
-
-def _fits(value: object, hint: Any) -> bool:
-    """Return whether a value can be of a type; true if the type cannot be checked."""
-    origin, parameters = get_origin(hint), get_args(hint)
-    if hint is None or hint is NoneType:
-        return value is None
-    if origin in (Union, UnionType):
-        return any(_fits(value, one) for one in parameters)
-    if origin is Literal:
-        return isinstance(value, str | int | NoneType) and value in parameters
-    if origin is Annotated:
-        return _fits(value, parameters[0])
-    if isinstance(hint, _Unresolved):
-        return any(base.__name__ == hint.__name__ for base in type(value).__mro__)
-    return _is_instance(value, origin or hint) and _fit_items(value, parameters)
-
-
-def _is_instance(value: object, kind: Any) -> bool:
-    if kind in (int, float):
-        numbers = (int,) if kind is int else (int, float)
-        return not isinstance(value, bool) and (
-            isinstance(value, numbers) or type(value).__module__ == "numpy"
-        )
-    try:
-        return isinstance(value, kind)
-    except TypeError:  # a protocol, a type variable, Any
-        return True
-
-
-def _fit_items(value: object, parameters: tuple[Any, ...]) -> bool:
-    """Return whether the first items of a list, tuple or dictionary have the right types."""
-    if isinstance(value, Mapping) and len(parameters) == 2:
-        items = list(value.items())[:_ITEMS_CHECKED]
-        return all(_fits(key, parameters[0]) and _fits(one, parameters[1]) for key, one in items)
-    if isinstance(value, list | tuple) and parameters:
-        return all(_fits(one, parameters[0]) for one in value[:_ITEMS_CHECKED])
-    return True
