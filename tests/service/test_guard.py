@@ -20,7 +20,7 @@ from trectools_plus.service.problems import ProblemDocument
 
 KEY = "correct-horse-battery-staple"
 Check = Callable[..., dict[str, Any]]
-PATHS = ["/v1/evaluate", "/v1/score", "/v1/validate", "/v1/jobs", "/metrics", "/openapi.json", "/x"]
+PATHS = ["/v1/evaluate", "/v1/score", "/v1/validate", "/metrics", "/openapi.json", "/x"]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_the_key_is_never_logged(
     with open_service(limited(), KEY) as client:
         client.get("/metrics", headers=bearing(KEY))
         client.get("/metrics", headers=bearing(KEY + "wrong"))
-        client.get(f"/v1/jobs?key={KEY}", headers=bearing(KEY))
+        client.get(f"/metrics?key={KEY}", headers=bearing(KEY))
         client.get(f"/{KEY}", headers=bearing(KEY))
         page = client.get("/metrics", headers=bearing(KEY)).text
     said = "".join(
@@ -119,13 +119,13 @@ def test_the_key_is_never_logged(
 def test_without_a_key_no_web_page_gets_in(
     client: TestClient, check_problem: Check, headers: dict[str, str]
 ) -> None:
-    check_problem(client.get("/v1/jobs", headers=headers), 403, "foreign-host")
+    check_problem(client.get("/metrics", headers=headers), 403, "foreign-host")
     for host in ("localhost:8000", "LOCALHOST", "127.0.0.1", "127.8.9.10:80", "[::1]:8000"):
-        answer = client.get("/v1/jobs", headers={"host": host, "origin": f"http://{host}"})
+        answer = client.get("/metrics", headers={"host": host, "origin": f"http://{host}"})
         assert answer.status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/v1/jobs", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json"])
 def test_what_can_be_got_can_be_asked_for_without_content(client: TestClient, path: str) -> None:
     got, head = client.get(path), client.head(path)
     assert (head.status_code, head.content) == (200, b"")
@@ -186,8 +186,7 @@ def test_too_many_queries(
     ("method", "path", "status", "code"),
     [
         ("GET", "/nowhere", 404, "not-found"),
-        ("GET", "/v1/jobs/none", 404, "no-such-job"),
-        ("DELETE", "/v1/jobs/none", 404, "no-such-job"),
+        ("GET", "/v1/jobs", 404, "not-found"),
         ("GET", "/v1/evaluate", 405, "method-not-allowed"),
         ("PUT", "/healthz", 405, "method-not-allowed"),
         ("POST", "/v1/validate", 422, "invalid-parameter"),

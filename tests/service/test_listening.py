@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 import threading
@@ -15,9 +16,8 @@ import pytest
 
 from trectools_plus.service import server
 from trectools_plus.service.api.app import create_app
-from trectools_plus.service.jobs.jobs import Job
-from trectools_plus.service.jobs.processes import Outcome, Task
 from trectools_plus.service.server import listen
+from trectools_plus.service.work.processes import Outcome, Task
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
@@ -158,32 +158,38 @@ def test_clients_that_leave_are_no_failures_of_the_service(
                 connection.sendall(request.encode() + body)
             await_counts(port, {"499": number})
 
-        jobs = app.state.context.jobs
-        release = threading.Event()
-        jobs.open()
-        do = jobs.workers.do
-        jobs.workers.do = lambda *_: release.wait(60) and Outcome(b"{}")
-        held = Job.new(Task("score", {}), 60, in_background=False)
-        jobs._submit(held)
-        while held.state != "running":
-            time.sleep(0.01)
-        jobs.workers.do = do
+        work = app.state.context.work
+        release, begun = threading.Event(), threading.Event()
+        work.open()
+        do = work.workers.do
+
+        def hold(*_: object) -> Outcome:
+            begun.set()
+            release.wait(60)
+            return Outcome(b"{}")
+
+        work.workers.do = hold
+        holding = threading.Thread(target=asyncio.run, args=[work.answer(Task("score", {}))])
+        holding.start()
+        assert begun.wait(60)
+        work.workers.do = do
         with socket.create_connection(("127.0.0.1", port)) as connection:
             request = head.format("validate?kind=qrels", "text/plain", len(row)).encode()
             connection.sendall(request + row)
             for _ in range(600):  # until it waits for the only worker
-                if jobs.count() == 2:
+                if work.count() == 2:
                     break
                 time.sleep(0.05)
-            assert jobs.count() == 2
+            assert work.count() == 2
         await_counts(port, {"499": len(uploads) + 1})
-        assert jobs.count() == 1  # nothing is done for a client that has left
+        assert work.count() == 1  # nothing is done for a client that has left
         release.set()
+        holding.join()
 
         with socket.create_connection(("127.0.0.1", port)) as connection:
             connection.settimeout(30)
             connection.sendall(request + row)
             assert connection.recv(1000).startswith(b"HTTP/1.1 200")
         await_counts(port, {"499": len(uploads) + 1, "200": 1})
-        jobs.close()
+        work.close()
     assert not [one for one in caplog.records if one.exc_info]

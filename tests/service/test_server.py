@@ -132,17 +132,17 @@ def ask(url: str, **headers: str) -> tuple[int, Any]:
 def test_a_session(process: tuple[subprocess.Popen[str], str], number: int) -> None:
     started, address = process
     assert ask(f"{address}/healthz")[0] == 200
-    status, body = ask(f"{address}/v1/jobs")
+    status, body = ask(f"{address}/metrics")
     assert (status, json.loads(body)["code"]) == (401, "unauthorised")
-    assert ask(f"{address}/v1/jobs", Authorization=f"Bearer {KEY}") == (200, b'{"jobs": []}')
-    assert ask(f"{address}/v1/jobs?secret=1")[0] == 401
+    assert ask(f"{address}/metrics", Authorization=f"Bearer {KEY}")[0] == 200
+    assert ask(f"{address}/metrics?secret=1")[0] == 401
     started.send_signal(number)
     _, said = started.communicate(timeout=30)
     assert "Traceback" not in said
     assert KEY not in said
     assert "secret" not in said
     assert "GET other 401" in said
-    assert "GET /v1/jobs 200" in said
+    assert "GET /metrics 200" in said
 
 
 def test_a_large_body_on_the_wire(process: tuple[subprocess.Popen[str], str]) -> None:

@@ -109,6 +109,10 @@ def _call(command: Callable[..., object], name: str) -> int:
 _REMOVED = {
     "--review": "to serve the review page, use trectools-plus review serve REPORT",
     "--log-to": "removed; log the figures of BenchmarkReport.json with your tracker's functions",
+    **dict.fromkeys(
+        ("--state-dir", "--job-time-limit", "--keep-results"),
+        "removed with the background jobs; use the command line for larger work",
+    ),
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
     "sarif": "removed; use --format github or json",

@@ -21,10 +21,8 @@ except ImportError as error:
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
-from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.service.api.settings import MIN_KEY_LENGTH, NO_DATASET, ServiceSettings
 from trectools_plus.service.api.snapshots import MONITORED_MEASURE, Snapshot
-from trectools_plus.service.jobs.store import JobStore, open_default_store
 from trectools_plus.service.log import prepare_log
 from trectools_plus.testsets.loading import find_test_set, read_test_set
 
@@ -122,16 +120,12 @@ def run_server(
     # Raise errors before the service starts.
     lacking = [one for one in settings.reports if not _is_monitored(read_snapshots(one))]
     _check_documents(settings)
-    if settings.state_dir is None:
-        default = open_default_store(cache_folder().parent / "service")
-        settings = settings.model_copy(update={"state_dir": str(default)})
-    JobStore(Path(settings.state_dir or "")).close()
     app = create_app(settings, key=key, publish_key=publish_key)
 
     prepare_log()
     opened = listen(host, port, has_key=key is not None or publish_key is not None)
     address = f"http://{format_host(host)}:{opened.getsockname()[1]}"
-    close = app.state.context.jobs.close
+    close = app.state.context.work.close
 
     def report_start() -> None:
         _LOG.info("listening on %s", address)

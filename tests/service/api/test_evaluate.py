@@ -298,20 +298,15 @@ def test_figures_of_uploads_are_published_on_request(
     assert len(series) == 1, "the plain selector is the mean over all queries, and nothing else"
 
 
-@pytest.mark.parametrize("background", [False, pytest.param(True, marks=another_service)])
 def test_the_services_own_test_set_always_sets_the_gauges(
-    open_service: Any, garden_set: dict[str, Any], background: bool
+    open_service: Any, garden_set: dict[str, Any]
 ) -> None:
     """An upload with the same name never replaces its figures."""
     folder = ROOT / "fixtures/garden-trec"
     with open_service(ServiceSettings(dataset=str(folder), resamples=200)) as client:
         assert not gauges(client, "garden-trec")
-        answer = client.post("/v1/evaluate", params={"publish": False, "background": background})
+        answer = client.post("/v1/evaluate", params={"publish": False})
         found = answer.json()
-        while background and "result" in found and found["result"] is None:
-            time.sleep(0.05)
-            found = client.get(answer.headers["location"]).json()
-        found = found["result"] if background else found
         assert (found["mode"], found["components"]) == ("hybrid", ["lexical", "vector"])
         assert (found["dataset"], found["test_set"]) == ("garden-trec", "garden-trec")
         assert found["metrics"] == post(client, garden_set).json()["metrics"]
@@ -401,24 +396,6 @@ def test_the_hybrid_of_the_terms_of_the_hpo_merges_n_grams(components: str | Non
     assert choose_mode(components, settings) == "hybrid"
     single = ServiceSettings(retrieval={"multi_vector": False})
     assert components_of("hybrid", single) == ["lexical", "vector"]
-
-
-def test_work_in_the_background(client: TestClient, garden_set: dict[str, Any]) -> None:
-    begun = post(client, garden_set, background=True)
-    assert begun.status_code == 202
-    job = begun.json()
-    assert begun.headers["location"] == f"/v1/jobs/{job['job_id']}"
-    for _ in range(200):
-        status = client.get(begun.headers["location"]).json()
-        if status["state"] == "succeeded":
-            break
-        time.sleep(0.05)
-    assert status["result"]["metrics"] == post(client, garden_set).json()["metrics"]
-    assert status["progress"]["total"] >= 1
-    assert status["finished_at"]
-    listed = client.get("/v1/jobs").json()["jobs"]
-    assert job["job_id"] in [one["job_id"] for one in listed]
-    assert all(one["result"] is None for one in listed)
 
 
 def test_nothing_to_search(

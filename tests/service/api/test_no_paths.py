@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.jobs.processes import DocumentState, Outcome, Task, perform
+from trectools_plus.service.work.processes import DocumentState, Outcome, Task, perform
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
@@ -59,7 +59,7 @@ class Here:
 
 @pytest.fixture
 def client(cache: Path, open_service: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    monkeypatch.setattr("trectools_plus.service.jobs.jobs.WorkerProcesses", Here)
+    monkeypatch.setattr("trectools_plus.service.work.requests.WorkerProcesses", Here)
     folder = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
     with open_service(ServiceSettings(dataset=str(folder), resamples=500)) as found:
         yield found

@@ -11,12 +11,12 @@ import pytest
 from harness.program import Program
 from starlette.testclient import TestClient
 
+from trectools_plus.distributed.process import StoppedError
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.service.api.models import ScoreAnswer, ScoreParameters, ValidationAnswer
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import Upload
 from trectools_plus.service.api.validate_and_score import score_uploads
-from trectools_plus.service.jobs.jobs import StoppedError
 
 pytestmark = pytest.mark.process
 
@@ -179,20 +179,8 @@ def test_strictness_profile_and_qrels(client: TestClient) -> None:
     assert "R143" in codes[0] or codes[0] != codes[1]
 
 
-def test_the_background_of_all_work(client: TestClient) -> None:
-    answer = client.post(
-        "/v1/validate?kind=qrels&background=true", files={"file": QRELS.read_bytes()}
-    )
-    assert answer.status_code == 202
-    assert answer.json()["kind"] == "validate"
-    files = {"run": (RUNS / "lexical.run").read_bytes(), "qrels": QRELS.read_bytes()}
-    answer = client.post("/v1/score?background=true", files=files)
-    assert (answer.status_code, answer.json()["kind"]) == (202, "score")
-    assert client.delete(answer.headers["location"]).json()["state"] != "queued"
-
-
 def test_scoring_stops_between_runs() -> None:
-    """A job that is cancelled, or takes too long, does not read the rest."""
+    """Work that is cancelled, or takes too long, does not read the rest."""
     told: list[tuple[str, int, int]] = []
 
     def progress(description: str, done: int, total: int) -> None:

@@ -43,14 +43,6 @@ def serve(
             "uploaded test sets in /metrics.",
         ),
     ] = None,
-    state_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Folder of the background jobs, which survive a restart.  [default: in the cache "
-            "folder]",
-        ),
-    ] = None,
     dataset: DatasetOrHpo = None,
     given: Annotated[Given, _SETTINGS],
     test_file: Annotated[
@@ -122,15 +114,6 @@ def serve(
             rich_help_panel=_LIMITS_PANEL,
         ),
     ] = 60.0,
-    job_time_limit: Annotated[
-        float,
-        typer.Option(
-            min=0.1,
-            metavar="SECONDS",
-            help="Time limit of a background job.",
-            rich_help_panel=_LIMITS_PANEL,
-        ),
-    ] = 3_600.0,
     workers: Annotated[
         int,
         typer.Option(
@@ -151,20 +134,11 @@ def serve(
             rich_help_panel=_LIMITS_PANEL,
         ),
     ] = None,
-    keep_results: Annotated[
-        float,
-        typer.Option(
-            min=0.001,
-            metavar="HOURS",
-            help="Time for which the result of a background job is stored if it is not fetched.",
-            rich_help_panel=_LIMITS_PANEL,
-        ),
-    ] = 168.0,
 ) -> None:
-    """The service answers POST requests to /v1/evaluate, /v1/validate and /v1/score, and to
-    /v1/jobs for long work; GET requests to /healthz, /readyz, /metrics and /openapi.json. Requests
-    contain the key as 'Authorization: Bearer KEY', unless the service listens on the loopback
-    address without a key. Needs the extra service. Ctrl-C stops it.
+    """The service answers POST requests to /v1/evaluate, /v1/validate and /v1/score, and GET
+    requests to /healthz, /readyz, /metrics and /openapi.json. Requests contain the key as
+    'Authorization: Bearer KEY', unless the service listens on the loopback address without a key.
+    Needs the extra service. Ctrl-C stops it.
 
     \b
     Examples:
@@ -191,16 +165,13 @@ def serve(
         **values,
         retrieval=retrieval.make_settings(retrieved),
         prefix=prefix,
-        state_dir=None if state_dir is None else str(state_dir),
         reports=tuple(map(str, report or ())),
         limits=service.Limits(
             body_bytes=max_body_mib << 20,
             queries=max_queries,
             seconds=time_limit,
-            job_seconds=job_time_limit,
             workers=workers,
             memory_bytes=None if max_memory_gib is None else int(max_memory_gib * (1 << 30)),
-            kept_seconds=keep_results * 3600,
         ),
     )
     searched = settings.retrieval.for_documents(has_parts=settings.has_terms)

@@ -1,1 +1,1 @@
-"""The REST service: evaluation, validation, scoring, jobs, and metrics for Prometheus."""
+"""The REST service: evaluation, validation, scoring, and metrics for Prometheus."""

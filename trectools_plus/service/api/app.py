@@ -37,8 +37,6 @@ from trectools_plus.service.api.models import (
     EvaluateParameters,
     EvaluationAnswer,
     Health,
-    JobList,
-    JobStatus,
     Readiness,
     ScoreAnswer,
     ScoreParameters,
@@ -64,15 +62,14 @@ from trectools_plus.service.guard import (
     Rules,
     is_loopback,
 )
-from trectools_plus.service.jobs.jobs import Jobs
-from trectools_plus.service.jobs.processes import Task, TaskKind
 from trectools_plus.service.problems import (
     ProblemError,
     answer_invalid,
     answer_problem,
-    as_problem,
     json_response,
 )
+from trectools_plus.service.work.processes import Task, TaskKind
+from trectools_plus.service.work.requests import RequestWork
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Paths that need no key, so that process monitors can use them."""
@@ -93,13 +90,13 @@ class Context:
 
     Attributes:
         settings: The settings.
-        jobs: The workers and the background jobs.
+        work: The workers and the requests that wait for them.
         store: The figures for ``/metrics``.
         metrics: All metrics of ``/metrics``.
     """
 
     settings: ServiceSettings
-    jobs: Jobs
+    work: RequestWork
     store: SnapshotStore
     metrics: ServiceMetrics
 
@@ -118,10 +115,10 @@ def make_context(settings: ServiceSettings) -> Context:
         elif task.parameters.get("publish"):
             store.add(snapshot)
 
-    jobs = Jobs(settings, publish)
-    documents = jobs.workers.documents
-    metrics = ServiceMetrics(settings.prefix, store, jobs.count, lambda: documents.are_ready)
-    return Context(settings, jobs, store, metrics)
+    work = RequestWork(settings, publish)
+    documents = work.workers.documents
+    metrics = ServiceMetrics(settings.prefix, store, work.count, lambda: documents.are_ready)
+    return Context(settings, work, store, metrics)
 
 
 def context_of(request: Request) -> Context:
@@ -144,19 +141,10 @@ async def healthz() -> Response:
     openapi_extra=models.OPEN,
 )
 async def readyz(request: Request) -> Response:
-    """Report that the documents can be searched, and jobs can be stored."""
-    jobs = context_of(request).jobs
-    documents = jobs.workers.documents
+    """Report that the documents can be searched."""
+    documents = context_of(request).work.workers.documents
     if not documents.are_ready:
         raise ProblemError(503, "not-ready", documents.text, headers={"Retry-After": "5"})
-    try:
-        await run_in_threadpool(jobs.check_space)
-    except Exception as error:
-        found = as_problem(error)
-        what = found.problem
-        raise ProblemError(
-            503, what.code, what.detail, remedy=what.remedy, headers=found.headers
-        ) from error
     return json_response({"status": documents.text, "modes": documents.modes})
 
 
@@ -186,12 +174,12 @@ async def evaluate(
     A request without a body evaluates the service's own test set and sets its gauges in `/metrics`.
     """
     context = context_of(request)
-    context.jobs.workers.documents.check()
+    context.work.workers.documents.check()
     choose_mode(parameters.components, context.settings)
     choose_measures(parameters.measures, DEFAULT_MEASURES)
     types = (*JSON_TYPES, *YAML_TYPES)
     uploads = []
-    context.jobs.check_free(in_background=parameters.background)
+    context.work.check_free()
     if await has_body(request):
         if parameters.publish and not request.scope.get(MAY_PUBLISH, True):
             raise ProblemError(
@@ -220,7 +208,7 @@ async def validate(
     context = context_of(request)
     allowed = {"file": 1, **({"qrels": 1} if parameters.kind == "run" else {})}
     types = (*TEXT_TYPES, *JSON_TYPES, *YAML_TYPES)
-    context.jobs.check_free(in_background=parameters.background)
+    context.work.check_free()
     uploads = await read_uploads(request, allowed, raw="file", types=types)
     uploads_named(uploads, "file")
     return await _answer(context, "validate", parameters, uploads)
@@ -239,39 +227,11 @@ async def score(request: Request, parameters: Annotated[ScoreParameters, Query()
     limits = context.settings.limits
     choose_measures(parameters.measures, SCORE_MEASURES)
     allowed = {"run": limits.runs, "qrels": 1}
-    context.jobs.check_free(in_background=parameters.background)
+    context.work.check_free()
     uploads = await read_uploads(request, allowed, raw=None, types=())
     for name in allowed:
         uploads_named(uploads, name)
     return await _answer(context, "score", parameters, uploads)
-
-
-@router.get("/v1/jobs", tags=["jobs"], response_model=JobList)
-async def jobs(request: Request) -> Response:
-    """List the jobs, oldest first, without their results."""
-    found = [job.status() for job in context_of(request).jobs.list()]
-    return json_response({"jobs": [one.model_dump(mode="json") for one in found]})
-
-
-@router.get(
-    "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=models.problems(404)
-)
-async def job_status(request: Request, job_id: str) -> Response:
-    """Return the progress and the result of a job."""
-    jobs = context_of(request).jobs
-    job = jobs.find(job_id)
-    return json_response(await run_in_threadpool(jobs.fetch, job))
-
-
-@router.delete(
-    "/v1/jobs/{job_id}", tags=["jobs"], response_model=JobStatus, responses=models.problems(404)
-)
-async def job_cancel(request: Request, job_id: str) -> Response:
-    """Stop a job; a finished job does not change."""
-    jobs = context_of(request).jobs
-    job = jobs.find(job_id)
-    await run_in_threadpool(jobs.cancel, job)
-    return json_response(await run_in_threadpool(jobs.fetch, job))
 
 
 async def _answer(
@@ -280,13 +240,9 @@ async def _answer(
     parameters: EvaluateParameters | ValidateParameters | ScoreParameters,
     uploads: list[Upload],
 ) -> Response:
-    """Return the result of the work, or the job that does it."""
+    """Return the result of the work."""
     task = Task(kind, parameters.model_dump(mode="json"), tuple(uploads))
-    if not parameters.background:
-        return json_response(await context.jobs.answer(task))
-    job = await run_in_threadpool(context.jobs.begin, task)
-    headers = {"Location": f"/v1/jobs/{job.id}"}
-    return json_response(job.status().model_dump(mode="json"), 202, headers=headers)
+    return json_response(await context.work.answer(task))
 
 
 def create_app(
@@ -306,9 +262,9 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await run_in_threadpool(context.jobs.open)
+        await run_in_threadpool(context.work.open)
         yield
-        await run_in_threadpool(context.jobs.close)
+        await run_in_threadpool(context.work.close)
 
     app = FastAPI(
         title="trectools-plus",

@@ -278,7 +278,7 @@ class ServiceMetrics:
     Args:
         prefix: The prefix of names.
         store: The retrieval figures.
-        unfinished: A function that returns the number of unfinished requests and jobs.
+        unfinished: A function that returns the number of unfinished requests.
         ready: A function that returns true if the service can answer requests.
     """
 
@@ -292,7 +292,7 @@ class ServiceMetrics:
             ["method", "route", "status"],
             registry=self.registry,
         )
-        self._gauge(f"{prefix}_service_unfinished_work", "Requests and jobs.", unfinished)
+        self._gauge(f"{prefix}_service_unfinished_work", "Unfinished requests.", unfinished)
         self._gauge(f"{prefix}_service_ready", "1 when all is ready.", lambda: float(ready()))
         self._reports = client.Gauge(
             f"{prefix}_service_report_readable",

@@ -22,8 +22,6 @@ MAX_MEASURES_LENGTH = 300
 """Maximum number of characters in a list of measures."""
 
 FileKind = Literal["run", "qrels", "topics", "testset"]
-JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-FINISHED: frozenset[JobState] = frozenset({"succeeded", "failed", "cancelled"})
 
 MeasureNames = Field(
     default=None,
@@ -32,11 +30,6 @@ MeasureNames = Field(
     description="Measures, separated by commas, for example `R@10,nDCG@10,RR`.",
     examples=["R@10,nDCG@10,RR"],
 )
-Background = Field(
-    default=False,
-    description="Return a job immediately, with status 202, instead of waiting for the result.",
-)
-
 _COMPONENT = "(bm25|lexical|dense|vector|splade|ngram|hybrid)"
 _COMPONENTS = rf"^{_COMPONENT}(,{_COMPONENT})*$"
 
@@ -64,7 +57,6 @@ class EvaluateParameters(_Parameters):
         description="Show the figures of an uploaded test set in `/metrics`; those of the "
         "service's own are always shown.",
     )
-    background: bool = Background
 
     @field_validator("components")
     @classmethod
@@ -82,7 +74,6 @@ class ValidateParameters(_Parameters):
     profile: Literal["default", "trec", "submission"] = Field(
         default="default", description="The profile, which defines severities and limits."
     )
-    background: bool = Background
 
 
 class ScoreParameters(_Parameters):
@@ -104,7 +95,6 @@ class ScoreParameters(_Parameters):
         default=False,
         description="Refuse every error of the files, also those that change no figure.",
     )
-    background: bool = Background
 
 
 class Health(BaseModel):
@@ -119,48 +109,6 @@ class Readiness(BaseModel):
 
     status: Literal["ready", "off"]
     modes: list[str]
-
-
-class JobProgress(BaseModel):
-    """The progress of a job."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    description: str
-    """Description of the current step."""
-    done: int
-    """Number of finished steps."""
-    total: int
-    """Total number of steps."""
-
-
-class JobStatus(BaseModel):
-    """The status of a job."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    job_id: str
-    """The id of the job."""
-    kind: str
-    """``evaluate``, ``validate`` or ``score``."""
-    state: JobState
-    """``queued``, ``running``, ``succeeded``, ``failed`` or ``cancelled``."""
-    created_at: str
-    """The time of the request: UTC, ISO 8601."""
-    finished_at: str | None
-    """The time of the end: UTC, ISO 8601; null while the job is not finished."""
-    progress: JobProgress | None
-    """The current step; null before the first step."""
-    result: dict[str, Any] | None
-    """The response to the request; null unless the job succeeded."""
-    problem: ProblemDocument | None
-    """The reason for the failure; null unless the job failed."""
-
-
-class JobList(BaseModel):
-    """The stored jobs."""
-
-    jobs: list[JobStatus]
 
 
 class Figures(BaseModel):
@@ -366,11 +314,6 @@ def answers(example: dict[str, Any], *statuses: int) -> dict[int | str, dict[str
     """Return descriptions of all responses to a request for work, with an example of success."""
     return {
         200: {"content": {"application/json": {"example": example}}},
-        202: {
-            "model": JobStatus,
-            "description": "A job was started",
-            "headers": {"Location": {"schema": {"type": "string"}, "description": "The job"}},
-        },
         **problems(400, 408, 413, 415, 422, 429, 503, 507, *statuses),
     }
 

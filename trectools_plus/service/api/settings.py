@@ -41,19 +41,10 @@ class Limits(Model):
     """Maximum number of values and keys in a JSON or YAML document, for each allowed query."""
     seconds: float = Field(default=60.0, gt=0)
     """Time limit for the response to a request, and for the arrival of its body, in seconds."""
-    job_seconds: float = Field(default=3_600.0, gt=0)
-    """Time limit for a background job, in seconds."""
     workers: int = Field(default=2, ge=1, le=64)
     """Number of requests that are processed at the same time."""
     waiting: int = Field(default=16, ge=0)
-    """Maximum number of requests and jobs that wait for a worker."""
-    kept_jobs: int = Field(default=100, ge=1)
-    """Number of finished and fetched jobs to store; the oldest are dropped first."""
-    kept_bytes: int = Field(default=256 << 20, ge=0)
-    """Maximum total size of stored uploads and results, in bytes: fetched results are dropped, and
-    new jobs are refused while results that were not fetched need the space."""
-    kept_seconds: float = Field(default=7 * 86_400.0, gt=0)
-    """Time for which a finished job is stored if no client fetches it, in seconds."""
+    """Maximum number of requests that wait for a worker."""
     memory_bytes: int | None = Field(default=None, ge=256 << 20)
     """Maximum private memory of a worker process, in bytes, where the system can limit it (Linux).
     The default is three quarters of the memory that this process may use."""
@@ -91,8 +82,6 @@ class ServiceSettings(Model):
     """Seed of the resamples."""
     prefix: str = DEFAULT_PREFIX
     """Prefix of the names of metrics."""
-    state_dir: str | None = None
-    """Folder of the background jobs, which survive a restart; ``None`` to drop them at the end."""
     reports: tuple[str, ...] = ()
     """Reports whose figures are included in the metrics; changed reports are read again."""
     limits: Limits = Field(default_factory=Limits)

@@ -54,7 +54,7 @@ TaskKind = Literal["evaluate", "validate", "score"]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One request for work: plain values, so that it can be stored and sent.
+    """One request for work: plain values, so that it can be sent.
 
     Attributes:
         kind: The kind of work.

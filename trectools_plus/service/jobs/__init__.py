@@ -1,1 +1,0 @@
-"""Jobs: their states, their storage, and the processes that do the work."""

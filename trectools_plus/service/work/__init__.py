@@ -1,0 +1,1 @@
+"""The work of requests, in processes with a time limit."""
