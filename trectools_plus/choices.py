@@ -73,8 +73,8 @@ INTERVAL_HELP = (
 )
 ONTOLOGY_HELP = "OBO file with the terms that are the documents of hpo and that MaxOntSim compares."
 ANNOTATIONS_HELP = (
-    "Annotations in the format of phenotype.hpoa, from which the formulas resnik, lin and "
-    "jiang_conrath of MaxOntSim take information content."
+    "Annotations in the format of phenotype.hpoa, from which the formula lin of MaxOntSim takes "
+    "information content."
 )
 
 AggregationName = Literal[

@@ -187,7 +187,7 @@ def term_similarity(setting: Setting) -> Iterator[Line]:  # noqa: ARG001
     scores = [float(-rank) for rank in range(100)]
     run = Run.from_dict({q: dict(zip(terms(100), scores, strict=True)) for q in queries})
     load = in_process(lambda: Ontology.from_obo(find_hpo_file()).hierarchy)
-    for formula in ("hybrid", "hybrid_depth", "lin", "path"):
+    for formula in ("hybrid", "hybrid_depth", "lin"):
         names = [f"MaxOntSim(formula={formula!r})@{cutoff}" for cutoff in (1, 3, 5, 10)]
         score = in_process(functools.partial(evaluate, qrels, run, names))
         yield Row(f"MaxOntSim by {formula} / loading hp.obo", load, score, 0.5)

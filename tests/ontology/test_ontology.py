@@ -78,31 +78,26 @@ def test_hybrid_depth_can_give_1_for_different_terms(toy):
 
 # Terms below, themselves included: thing 9, living 7, artefact 2, animal 6, mammal 5, dog 3, the
 # others 1; so IC = 1 − ln(n)/ln(9), and that of dog is exactly 1/2.
-LIVING_IC, ARTEFACT_IC, MAMMAL_IC = (1 - math.log(n) / math.log(9) for n in (7, 2, 5))
-BY_INFORMATION = [
-    # pair, resnik, lin, jiang_conrath, path
-    ((DOG, CAT), MAMMAL_IC, 2 * MAMMAL_IC / 1.5, 1 - (1.5 - 2 * MAMMAL_IC) / 2, 1 / 3),
-    ((DOG, PUPPY), 0.5, 2 / 3, 0.75, 1 / 2),
-    ((PUPPY, ROBOT_DOG), 0.5, 0.5, 0.5, 1 / 3),
-    ((DOG, ARTEFACT), 0, 0, 1 - (0.5 + ARTEFACT_IC) / 2, 1 / 6),  # by thing: one edge and four
-    ((ROBOT_DOG, ARTEFACT), ARTEFACT_IC, 2 * ARTEFACT_IC / (1 + ARTEFACT_IC),
-     1 - (1 - ARTEFACT_IC) / 2, 1 / 2),
-    ((ROBOT_DOG, THING), 0, 0, 0.5, 1 / 3),  # the short way up, by artefact
-    ((THING, LIVING), 0, 0, 1 - LIVING_IC / 2, 1 / 2),
-    ((DOG, DOG), 0.5, 1, 1, 1),
-    ((THING, THING), 0, 1, 1, 1),
-    ((PUPPY, PUPPY), 1, 1, 1, 1),
-]  # fmt: skip
+ARTEFACT_IC, MAMMAL_IC = (1 - math.log(n) / math.log(9) for n in (2, 5))
+LIN = [
+    ((DOG, CAT), 2 * MAMMAL_IC / 1.5),
+    ((DOG, PUPPY), 2 / 3),
+    ((PUPPY, ROBOT_DOG), 0.5),
+    ((DOG, ARTEFACT), 0),
+    ((ROBOT_DOG, ARTEFACT), 2 * ARTEFACT_IC / (1 + ARTEFACT_IC)),
+    ((ROBOT_DOG, THING), 0),
+    ((THING, LIVING), 0),
+    ((DOG, DOG), 1),
+    ((THING, THING), 1),
+    ((PUPPY, PUPPY), 1),
+]
 
 
-@pytest.mark.parametrize(("pair", "resnik", "lin", "jiang_conrath", "path"), BY_INFORMATION)
-def test_similarities_by_information_by_hand(toy, pair, resnik, lin, jiang_conrath, path):
+@pytest.mark.parametrize(("pair", "lin"), LIN)
+def test_similarities_by_information_by_hand(toy, pair, lin):
     a, b = pair
     for first, second in ((a, b), (b, a)):
-        assert toy.similarity(first, second, "resnik") == pytest.approx(resnik)
         assert toy.similarity(first, second, "lin") == pytest.approx(lin)
-        assert toy.similarity(first, second, "jiang_conrath") == pytest.approx(jiang_conrath)
-        assert toy.similarity(first, second, "path") == pytest.approx(path)
 
 
 def test_the_most_informative_common_ancestor_need_not_be_the_deepest(toy):
@@ -289,16 +284,12 @@ def brute_similarity(graph: Graph, a: str, b: str) -> dict[str, float]:
 
     below = {term: sum(term in ways_up(graph, other) for other in graph) for term in graph}
     ic = {term: 1 - math.log(n) / (math.log(len(graph)) or 1) for term, n in below.items()}
-    most = max(ic.values()) or 1.0
     shared = max(ic[term] for term in common)
     return {
         "simple_resnik_like": deepest / largest,
         "hybrid": 1.0 if a == b else mixed(steps),
         "hybrid_depth": 1.0 if by_depth == 0 else mixed(by_depth),
-        "resnik": 0.0 if len(graph) == 1 else shared / most,
         "lin": 1.0 if a == b else 2 * shared / (ic[a] + ic[b] or 1),
-        "jiang_conrath": 1 - (ic[a] + ic[b] - 2 * shared) / most / 2,
-        "path": 1 / (1 + min(up_a[t] + up_b[t] for t in common)),
     }
 
 
@@ -320,9 +311,8 @@ def test_similarities_equal_brute_force(graph, data):
         assert ontology.similarity(a, b, formula) == pytest.approx(value, abs=1e-12)
         assert ontology.similarity(a, b, formula) == ontology.similarity(b, a, formula)
         assert 0 <= ontology.similarity(a, b, formula) <= 1
-    for formula in ("hybrid", "path", "lin"):
+    for formula in ("hybrid", "lin"):
         assert (ontology.similarity(a, b, formula) == 1.0) == (a == b)
-    assert ontology.similarity(a, a, "jiang_conrath") == 1.0
 
 
 @given(graphs(), st.randoms())

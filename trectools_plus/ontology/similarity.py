@@ -1,8 +1,7 @@
 """Similarity of terms: information content, common ancestors of pairs, formulas, best matches.
 
-The formulas use three common ancestors: the deepest (the lowest common ancestor), the most
-informative, and the one on the shortest path. If terms have several parents, these can be three
-different terms.
+The formulas use two common ancestors: the deepest (the lowest common ancestor), and the most
+informative. If terms have several parents, these can be different terms.
 
 Notation: a term is one of its own ancestors. ``depth`` is the number of edges on the shortest path
 to a root, ``D`` the largest depth of the ontology, ``LCA`` the deepest common ancestor. ``IC`` is
@@ -348,12 +347,6 @@ class TermPairs:
         best = self._best(lambda ancestor, _steps: ranks[ancestor])
         return np.where(best >= 0, self.information.order[best], -1)
 
-    @cached_property
-    def shortest(self) -> IntArray:
-        """The number of edges on the shortest paths through a common ancestor; −1 without one."""
-        best = self._best(lambda _ancestor, steps: _MOST_STEPS - steps)
-        return np.where(best >= 0, _MOST_STEPS - best, -1)
-
     def _best(self, key: _Key) -> IntArray:
         """Return the largest key (at least 0) of the common ancestors; −1 without one."""
         order = np.argsort(self.a, kind="stable")  # pairs with the same a use the same table row
@@ -427,16 +420,6 @@ def hybrid_depth(pairs: TermPairs) -> FloatArray:
     return np.where(same, 1.0, _specific_and_near(pairs, distance))
 
 
-def resnik(pairs: TermPairs) -> FloatArray:
-    """IC(MICA) / the highest IC of any term.
-
-    Resnik: Using information content to evaluate semantic similarity in a taxonomy, IJCAI 1995;
-    the division scales it to [0, 1]. The similarity of a term with itself is its IC divided by the
-    highest IC, so it is less than 1 unless the term has the highest IC.
-    """
-    return _shared(pairs, pairs.information.scaled)
-
-
 def lin(pairs: TermPairs) -> FloatArray:
     """2·IC(MICA) / (IC1 + IC2): the fraction of the terms' information that they have in common.
 
@@ -447,30 +430,6 @@ def lin(pairs: TermPairs) -> FloatArray:
     values = pairs.information.values
     total = values[pairs.a] + values[pairs.b]
     return np.where(pairs.equal, 1.0, 2 * _shared(pairs, values) / np.where(total > 0, total, 1.0))
-
-
-def jiang_conrath(pairs: TermPairs) -> FloatArray:
-    """1 − (IC1 + IC2 − 2·IC(MICA)) / 2, each IC over the highest IC of any term.
-
-    The distance in parentheses is that of Jiang and Conrath: Semantic similarity based on corpus
-    statistics and lexical taxonomy, ROCLING 1997; the similarity is that of Seco, Veale and Hayes
-    (ECAI 2004). It is 1 for a term with itself, and 0 for two terms with the highest IC that have
-    only a root with IC 0 in common. For different terms it is 1 in the same cases as ``lin``, and
-    if the IC of both terms and the MICA is 0.
-    """
-    values = pairs.information.scaled
-    distance = values[pairs.a] + values[pairs.b] - 2 * _shared(pairs, values)
-    return np.where(pairs.most_informative >= 0, 1 - distance / 2, 0.0)
-
-
-def path(pairs: TermPairs) -> FloatArray:
-    """1 / (1 + p), with the edges p on the shortest path between the terms by a common ancestor.
-
-    The distance p is that of Rada, Mili, Bicknell and Blettner: Development and application of a
-    metric on semantic nets, IEEE Trans. SMC 1989. The similarity is 1 for a term with itself, and
-    0.5 for a term with its parent. The common ancestor may not be the LCA.
-    """
-    return np.where(pairs.shortest >= 0, 1 / (1.0 + np.maximum(pairs.shortest, 0)), 0.0)
 
 
 def _specific_and_near(pairs: TermPairs, distance: IntArray) -> FloatArray:
@@ -486,21 +445,10 @@ def _shared(pairs: TermPairs, information: FloatArray) -> FloatArray:
 
 
 FORMULAS: Mapping[str, Formula] = MappingProxyType(
-    {
-        formula.__name__: formula
-        for formula in (
-            hybrid,
-            hybrid_depth,
-            simple_resnik_like,
-            resnik,
-            lin,
-            jiang_conrath,
-            path,
-        )
-    }
+    {formula.__name__: formula for formula in (hybrid, hybrid_depth, simple_resnik_like, lin)}
 )
 
-INFORMATION_FORMULAS = frozenset({resnik, lin, jiang_conrath})
+INFORMATION_FORMULAS = frozenset({lin})
 """Formulas that use information content."""
 
 

@@ -55,12 +55,11 @@ class MaxOntSim(BaseMeasure):
 
     Args:
         cutoff: The deepest rank that counts; ``None`` for the whole ranking.
-        formula: ``hybrid``, ``hybrid_depth``, ``simple_resnik_like``, ``resnik``, ``lin``,
-            ``jiang_conrath`` or ``path``: see :mod:`trectools_plus.ontology.similarity`.
+        formula: ``hybrid``, ``hybrid_depth``, ``simple_resnik_like`` or ``lin``: see
+            :mod:`trectools_plus.ontology.similarity`.
         ontology: An OBO file; ``None`` is the installed Human Phenotype Ontology.
-        ic: The source of information content for ``resnik``, ``lin`` and ``jiang_conrath``:
-            ``graph`` or ``annotations``. ``None`` is ``annotations`` if a file is given, else
-            ``graph``.
+        ic: The source of information content for ``lin``: ``graph`` or ``annotations``. ``None``
+            is ``annotations`` if a file is given, else ``graph``.
         annotations: A file in the format of ``phenotype.hpoa``; ``None`` with
             ``ic="annotations"`` is the installed one.
         rel: The lowest grade of an expected term, at least 1.
@@ -101,7 +100,7 @@ class MaxOntSim(BaseMeasure):
             raise UsageError(
                 f"the formula {self.parameters['formula']} does not use {given[0]}",
                 where=self.name,
-                remedy="leave it out, or choose formula='resnik', 'lin' or 'jiang_conrath'",
+                remedy="leave it out, or choose formula='lin'",
             )
         if source == "graph" and self._annotations is not None:
             raise UsageError(
