@@ -16,7 +16,15 @@ from trectools_plus.formats.columns.columns import Columns, Origin, scan_columns
 from trectools_plus.formats.columns.decimals import parse_column
 from trectools_plus.formats.columns.facts import Occurrences, OddLines
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.interchange.names import JUDGMENT_TYPES, RUN, SYSTEMS, Kind
+from trectools_plus.formats.interchange.names import (
+    JUDGMENT_TYPES,
+    RUN,
+    SYSTEMS,
+    ColumnNames,
+    ColumnValue,
+    Kind,
+    value_of_column,
+)
 from trectools_plus.formats.interchange.systems import find_systems
 from trectools_plus.formats.interchange.table_files import HeadedTable
 from trectools_plus.formats.writing import tag_of_path
@@ -36,7 +44,7 @@ def arrange_table(
     places: Mapping[str, int],
     *,
     notes: Sequence[str] = (),
-    names_systems: bool = False,
+    columns: ColumnNames | None = None,
 ) -> Columns:
     """Arrange a table with named columns as a run or qrels.
 
@@ -46,13 +54,15 @@ def arrange_table(
         table: Its rows.
         places: The column of each field, from 0.
         notes: What the reader added or left out.
-        names_systems: Whether the user said that the column of tags names systems.
+        columns: The columns that the user names, which can be negated or split.
     """
     header = table.header
+    columns = columns or {}
+    values = {field: value_of_column(header.names, name) for field, name in columns.items()}
     value = kind.value_in(places)
     assert value is not None
     required = ("query_id", "doc_id", value)
-    frame, incomplete = _split_incomplete(table, places, required)
+    frame, incomplete = _split_incomplete(table, places, required, values)
     used = set(places.values())
     further = {
         name: f"c{place + 1}"
@@ -76,16 +86,22 @@ def arrange_table(
         )
     tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
     candidates = {**tags, **further}
-    columns = arrange(source, kind, frame, origin, candidates, names_systems=names_systems)
-    return replace(columns, misshapen=table.misshapen + incomplete, comments=table.comments)
+    arranged = arrange(source, kind, frame, origin, candidates, names_systems="tag" in columns)
+    return replace(arranged, misshapen=table.misshapen + incomplete, comments=table.comments)
 
 
 def _split_incomplete(
-    table: HeadedTable, places: Mapping[str, int], required: Sequence[str]
+    table: HeadedTable,
+    places: Mapping[str, int],
+    required: Sequence[str],
+    values: Mapping[str, ColumnValue | None],
 ) -> tuple[pl.DataFrame, OddLines]:
     """Return the rows with all required values, with further columns by field; and all others."""
     frame = table.rows.with_columns(
-        **{field: pl.col(f"c{place + 1}") for field, place in places.items()}
+        **{
+            field: _value(pl.col(f"c{place + 1}"), values.get(field), values)
+            for field, place in places.items()
+        }
     )
     is_empty = [pl.col(field) == "" for field in required]
     is_split = [pl.col(field).str.contains(_UNWRITABLE) for field in places]
@@ -99,6 +115,24 @@ def _split_incomplete(
         text=pl.concat_str(names, separator=table.header.separator or " "),
     )
     return frame.filter(~is_wrong), OddLines.of_frame(wrong)
+
+
+def _value(
+    column: pl.Expr, value: ColumnValue | None, values: Mapping[str, ColumnValue | None]
+) -> pl.Expr:
+    """Return the value of a field; empty if a column does not have the parts that are named."""
+    if value is None:
+        return column
+    if value.is_negated:
+        is_negative, digits = column.str.starts_with("-"), column.str.strip_chars_start("+-")
+        return pl.when((column == "") | is_negative).then(digits).otherwise(pl.lit("-") + digits)
+    if not value.separator:
+        return column
+    parts = column.str.split(value.separator)
+    shared = (one for one in values.values() if one is not None and one.place == value.place)
+    n_parts = max(one.part for one in shared)
+    part = parts.list.get(value.part - 1, null_on_oob=True)
+    return pl.when(parts.list.len() == n_parts).then(part).otherwise(pl.lit(""))
 
 
 def arrange(

@@ -79,15 +79,14 @@ def read_direct(source: FileContent, kind: KindName, columns: ColumnNames | None
     layout = KINDS[kind]
     if source.is_parquet:
         table, places = read_parquet_table(source, layout, columns)
-        is_named = columns is not None and "tag" in columns
-        return arrange_table(source, layout, table, places, names_systems=is_named)
+        return arrange_table(source, layout, table, places, columns=columns)
     if columns is not None and _JSON_START.match(source.head) is not None:
         try:
             found = read_json_rows(text_of(source), layout, columns)
         except UnknownFormError as error:
             remedy = error.remedy or _MAPPING_REMEDY
             raise FormatError(str(error), path=source.path, remedy=remedy) from None
-        return _arrange_json(source, found, layout, names_systems="tag" in columns)
+        return _arrange_json(source, found, layout, columns)
     return _read_table(source, layout, columns) or _read_json(source, layout)
 
 
@@ -215,13 +214,16 @@ def _read_table(
         return None
     places = kind.find(header.names, columns)
     assert places is not None
-    is_named = columns is not None and "tag" in columns
     table = read_table(text_of(source), header)
-    found = arrange_table(source, kind, table, places, names_systems=is_named)
+    found = arrange_table(source, kind, table, places, columns=columns)
     if columns is None and not found.n_rows and len(found.misshapen):
         # For example three names above four columns: a header above TREC's form.
         return None if scan_columns(source, len(kind.columns)).n_rows else found
     return found
+
+
+_POSITION = re.compile(r"-?([0-9]+)(?:(?:[^\w\s]|_)[1-9])?", re.ASCII)
+"""A number of a column, which can be negated or split."""
 
 
 def _mapped_header(
@@ -243,7 +245,7 @@ def _mapped_header(
     Raises:
         FormatError: If a column does not exist.
     """
-    has_positions = all(name.isascii() and name.isdigit() for name in columns.values())
+    has_positions = all(map(_POSITION.fullmatch, columns.values()))
     if has_positions and first is not None and not _names_fields(first, columns):
         names = tuple(str(number) for number in range(1, len(first.names) + 1))
         is_complete = kind.find(names, columns) is not None
@@ -263,11 +265,12 @@ def _mapped_header(
 
 def _names_fields(header: Header, columns: ColumnNames) -> bool:
     """Return whether a first line is a header: the values in the named columns are no numbers."""
-    places = [
-        int(name) - 1
+    numbers = (
+        int(_POSITION.sub(r"\1", name))
         for field, name in columns.items()
-        if field in ("score", "rank", "relevance") and int(name) <= len(header.names)
-    ]
+        if field in ("score", "rank", "relevance")
+    )
+    places = [number - 1 for number in numbers if number <= len(header.names)]
     return any(re.match(DECIMAL, header.names[place]) is None for place in places)
 
 
@@ -300,7 +303,7 @@ def _read_json(source: FileContent, kind: Kind, form: Form | None = None) -> Col
 
 
 def _arrange_json(
-    source: FileContent, found: JsonRows, kind: Kind, *, names_systems: bool = False
+    source: FileContent, found: JsonRows, kind: Kind, columns: ColumnNames | None = None
 ) -> Columns:
     notes = []
     if found.form == "turns":
@@ -310,7 +313,12 @@ def _arrange_json(
     if kind is QRELS and found.form in ("lists", "results"):
         notes.append(_LISTED)
     table, places = found.as_table(kind)
-    return arrange_table(source, kind, table, places, notes=notes, names_systems=names_systems)
+    names = {
+        field: f"{'-' * key.startswith('-')}{table.header.names[places[field]]}"
+        for field, key in (columns or {}).items()
+        if field in places
+    }
+    return arrange_table(source, kind, table, places, notes=notes, columns=names)
 
 
 _LISTED = "listed documents have grade 1"

@@ -24,9 +24,10 @@ from trectools_plus.formats.interchange.names import (
     SYSTEMS,
     TOPICS,
     ColumnNames,
+    ColumnValue,
     Kind,
     find_fields,
-    place_of_column,
+    value_of_column,
 )
 from trectools_plus.formats.interchange.systems import Systems, find_systems
 
@@ -83,15 +84,22 @@ def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
     if isinstance(value, pl.LazyFrame):
         value = value.collect()
     names = [str(name) for name in value.columns]
-    places = {field: place_of_column(names, name) for field, name in columns.items()}
-    for field, place in places.items():
-        if place is None:
+    fields: dict[int, str] = {}
+    for field, name in columns.items():
+        column = value_of_column(names, name)
+        if column is None:
             raise InputError(
-                f"there is no column {columns[field]!r}",
+                f"there is no column {name!r}",
                 where="columns",
                 remedy=f"the table has {', '.join(names)}",
             )
-    fields = {place: field for field, place in places.items()}
+        if column != ColumnValue(column.place):
+            raise InputError(
+                f"{name!r} is not a whole column",
+                where="columns",
+                remedy="negate or split the column of the frame first",
+            )
+        fields[column.place] = field
     kept = [place for place, name in enumerate(names) if place in fields or name not in columns]
     table = _select(value, kept)
     table.columns = [fields.get(place, names[place]) for place in kept]

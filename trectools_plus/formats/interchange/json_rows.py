@@ -145,7 +145,9 @@ def read_json_rows(text: str, kind: Kind, columns: ColumnNames | None = None) ->
         UnknownFormError: If it is not JSON, or has another form; with the reason.
     """
     if columns is not None:  # only these keys stand for the field
-        given = {name: (key,) for name, key in columns.items() if name in kind.fields}
+        given = {
+            name: (key.removeprefix("-"),) for name, key in columns.items() if name in kind.fields
+        }
         kind = replace(kind, fields={**kind.fields, **given})
     try:
         root = _DECODER.decode(text)

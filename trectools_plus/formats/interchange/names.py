@@ -260,10 +260,10 @@ def find_fields(
         places.setdefault(normalize(name), place)
     found: dict[str, int] = {}
     for field, name in (columns or {}).items():
-        place_of = place_of_column(names, name)
-        if place_of is None:
+        value = value_of_column(names, name)
+        if value is None:
             return {}
-        found[field] = place_of
+        found[field] = value.place
     for field, spellings in fields.items():
         if field in found:
             continue
@@ -272,6 +272,44 @@ def find_fields(
                 found[field] = places[spelling]
                 break
     return found
+
+
+_PART = re.compile(r"(.+)([^\w\s]|_)([1-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnValue:
+    """The value of a field: that of a column, negated, or a part of it.
+
+    Attributes:
+        place: The position of the column, from 0.
+        is_negated: Whether the value is negated.
+        separator: The separator of the parts; empty for the whole value.
+        part: The number of the part, from 1.
+    """
+
+    place: int
+    is_negated: bool = False
+    separator: str = ""
+    part: int = 0
+
+
+def value_of_column(names: Sequence[str], text: str) -> ColumnValue | None:
+    """Return the value that a user names.
+
+    Args:
+        names: The names of the columns.
+        text: A column; ``-distance`` is its negated value, and ``key#2`` the second part of a value
+            that is split at ``#``. Columns that have such a name come first.
+    """
+    is_negated = text.startswith("-") and text not in names
+    place = place_of_column(names, text.removeprefix("-") if is_negated else text)
+    if place is not None:
+        return ColumnValue(place, is_negated)
+    matched = _PART.fullmatch(text)
+    if matched is None or (place := place_of_column(names, matched[1])) is None:
+        return None
+    return ColumnValue(place, separator=matched[2], part=int(matched[3]))
 
 
 def place_of_column(names: Sequence[str], name: str) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -15,8 +16,8 @@ from trectools_plus.cli.commands.references import qrels_convert, qrels_validate
 from trectools_plus.cli.commands.runs.info import runs_info
 from trectools_plus.cli.commands.runs.validate import runs_validate
 from trectools_plus.cli.commands.runs.writing import runs_convert
-from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.validation import load_run
+from trectools_plus.errors import FormatError, TrectoolsPlusError, UsageError
+from trectools_plus.validation import FindingsError, load_run
 
 TABLE = "model,qid,docno,score\n" + "".join(
     f"{model},{query},d{number},{9 - number if model == 'a' else number}\n"
@@ -125,3 +126,44 @@ def test_columns_need_the_whole_table_and_no_fix(call) -> None:
         call("eval", "qrels.txt", "hits.csv", *COLUMNS, "--low-memory", "-m", "RR")
     with pytest.raises(UsageError, match="--fix"):
         call("validate", "hits.csv", *COLUMNS, "--fix", "out.run")
+
+
+def rows_of(text: str) -> list[tuple[str, str, float]]:
+    """Return query, document and score of each row of a run."""
+    rows = (line.split() for line in text.splitlines())
+    return [(query, doc_id, float(score)) for query, _, doc_id, _, score, _ in rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "columns"),
+    [
+        ("a.csv", "q,d,distance\n1,a,0.5\n1,b,-2\n", "query=q,doc_id=d,score=-distance"),
+        ("a.txt", "1 0.5 a Q0 7 t\n1 -2 b Q0 3 t\n", "query=1,doc_id=3,score=-2"),
+        ("a.csv", "key,s\n1#a,-0.5\n1#b,2\n", "query=key#1,doc_id=key#2,score=s"),
+        ("a.csv", "a_1 , -0.5\nb_1,2\n", "query=1_2,doc_id=1_1,score=2"),
+        ("a.csv", "q,d,-s,s\n1,a,-0.5,9\n1,b,2,9\n", "query=q,doc_id=d,score=-s"),
+        (
+            "a.json",
+            '[{"q": "1", "d": "a", "far": 0.5}, {"q": "1", "d": "b", "far": -2}]',
+            "query=q,doc_id=d,score=-far",
+        ),
+    ],
+)
+def test_columns_are_negated_and_split(call, name: str, text: str, columns: str) -> None:
+    Path(name).write_text(text)
+    done = call("convert", name, "--columns", columns, "--tag", "t")
+    assert rows_of(done.stdout) == [("1", "a", -0.5), ("1", "b", 2.0)]
+
+
+@pytest.mark.parametrize("key", ["1", "1#a#b"])
+def test_a_value_with_other_parts_is_refused(call, key: str) -> None:
+    Path("a.csv").write_text(f"key,s\n1#a,3\n{key},2\n")
+    with pytest.raises(FindingsError) as refused:
+        call("convert", "a.csv", "--columns", "query=key#1,doc_id=key#2,score=s")
+    assert [(one.code, one.line) for one in refused.value.findings] == [("R101", 3)]
+
+
+def test_frames_are_negated_by_their_owner() -> None:
+    frame = pl.DataFrame({"q": ["1"], "d": ["a"], "far": [0.5]})
+    with pytest.raises(TrectoolsPlusError):
+        load_run(frame, columns={"query": "q", "doc_id": "d", "score": "-far"})
