@@ -17,6 +17,7 @@ from trectools_plus.cli.commands.runs.info import runs_info
 from trectools_plus.cli.commands.runs.validate import runs_validate
 from trectools_plus.cli.commands.runs.writing import runs_convert
 from trectools_plus.errors import FormatError, TrectoolsPlusError, UsageError
+from trectools_plus.measures import evaluate
 from trectools_plus.validation import FindingsError, load_run
 
 TABLE = "model,qid,docno,score\n" + "".join(
@@ -166,4 +167,4 @@ def test_a_value_with_other_parts_is_refused(call, key: str) -> None:
 def test_frames_are_negated_by_their_owner() -> None:
     frame = pl.DataFrame({"q": ["1"], "d": ["a"], "far": [0.5]})
     with pytest.raises(TrectoolsPlusError):
-        load_run(frame, columns={"query": "q", "doc_id": "d", "score": "-far"})
+        evaluate({"1": {"a": 1}}, frame, columns={"query": "q", "doc_id": "d", "score": "-far"})
