@@ -106,7 +106,10 @@ def _call(command: Callable[..., object], name: str) -> int:
     return result if isinstance(result, int) else 0
 
 
-_REMOVED_OPTIONS = {"--review": "to serve the review page, use trectools-plus review serve REPORT"}
+_REMOVED_OPTIONS = {
+    "--review": "to serve the review page, use trectools-plus review serve REPORT",
+    "--rope": "read the interval of the difference, or use benchmark gate --non-inferior",
+}
 """Options of earlier versions, with their replacements."""
 
 

@@ -615,7 +615,7 @@ def _compare_scores(
         higher = scores[0].definition(measure).higher_is_better
         ids = scores[0].query_ids[pair[0]]
         paired = PairedScores(*pair, measure, ids, before, after, higher)
-        comparison = compare_scores([paired], Method({"interval": "t"}, tests=("t_test",)))[0]
+        comparison = compare_scores([paired], Method({}))[0]
         if comparison.n > 1 and comparison.t_test is not None:
             p_value = comparison.t_test.p
         if comparison.n:
