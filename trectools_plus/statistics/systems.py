@@ -84,7 +84,7 @@ def holm_levels(p_values: FloatArray, alpha: float) -> FloatArray:
     n_remaining = np.arange(len(ascending), 0, -1)
     rejected = np.minimum.accumulate(ascending * n_remaining <= alpha)
     steps = np.minimum(np.arange(len(ascending)), rejected.sum())
-    first = np.searchsorted(ascending, p_values[made])
+    first = np.searchsorted(ascending, p_values[made] * (1.0 - EQUAL))
     levels = np.full(p_values.shape, np.nan)
     levels[made] = alpha / n_remaining[np.minimum(steps, len(ascending) - 1)][first]
     return levels
