@@ -86,7 +86,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         view["steps"] += [""] * (most - len(view["steps"]))
     fills = {
         part: [_collect_fills(getattr(dynamic, part)(views[name])) for name in measures]
-        for part in ("verdict", "probability", "overall", "steps", "differences", "strata")
+        for part in ("verdict", "overall", "steps", "differences", "strata")
     }
     return environment.get_template("page.html.j2").render(
         report=report,
