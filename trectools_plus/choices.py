@@ -61,9 +61,9 @@ MEASURE_HELP = (
     "Measure, for example nDCG@10, AP(rel=2)@100, MRR@10 or ndcg_cut.10; several comma-separated, "
     "or repeat the option."
 )
-TestName = Literal["randomisation", "t_test", "paired_bootstrap", "wilcoxon", "sign_test"]
+TestName = Literal["t_test", "paired_bootstrap", "randomisation", "wilcoxon"]
 """Paired tests, of which one decides whether a difference is significant."""
-Correction = Literal["holm", "bonferroni", "benjamini_hochberg", "tukey_hsd", "max_t"]
+Correction = Literal["holm", "bh", "none"]
 """Corrections of p-values for the number of comparisons."""
 IntervalMethod = Literal["auto", "percentile", "bca", "t", "wilson"]
 """Methods of intervals; see ``statistics/intervals.py``."""

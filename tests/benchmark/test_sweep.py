@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -16,9 +15,10 @@ from trectools_plus.benchmark import load_config, load_sweep_config, run_benchma
 from trectools_plus.cli.commands.benchmark.sweep import benchmark_sweep
 from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
 from trectools_plus.reporting import write_reports, write_sweep_report
+from trectools_plus.reporting.results.sweep import sweep_sentence
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
 from trectools_plus.retrieval.index.vector import VectorRetriever
-from trectools_plus.statistics import pairwise_differences, select_winner
+from trectools_plus.statistics import compare_columns, select_winner
 from trectools_plus.testsets import load_test_set, split_test_set
 
 SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"
@@ -94,15 +94,31 @@ def test_the_figures_are_those_of_the_values_of_all_queries(tmp_path):
     assert (best.ci.low, best.ci.high) == (winner.low, winner.high)
     chosen = {one.name: one.chosen for one in result.report.variants}
     assert chosen == pytest.approx(dict(zip(names, winner.chosen, strict=True)))
-    family = pairwise_differences(
-        np.column_stack([table["lexical"], scores]), baselines=[0], resamples=200
-    )
-    one = family.comparisons[winner.column]
+    baseline = table["lexical"].to_numpy()
+    one = compare_columns(scores - baseline[:, None])[winner.column]
     assert best.advantage.difference == pytest.approx(one.difference)
     assert best.advantage.ci.low == pytest.approx(one.low)
     assert best.advantage.ci.high == pytest.approx(one.high)
-    assert best.advantage.p_adjusted == pytest.approx(family.p_adjusted[winner.column])
+    assert best.advantage.p_adjusted == pytest.approx(one.p_adjusted)
     assert result.report.baseline == "lexical"
+    gain = select_winner(scores - baseline[:, None], resamples=200)
+    assert best.corrected_advantage == pytest.approx(gain.corrected_mean)
+    assert best.corrected_advantage < best.advantage.difference
+    interval = best.corrected_advantage_ci
+    assert interval.low < best.corrected_advantage < interval.high
+    assert f"{best.corrected_advantage:+.4f}" in sweep_sentence(result.report)
+
+
+def test_the_primary_measure_need_not_be_among_the_measures(call, tmp_path):
+    runs = [str(path) for path in sorted((SAMPLE / "runs").glob("*.run"))]
+    words = ("--runs", *runs, "--qrels", QRELS, "--resamples", "200", "--format", "json")
+    for place, further in enumerate(([], ["-m", "P@5"], ["-m", "P@5,AP"])):
+        code, out, _ = call(*words, "--primary-measure", "AP", *further, "-o", f"out{place}")
+        report = json.loads(out)
+        assert (code, report["measure"]) == (0, "AP")
+        assert list(report["variants"][0]["measures"])[0] == "AP"
+        assert len(report["variants"][0]["measures"]) == 1 + bool(further)
+    assert call(*words, "--primary-measure", "nonsense", "-o", "no")[0] == 2
 
 
 def test_runs_of_variants_that_were_made_elsewhere(call, tmp_path):

@@ -14,8 +14,8 @@ from trectools_plus.distributed import current_workers, use_scheduler
 from trectools_plus.errors import FormatError
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.statistics.intervals import bootstrap_intervals, mean_intervals
+from trectools_plus.statistics.paired import compare_columns
 from trectools_plus.statistics.resamples import map_chunks
-from trectools_plus.statistics.systems import compare_columns
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
 
@@ -63,9 +63,10 @@ def test_intervals_with_undefined_values(scheduler, table):
 
 def test_randomisation_tests(scheduler, table):
     differences = table - table[:, [3]]
-    here = compare_columns(differences, resamples=3000, seed=1)
+    options = {"test": "randomisation", "resamples": 3000, "seed": 1}
+    here = compare_columns(differences, **options)
     with use_scheduler(scheduler):
-        assert compare_columns(differences, resamples=3000, seed=1) == here
+        assert compare_columns(differences, **options) == here
 
 
 def test_a_benchmark_writes_the_same_files(scheduler, collection, tmp_path):

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from trectools_plus.statistics import paired_difference
-from trectools_plus.statistics.method import MAX_T, TUKEY
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 
 NAN = float("nan")
@@ -39,27 +36,12 @@ def test_changes_are_in_order_and_know_the_direction():
     assert [change.query_id for change in lower.changes(only_losses=True)] == ["d1", "d3"]
 
 
-def test_without_a_correction_nothing_is_decided():
-    generator = np.random.default_rng(1)
-    one = scores(generator.random(30), generator.random(30) + 0.5)
-    found = compare_scores([one], Method({}, tests=("t_test", "sign_test")))[0]
-    assert (found.p_adjusted, found.significant, found.p) == (None, False, None)
-    assert list(found.tests) == ["t_test", "sign_test"]
-    assert found.tests["t_test"].p == pytest.approx(stats.ttest_rel(one.after, one.before).pvalue)
-    alone = paired_difference(one.after, one.before)
-    assert found.ci is not None
-    assert (found.ci.low, found.ci.high) == (alone.low, alone.high)
-    assert found.effect_size == alone.effect_size
-
-
 def test_wins_follow_the_direction():
     one = scores([1, 2, 3], [2, 3, 1], higher_is_better=False)
-    found = compare_scores([one], Method({}, rope=0.0))[0]
+    found = compare_scores([one], Method({}))[0]
     assert (found.wins, found.ties, found.losses) == (1, 0, 2)
-    assert found.bayes is not None
-    upwards = compare_scores([scores([1, 2, 3], [2, 3, 1])], Method({}, rope=0.0))[0]
-    assert upwards.bayes is not None
-    assert (found.bayes.better, found.bayes.worse) == (upwards.bayes.worse, upwards.bayes.better)
+    upwards = compare_scores([scores([1, 2, 3], [2, 3, 1])], Method({}))[0]
+    assert (upwards.wins, upwards.losses) == (2, 1)
 
 
 def test_scores_of_different_ids_are_one_family():
@@ -68,7 +50,7 @@ def test_scores_of_different_ids_are_one_family():
     first, second = generator.random((2, 40)), generator.random((2, 40))
     ids = [f"q{place:02}" for place in range(50)]
     pairs = [scores(*first, ids[:40], "P"), scores(*second, ids[10:], "R")]
-    method = Method({"resamples": 500}, MAX_T, "randomisation")
+    method = Method({})
     together = compare_scores(pairs, method, one_family=True)
     alone = [compare_scores([one], method)[0] for one in pairs]
     for one, other in zip(together, alone, strict=True):
@@ -77,17 +59,3 @@ def test_scores_of_different_ids_are_one_family():
         assert other.p_adjusted is not None
         assert one.p_adjusted >= other.p_adjusted - 0.02
     assert [one.measure for one in together] == ["P", "R"]
-
-
-def test_tukeys_test_knows_every_system():
-    generator = np.random.default_rng(3)
-    values = dict(zip("abc", generator.random((3, 25)), strict=True))
-    ids = [str(place) for place in range(25)]
-    pairs = [
-        PairedScores(one, other, "P", ids, values[one], values[other])
-        for one, other in (("a", "b"), ("a", "c"), ("b", "c"))
-    ]
-    method = Method({"resamples": 300}, TUKEY, "randomisation", "three")
-    found = compare_scores(pairs, method)
-    assert {(one.test, one.correction, one.family) for one in found} == {(TUKEY, TUKEY, "three")}
-    assert all(one.p_adjusted is not None and 0 < one.p_adjusted <= 1 for one in found)

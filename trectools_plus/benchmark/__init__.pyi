@@ -44,9 +44,7 @@ from trectools_plus.benchmark.sweep.report import SweepReport as SweepReport
 from trectools_plus.benchmark.sweep.runner import SweepResult as SweepResult
 from trectools_plus.benchmark.sweep.runner import run_sweep as run_sweep
 from trectools_plus.reporting.verification.verify import verify_report as verify_report
-from trectools_plus.statistics.comparison import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.comparison import Comparison as Comparison
-from trectools_plus.statistics.method import choose_method as choose_method
 
 __all__ = [
     "BenchmarkReport",

@@ -22,7 +22,7 @@ from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import queries_needed
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
-from trectools_plus.statistics.method import EQUAL, alpha_of, choose_method
+from trectools_plus.statistics.method import EQUAL, alpha_of
 from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
 
 DEFAULT_MEASURES = ("R@10",)
@@ -69,15 +69,13 @@ class GateEntry:
         current: The mean in the current report.
         drop: How much worse the mean is: a fraction of the baseline's mean, or with ``absolute`` a
             difference in the measure's unit; negative if it is better.
-        ci: The interval of the mean difference, current minus baseline: simultaneous for the gate's
-            entries, or, with a margin of non-inferiority, of this entry alone, because all entries
+        ci: The t-interval of the mean difference, current minus baseline: at the level of Holm's
+            test, or, with a margin of non-inferiority, of this entry alone, because all entries
             must pass. ``None`` without per-query values, for too few queries, and for a sum.
-        p_adjusted: The p-value of the studentised bootstrap with single-step max-t over the
-            gate's entries; ``None`` without per-query values.
-        significant: True if ``p_adjusted`` is at most 1 - confidence, and not ``borderline``;
-            ``None`` without ``p_adjusted``.
-        borderline: True if even with the greatest number of resamples the 99% Monte Carlo interval
-            of ``p_adjusted`` contains the level.
+        p_adjusted: The p-value of the paired t-test, adjusted by Holm over the gate's entries;
+            ``None`` without per-query values, and for fewer than two queries.
+        significant: True if ``p_adjusted`` is at most 1 - confidence; ``None`` without per-query
+            values.
         margin: The margin of non-inferiority in the measure's unit; ``None`` if not required.
         non_inferior: True if the interval excludes a drop of ``margin`` or more; ``None`` if not
             required.
@@ -112,7 +110,6 @@ class GateEntry:
     failed: bool
     higher: bool
     fallen: list[QueryChange] | None
-    borderline: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -404,7 +401,6 @@ def _make_entry(
         or (beyond and (significant is True or not rules.require_significant)),
         higher=drop < -EQUAL and (-drop > tolerance + EQUAL or significant is True),
         fallen=None if change is None else change.scores.changes(only_losses=True),
-        borderline=change is not None and change.comparison.borderline,
     )
 
 
@@ -475,7 +471,7 @@ def _notes(
 def _test_changes(
     pairs: Sequence[PairedScores | None], config: Mapping[str, Any], *, alone: bool
 ) -> list[_Change | None]:
-    """Test several changes as one family, by the studentised bootstrap with single-step max-t.
+    """Test several changes as one family, by the paired t-test with Holm.
 
     Args:
         pairs: The scores of the baseline and the current report; ``None`` is not tested.
@@ -487,7 +483,7 @@ def _test_changes(
     """
     shared = [None if pair is None else pair.shared for pair in pairs]
     tested = [pair for pair in shared if pair is not None and pair.ids]
-    method = Method(resampling_of(config), *choose_method(None, None))
+    method = Method(resampling_of(config))
     compared = iter(compare_scores(tested, method, one_family=True) if tested else [])
     changes: list[_Change | None] = []
     for pair in shared:

@@ -355,12 +355,8 @@ def _pair(
         for place, name in enumerate(measures)
         if not report.is_sum(name)
     ]
-    method = Method(
-        options,
-        str(config.get("correction", "holm")),
-        str(config.get("test", "randomisation")),
-        describe_family(len(pairs), len(values)),
-    )
+    family = describe_family(len(pairs), len(values))
+    method = Method(options, str(config["test"]), str(config["correction"]), family)
     compared = compare_scores(scores, method) if scores else []
     found = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
     for place, (measure, figures) in enumerate(across.items()):

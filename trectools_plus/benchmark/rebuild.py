@@ -45,7 +45,7 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
 )
 from trectools_plus.benchmark.run.runner import BenchmarkInputs, BenchmarkResult, run_on_inputs
-from trectools_plus.errors import IncomparableError, TrectoolsPlusError
+from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, is_downloaded
 from trectools_plus.formats.tables import Topics
@@ -59,6 +59,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     puts_exact_first,
 )
 from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.statistics.method import REPLACEMENTS
 from trectools_plus.text import plural
 
 STRATA_LOST = (
@@ -109,6 +110,14 @@ class _StoredInputs(BenchmarkInputs):
         self.is_original = False
         self.unproven: dict[str, None] = {}
         self.added = added
+        config = source.report.manifest.config
+        for method in (config.get("test"), config.get("correction")):
+            if method in REPLACEMENTS:
+                raise InputError(
+                    f"this version has no {method}, with which the report was made",
+                    where=str(source.path),
+                    remedy="use the version of trectools-plus that wrote the report",
+                )
         self._merged = {one.name: one.path for one in source.report.manifest.merged}
         changes: dict[str, object] = {"output_dir": str(output_dir)}
         given = source.config.runs

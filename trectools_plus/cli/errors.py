@@ -113,6 +113,7 @@ _REMOVED = {
         ("--state-dir", "--job-time-limit", "--keep-results"),
         "removed with the background jobs; use the command line for larger work",
     ),
+    "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
     "sarif": "removed; use --format github or json",

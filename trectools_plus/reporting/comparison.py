@@ -24,12 +24,12 @@ from trectools_plus.reporting.wording import (
     describe_difference_intervals,
     describe_test,
     method_line,
+    name_interval,
     show,
     show_ci,
     show_p,
 )
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
-from trectools_plus.statistics.method import MAX_T
 from trectools_plus.text import plural
 
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
@@ -266,9 +266,7 @@ class ComparisonTable(Displayed):
         shown = shown if modes is None else [mode for mode in modes if mode in shown]
         entries = {(one.contrast, one.baseline): one for one in self.differences[measure]}
         first = next(iter(entries.values()), None)
-        simultaneous = first is None or first.correction == MAX_T
-        level = f"{self.cells[measure][0].level * 100:g}% interval"
-        level = level if simultaneous else f"Unadjusted {level}"
+        level = name_interval(first)
         several = len(self.baselines) > 1
         header: list[str | TableColumn] = [TableColumn(Cell(self.noun.capitalize()), widest=28)]
         header += [TableColumn(Cell("Baseline"), widest=20)] if several else []
@@ -354,7 +352,6 @@ def _difference_cells(entry: Comparison | None, decimals: int | None) -> list[Ce
         return [Cell("–")] * 4
     digits = 4 if decimals is None else decimals
     interval = show_ci(entry.ci, "+", decimals=3 if decimals is None else decimals)
-    p = show_p(entry.p_adjusted)
     return [
         Cell(
             show(entry.difference, "+", decimals=digits),
@@ -362,7 +359,7 @@ def _difference_cells(entry: Comparison | None, decimals: int | None) -> list[Ce
             value=entry.difference,
         ),
         Cell(interval or "–"),
-        Cell(f"{p} (borderline)" if entry.borderline else p),
+        Cell(show_p(entry.p_adjusted)),
         Cell(f"{entry.wins:,}/{entry.ties:,}/{entry.losses:,}"),
     ]
 
@@ -566,13 +563,8 @@ def _baseline_lines(report: BenchmarkReport, table: ComparisonTable) -> list[str
     if entry is None:
         return []
     names = " or ".join(table.labels[mode] for mode in table.baselines)
-    simultaneous = entry.correction == MAX_T
-    intervals = "simultaneous " if simultaneous else "unadjusted "
-    if len(table.labels) == 2 and simultaneous:
-        intervals = ""
-    line = f"Δ: mean minus that of {names}, with its {intervals}interval. W/T/L: queries won, tied"
-    line += " and lost. *: significant."
-    return [line] if simultaneous else [line, describe_difference_intervals(entry)]
+    line = f"Δ: mean minus that of {names}, with its interval. W/T/L: queries won, tied and lost. "
+    return [f"{line}*: significant.", describe_difference_intervals(entry)]
 
 
 def _best_line(report: BenchmarkReport, table: ComparisonTable) -> str:

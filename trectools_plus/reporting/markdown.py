@@ -19,7 +19,6 @@ from trectools_plus.reporting.wording import (
     MOST_QUERIES,
     NO_PATTERN,
     NONE_NEAR,
-    TEST_NAMES,
     choose_comparisons,
     collect_findings,
     component_label,
@@ -54,7 +53,6 @@ from trectools_plus.reporting.wording import (
     state_without_relevant,
     target_lines,
 )
-from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.text import plural
 
 _LONG = 12
@@ -73,7 +71,6 @@ def render_markdown(report: BenchmarkReport) -> str:
     sections = [
         escape(f"# Benchmark of {plain(headlines.title)}"),
         "" if report.verdict is None else escape(plain(report.verdict.text)),
-        "" if report.verdict is None else escape(plain(report.verdict.probability or "")),
         escape(plain(method_line(report))),
         _means(headlines),
         _against_baseline(report, headlines),
@@ -264,13 +261,12 @@ def _differences(report: BenchmarkReport) -> str:
         f"Each row compares two {report.noun}s query by query. Won, tied and lost count the "
         f"queries on which the first {report.noun} is better, equal or worse. d_z is the mean "
         "difference divided by the standard deviation of the differences. "
-        f"{describe_detectable(entries[0])} "
+        f"{describe_detectable()} "
         f"{describe_difference_intervals(entries[0])} "
         f"{method_line(report)} Nothing corrects for the "
         "number of measures, so choose one measure before looking at the results."
         + (f" {further:,} more are in `BenchmarkReport.json`." if further else ""),
         _groups(report),
-        _p_values(report, entries),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -282,24 +278,6 @@ def _groups(report: BenchmarkReport) -> str:
     listed = "\n".join(f"- {escape(line)}" for line in lines)
     nouns = f"{report.noun.capitalize()}s"
     return f"{nouns} without a significant difference, best group first:\n\n{listed}"
-
-
-def _p_values(report: BenchmarkReport, entries: list[Comparison]) -> str:
-    """Return the p-values of every test, not adjusted."""
-    found = [name for name in TEST_NAMES if any(getattr(entry, name, None) for entry in entries)]
-    if not found:
-        return ""
-    header = ["Metric", "Difference", "t", *(TEST_NAMES[name] for name in found)]
-    rows = [
-        [
-            entry.measure,
-            name_difference(report, entry),
-            "–" if entry.t_test is None or entry.t_test.t is None else f"{entry.t_test.t:+.3f}",
-            *(show_p(getattr(getattr(entry, name), "p", None)) for name in found),
-        ]
-        for entry in entries
-    ]
-    return collapsed("p-values of every test, not adjusted", markdown_table(header, rows))
 
 
 def _components(report: BenchmarkReport) -> str:

@@ -183,8 +183,6 @@ def _head(console: Console, report: BenchmarkReport, comparison: ComparisonTable
     lines = []
     if report.verdict is not None:
         lines += _paragraph(console, report.verdict.text, "bold")
-        if report.verdict.probability is not None:
-            lines += _paragraph(console, report.verdict.probability)
     lines += _paragraph(console, method_line(report), "dim")
     if report.best_overall is not None and len(report.modes) > 2:
         lines += _paragraph(console, overall_line(report))

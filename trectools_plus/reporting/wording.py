@@ -22,7 +22,13 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.tried import tried_sentence
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
-from trectools_plus.statistics.method import EQUAL, MAX_T, alpha_of, describe_family
+from trectools_plus.statistics.method import (
+    DEFAULT_CORRECTION,
+    DEFAULT_TEST,
+    EQUAL,
+    alpha_of,
+    describe_family,
+)
 from trectools_plus.text import join_names, plural
 
 _NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")
@@ -31,30 +37,18 @@ MOST_PAIRS = 60
 """Maximum number of pairs in a table of differences; the JSON report has all."""
 MOST_QUERIES = 50
 """Maximum number of queries in a list; the JSON report has all."""
-_FEW_QUERIES = 50
-"""With fewer queries, max-t over several comparisons is conservative: see docs/statistics.md."""
 _MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 _NAMED_IN_GROUP = 8
 """The same for the modes of a group."""
 TEST_NAMES = {
-    "paired_bootstrap": "paired bootstrap",
-    "t_test": "t-test",
-    "wilcoxon": "Wilcoxon",
-    "randomisation": "randomisation",
-    "sign_test": "sign test",
-    "tukey_hsd": "randomised Tukey HSD",
-    "max_t": "studentised bootstrap",
+    "t_test": "paired t-test",
+    "paired_bootstrap": "paired bootstrap test",
+    "randomisation": "randomisation test",
+    "wilcoxon": "Wilcoxon test",
 }
-CORRECTION_NAMES = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "benjamini_hochberg": "Benjamini–Hochberg",
-    "tukey_hsd": "Tukey HSD",
-    "max_t": "max-t",
-    "none": "no correction",
-}
+CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini–Hochberg", "none": "no correction"}
 NARROW = "†"
 """Marks an interval that may be too narrow, because it has a note."""
 NO_PATTERN = (
@@ -484,12 +478,12 @@ def show_p(p: float | None) -> str:
 
 def name_interval(entry: Comparison | None) -> str:
     """Return the heading of a column of intervals of differences."""
-    return "Interval" if entry is None or entry.correction == MAX_T else "Unadjusted interval"
+    return "Interval" if entry is None or entry.has_own_level else "Unadjusted interval"
 
 
 def show_decision(entry: Comparison) -> str:
-    """Return ``yes``, ``no`` or ``borderline``: whether a difference is significant."""
-    return "borderline" if entry.borderline else "yes" if entry.significant else "no"
+    """Return ``yes`` or ``no``: whether a difference is significant."""
+    return "yes" if entry.significant else "no"
 
 
 def show_difference_interval(entry: Comparison) -> str:
@@ -498,65 +492,66 @@ def show_difference_interval(entry: Comparison) -> str:
 
 
 def describe_difference_intervals(entry: Comparison) -> str:
-    """Return a sentence on the adjustment of the intervals of differences.
+    """Return a sentence on the intervals of differences.
 
     Args:
         entry: One comparison of the family.
     """
-    if entry.correction == MAX_T:
-        return "The intervals are simultaneous: one excludes 0 exactly if the row is significant."
+    if not entry.has_own_level:
+        return (
+            "The intervals are not adjusted for the number of comparisons, so one may exclude 0 "
+            "although the difference is not significant."
+        )
+    if entry.test not in ("t_test", "max_t"):
+        return "The intervals are those of a t-test (t), so one may disagree with this test."
+    return "An interval excludes 0 exactly if the difference is significant."
+
+
+def describe_detectable() -> str:
+    """Return a sentence on the detectable differences."""
     return (
-        "The intervals are not adjusted for the number of comparisons, so one may exclude 0 "
-        "although the difference is not significant."
-    )
-
-
-def describe_detectable(entry: Comparison) -> str:
-    """Return a sentence on the detectable differences.
-
-    Args:
-        entry: One comparison of the family.
-    """
-    least = "" if entry.correction == "max_t" else "at least "
-    return (
-        "Detectable is the smallest true difference that this test and correction find in "
-        f"{least}80 of 100 sets of queries, for this number of queries and this spread of the "
-        "differences."
+        "Detectable is the smallest true difference that this test and correction find in at least "
+        "80 of 100 sets of queries, for this number of queries and this spread of the differences."
     )
 
 
 def describe_test(entry: Comparison, confidence: float) -> str:
-    """Describe the test of significance.
-
-    For example ``studentised bootstrap, max-t over 19 comparisons with bm25 on one measure, p ≤
-    0.05``, or ``randomisation test, p ≤ 0.05 after Holm over 3 comparisons on one measure: …``.
+    """Describe the test of significance; see :func:`name_test`.
 
     Args:
         entry: One comparison of the family.
         confidence: The report's level, between 0 and 1.
     """
-    if entry.correction == MAX_T:
-        return describe_max_t(entry.family, confidence)
-    name = TEST_NAMES.get(entry.test, entry.test)
-    noun = "" if name.endswith(("test", "HSD")) else " test"
-    level = f"{name}{noun}, p ≤ {alpha_of(confidence):g}"
-    if entry.test == entry.correction:
-        return f"{level}, for {entry.family}"
-    correction = CORRECTION_NAMES.get(entry.correction, entry.correction)
-    return f"{level} after {correction} over {entry.family}"
+    return name_test(entry.family, confidence, entry.test, entry.correction)
 
 
-def describe_max_t(family: str, confidence: float) -> str:
-    """Describe the default test; see :func:`describe_test`."""
-    alone = family.startswith("1 comparison")
-    over = family if alone else f"{CORRECTION_NAMES[MAX_T]} over {family}"
-    return f"{TEST_NAMES[MAX_T]}, {over}, p ≤ {alpha_of(confidence):g}"
+def name_test(
+    family: str,
+    confidence: float,
+    test: str = DEFAULT_TEST,
+    correction: str = DEFAULT_CORRECTION,
+) -> str:
+    """Name test, correction and family, for example in a report.
+
+    ``paired t-test, Holm over 19 comparisons with bm25 on one measure, p ≤ 0.05``.
+
+    Args:
+        family: A description of the family.
+        confidence: The confidence, between 0 and 1.
+        test: The test.
+        correction: The correction.
+    """
+    name = TEST_NAMES.get(test, test.replace("_", " "))
+    adjusted = CORRECTION_NAMES.get(correction, correction.replace("_", " "))
+    alone = family.startswith("1 comparison") or test == correction
+    over = family if alone else f"{adjusted} over {family}"
+    return f"{name}, {over}, p ≤ {alpha_of(confidence):g}"
 
 
 def describe_result(entry: Comparison) -> str:
     """Return the result of the deciding test: ``p = 0.0123, 0.0369 adjusted; significant``."""
-    verdict = describe_decision(entry)
-    if entry.ci is not None and entry.correction != MAX_T:
+    verdict = "significant" if entry.significant else "not significant"
+    if entry.ci is not None and not entry.has_own_level:
         verdict += " (the interval is unadjusted)"
     if entry.p_adjusted is None:
         return verdict
@@ -565,13 +560,6 @@ def describe_result(entry: Comparison) -> str:
     if p is None:
         return f"p {_equals(adjusted)} adjusted; {verdict}"
     return f"p {_equals(show_p(p))}, {adjusted} adjusted; {verdict}"
-
-
-def describe_decision(entry: Comparison) -> str:
-    """Return ``significant``, ``not significant``, or ``borderline, not significant``."""
-    if entry.borderline:
-        return "borderline, not significant"
-    return "significant" if entry.significant else "not significant"
 
 
 def method_line(report: BenchmarkReport) -> str:
@@ -601,10 +589,7 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
     else:
         counts = ", ".join(f"those {which} {counted[rule]}" for which, rule in rules.items())
     number = plural(queries, "query", "queries")
-    start = test if test.startswith("t-") else f"{test[:1].upper()}{test[1:]}"
-    cautious = CORRECTION_NAMES[MAX_T] in test and queries < _FEW_QUERIES
-    note = f"; below {_FEW_QUERIES} queries this test is conservative and may miss differences"
-    return f"{start}; {number}; {counts}{note if cautious else ''}."
+    return f"{test[:1].upper()}{test[1:]}; {number}; {counts}."
 
 
 def _equals(p: str) -> str:

@@ -5,22 +5,17 @@ from trectools_plus.statistics.agreement import Agreement as Agreement
 from trectools_plus.statistics.agreement import cohens_kappa as cohens_kappa
 from trectools_plus.statistics.agreement import krippendorffs_alpha as krippendorffs_alpha
 from trectools_plus.statistics.arrays import Resampling as Resampling
-from trectools_plus.statistics.comparison import BayesianComparison as BayesianComparison
 from trectools_plus.statistics.intervals import Intervals as Intervals
 from trectools_plus.statistics.intervals import bootstrap_intervals as bootstrap_intervals
 from trectools_plus.statistics.intervals import mean_intervals as mean_intervals
 from trectools_plus.statistics.intervals import wilson_intervals as wilson_intervals
 from trectools_plus.statistics.paired import PairedComparison as PairedComparison
 from trectools_plus.statistics.paired import UnpairedComparison as UnpairedComparison
-from trectools_plus.statistics.paired import bayesian_comparison as bayesian_comparison
-from trectools_plus.statistics.paired import check_rope as check_rope
 from trectools_plus.statistics.paired import compare_columns as compare_columns
 from trectools_plus.statistics.paired import paired_difference as paired_difference
-from trectools_plus.statistics.paired import probabilities_of as probabilities_of
 from trectools_plus.statistics.paired import unpaired_difference as unpaired_difference
 from trectools_plus.statistics.paired import unpaired_t_test as unpaired_t_test
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
-from trectools_plus.statistics.paired_tests import PairedTest as PairedTest
 from trectools_plus.statistics.power import SizeAdvice as SizeAdvice
 from trectools_plus.statistics.power import advise_on_size as advise_on_size
 from trectools_plus.statistics.power import power_of_t_test as power_of_t_test
@@ -42,37 +37,24 @@ from trectools_plus.statistics.rankings import tau_ap as tau_ap
 from trectools_plus.statistics.rankings import truncated_overlap as truncated_overlap
 from trectools_plus.statistics.selection import Winner as Winner
 from trectools_plus.statistics.selection import select_winner as select_winner
-from trectools_plus.statistics.systems import MeanRanks as MeanRanks
-from trectools_plus.statistics.systems import SystemComparisons as SystemComparisons
 from trectools_plus.statistics.systems import adjust_p_values as adjust_p_values
-from trectools_plus.statistics.systems import adjust_tests as adjust_tests
-from trectools_plus.statistics.systems import compare_simultaneously as compare_simultaneously
-from trectools_plus.statistics.systems import decide_by_tukey as decide_by_tukey
 from trectools_plus.statistics.systems import group_letters as group_letters
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
-from trectools_plus.statistics.systems import mean_ranks as mean_ranks
-from trectools_plus.statistics.systems import nemenyi_difference as nemenyi_difference
 from trectools_plus.statistics.systems import pairs_of as pairs_of
-from trectools_plus.statistics.systems import pairwise_differences as pairwise_differences
-from trectools_plus.statistics.systems import randomised_tukey as randomised_tukey
 from trectools_plus.statistics.systems import variance_of_means as variance_of_means
 
 __all__ = [
     "Agreement",
-    "BayesianComparison",
     "Intervals",
-    "MeanRanks",
     "PairedComparison",
-    "PairedTest",
     "Resampling",
-    "SystemComparisons",
     "UnpairedComparison",
     "Winner",
     "adjust_p_values",
     "advise_on_size",
-    "bayesian_comparison",
     "bootstrap_intervals",
     "cohens_kappa",
+    "compare_columns",
     "delta_relative_improvement",
     "effect_ratio",
     "indistinguishable_groups",
@@ -80,13 +62,9 @@ __all__ = [
     "kendall_tau_union",
     "krippendorffs_alpha",
     "mean_intervals",
-    "mean_ranks",
-    "nemenyi_difference",
     "paired_difference",
-    "pairwise_differences",
     "power_of_t_test",
     "queries_needed",
-    "randomised_tukey",
     "rank_biased_overlap",
     "root_mean_square_error",
     "select_winner",

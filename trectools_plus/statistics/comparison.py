@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from pydantic import model_validator
 
 from trectools_plus.models import ReportModel, WithoutUnset
+from trectools_plus.statistics.method import TESTS
 
 
 class ConfidenceInterval(WithoutUnset):
@@ -79,26 +80,10 @@ class WilcoxonResult(TestResult):
     """The smaller of the two sums of ranks."""
 
 
-class BayesianComparison(ReportModel):
-    """Probabilities about the true mean difference; their sum is 1."""
-
-    better: float
-    """The contrast is better than the baseline by more than ``rope``."""
-    equivalent: float
-    """The difference is at most ``rope``."""
-    worse: float
-    """The contrast is worse than the baseline by more than ``rope``."""
-    rope: float
-    """Half the width of the region of practical equivalence, in the unit of the measure."""
-
-
-_TESTS = ("paired_bootstrap", "t_test", "wilcoxon", "randomisation", "sign_test")
-
-
 class Comparison(WithoutUnset):
     """A paired difference of two modes on one measure, over the queries where both are defined."""
 
-    _optional: ClassVar = {"bayes": None}
+    _optional: ClassVar = dict.fromkeys((*TESTS, "reason"))
 
     baseline: str
     """The mode that is subtracted."""
@@ -111,48 +96,41 @@ class Comparison(WithoutUnset):
     difference: float | None
     """Mean of contrast minus baseline."""
     ci: ConfidenceInterval | None
-    """Interval of the difference. With the correction ``max_t`` it is simultaneous for the family,
-    and excludes 0 exactly if ``significant`` is true; with others it is not adjusted. Null for
-    too few queries, and if all differences are equal."""
-    paired_bootstrap: TestResult | None = None
-    """The studentised bootstrap test (in reports of schema version 1.0, not studentised); null if
-    nothing is defined, as for the other tests."""
+    """The t-interval of the difference. With the correction ``holm`` its level is that at which
+    Holm tests this difference, so with the t-test it excludes 0 exactly if ``significant`` is
+    true. Null without an interval: see ``reason``."""
     t_test: StudentResult | None = None
-    """Student's paired t-test."""
-    wilcoxon: WilcoxonResult | None = None
-    """Wilcoxon's signed-rank test."""
+    """Student's paired t-test. Only the test that decides is in the report."""
+    paired_bootstrap: TestResult | None = None
+    """The studentised bootstrap test (in reports of schema version 1.0, not studentised)."""
     randomisation: TestResult | None = None
     """The randomisation test: signs are flipped at random."""
-    sign_test: TestResult | None = None
-    """The sign test: wins against losses."""
+    wilcoxon: WilcoxonResult | None = None
+    """Wilcoxon's signed-rank test."""
     test: str = "randomisation"
-    """The test whose p-values are adjusted; ``tukey_hsd`` and ``max_t`` are tests of the whole
-    family."""
+    """The test that decides: ``t_test``, ``paired_bootstrap``, ``randomisation`` or ``wilcoxon``;
+    others in reports of earlier versions."""
     p_adjusted: float | None = None
-    """Its p-value, adjusted for the family; null if nothing is defined."""
+    """Its p-value, adjusted for the family; null for fewer than two queries. It is 1 if
+    ``reason`` is ``few_changed``."""
     correction: str = "holm"
-    """The adjustment: ``max_t`` (the studentised bootstrap with single-step max-t), ``holm``,
-    ``bonferroni``, ``benjamini_hochberg`` or ``tukey_hsd``."""
+    """The adjustment: ``holm``, ``bh`` or ``none``; others in reports of earlier versions."""
     family: str = ""
     """A description of the comparisons that the adjustment counts."""
     significant: bool
-    """True if ``p_adjusted`` is at most 1 - the configured confidence, and not ``borderline``."""
-    borderline: bool = False
-    """True if the 99% Monte Carlo interval of ``p_adjusted`` contains the level, even with the
-    greatest number of resamples: another seed could give the other decision. The difference then
-    counts as not significant."""
-    bayes: BayesianComparison | None = None
-    """The Bayesian comparison; not adjusted. Omitted if no region of practical equivalence is set,
-    and for fewer than two queries."""
+    """True if ``p_adjusted`` is at most 1 - the configured confidence."""
+    reason: str | None = None
+    """The reason why there is no interval: ``few_queries`` (fewer than two), ``few_changed`` (fewer
+    queries differ than a sign test needs for the level, 6 at 0.05) or ``equal`` (all differences
+    are the same number other than 0). Omitted with an interval."""
     effect_size: float | None
     """Cohen's d_z: mean difference divided by the standard deviation (ddof = 1) of the
     differences."""
     detectable_difference: float | None = None
-    """The smallest true difference that the test and the correction detect with a probability of
-    80% (``max_t``) or at least 80% (others), for as many queries and comparisons with the same
-    standard deviation. Null without a formula (``wilcoxon``, ``sign_test``, ``tukey_hsd``), for too
-    few queries, and if all differences are equal. In reports of versions before 0.2, that of one
-    uncorrected t-test."""
+    """The smallest true difference that the test and the correction detect with a probability of at
+    least 80%, for as many queries and comparisons with the same standard deviation. Null without a
+    formula (``wilcoxon``), for too few queries, and if all differences are equal. In reports of
+    versions before 0.2, that of one uncorrected t-test."""
     wins: int
     """Number of queries where the contrast is better."""
     ties: int
@@ -163,17 +141,23 @@ class Comparison(WithoutUnset):
     _without_interval_of_one = without_interval_of_one
 
     @property
-    def tests(self) -> dict[str, TestResult]:
-        """The unadjusted tests by name."""
-        found = {name: getattr(self, name) for name in _TESTS}
-        return {name: test for name, test in found.items() if test is not None}
+    def changed(self) -> int:
+        """The number of queries that differ."""
+        return self.wins + self.losses
 
     @property
     def p(self) -> float | None:
         """The p-value that ``p_adjusted`` adjusts: that of the deciding test.
 
-        ``None`` without defined differences, and for ``tukey_hsd``, which has only adjusted
-        p-values.
+        ``None`` for fewer than two queries, and for some tests of earlier versions.
         """
         name = "paired_bootstrap" if self.test == "max_t" else self.test
-        return None if name not in self.tests else self.tests[name].p
+        result: TestResult | None = getattr(self, name, None)
+        return None if result is None else result.p
+
+    @property
+    def has_own_level(self) -> bool:
+        """True if the interval has the level at which the difference is tested."""
+        if self.ci is not None and self.ci.method in ("BCa bootstrap", "percentile bootstrap"):
+            return False  # in reports of earlier versions
+        return self.correction in ("holm", "max_t")

@@ -31,7 +31,7 @@ from trectools_plus.statistics.arrays import (
     check_level,
     check_resamples,
 )
-from trectools_plus.statistics.method import EQUAL
+from trectools_plus.statistics.method import EQUAL, FEW
 from trectools_plus.statistics.resamples import draw_counts, draw_rows, map_chunks
 
 METHODS = ("percentile", "bca")
@@ -274,16 +274,11 @@ METHOD_NAMES = {
     "bca": "BCa bootstrap",
     "t": "Student t",
     "wilson": "Wilson",
-    "studentised": "studentised bootstrap",
-    "max_t": "max-t bootstrap, simultaneous",
 }
-RESAMPLED = ("percentile", "bca", "studentised", "max_t")
+RESAMPLED = METHODS
 """The methods that draw resamples."""
 MIN_VALUES = 2
 """The minimum number of values for an interval: a single value does not show how values vary."""
-FEW = 10
-"""With fewer values that differ from the most common one, a bootstrap or t interval gets a note,
-and ``auto`` uses Wilson's interval for values of 0 and 1."""
 FEW_NOTE = (
     f"fewer than {FEW} values differ from the most common one: the interval may be too narrow"
 )

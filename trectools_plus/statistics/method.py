@@ -7,19 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trectools_plus.errors import UsageError
 from trectools_plus.text import join_names, plural
 
-TUKEY = "tukey_hsd"
-MAX_T = "max_t"
-DEFAULT_CORRECTION = MAX_T
-"""Its p-values, intervals and decisions agree: they are from the same resamples."""
-ADJUSTED_TEST = "randomisation"
-"""The test whose p-values other corrections adjust, unless one is named."""
-CORRECTION_OF_TESTS = "holm"
-"""The correction of the p-values of a named test, unless one is named."""
-FAMILY_TESTS = (TUKEY, MAX_T)
-"""Corrections that are tests of the whole family, in place of a paired test."""
+DEFAULT_TEST = "t_test"
+DEFAULT_CORRECTION = "holm"
+TESTS = ("t_test", "paired_bootstrap", "randomisation", "wilcoxon")
+CORRECTIONS = ("holm", "bh", "none")
+REPLACEMENTS = {
+    "max_t": "holm",
+    "tukey_hsd": "holm",
+    "bonferroni": "holm",
+    "benjamini_hochberg": "bh",
+    "sign_test": "wilcoxon",
+}
+"""Tests and corrections of earlier versions, and what to use instead."""
 
+FEW = 10
+"""With fewer values that differ from the most common one, or fewer differences other than 0, an
+interval gets a note, and ``auto`` uses Wilson's interval for values of 0 and 1."""
 EQUAL = 1e-12
 """Two values with a smaller difference are equal: the last bits depend on the order of a sum."""
 
@@ -29,11 +35,25 @@ def alpha_of(level: float) -> float:
     return round(1.0 - level, 12)
 
 
-def choose_method(correction: str | None, test: str | None) -> tuple[str, str]:
-    """Return correction and test, with the defaults for those that are not named."""
-    if correction is None:
-        correction = DEFAULT_CORRECTION if test is None else CORRECTION_OF_TESTS
-    return correction, test or ADJUSTED_TEST
+def fewest_changes(alpha: float) -> int:
+    """Return the smallest number of differences, all of one sign, that a sign test finds."""
+    changes = 1
+    while 2.0 ** (1 - changes) > alpha:
+        changes += 1
+    return changes
+
+
+def check_method(test: str, correction: str = DEFAULT_CORRECTION) -> None:
+    """Check the names of a test and a correction.
+
+    Raises:
+        UsageError: If one is unknown, or of an earlier version.
+    """
+    for kind, name, names in (("test", test, TESTS), ("correction", correction, CORRECTIONS)):
+        if name not in names:
+            remedy = f"use {REPLACEMENTS.get(name, ', '.join(names))}"
+            state = "removed" if name in REPLACEMENTS else "unknown"
+            raise UsageError(f"{state} {kind} '{name}'", remedy=remedy)
 
 
 def describe_family(

@@ -1,4 +1,4 @@
-"""Comparison of two systems: mean difference, interval, effect size, wins, tests.
+"""Comparison of systems: mean differences, intervals, effect sizes, wins, tests.
 
 The values of two systems are paired if they are of the same queries; otherwise they are two
 independent samples.
@@ -6,7 +6,6 @@ independent samples.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Unpack
 
@@ -20,43 +19,54 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     FloatArray,
+    IntArray,
     IntervalOptions,
+    Resampling,
     as_pair,
     as_table,
-    check_choice,
     check_level,
     check_resamples,
     none_if_nan,
 )
-from trectools_plus.statistics.comparison import BayesianComparison
-from trectools_plus.statistics.intervals import mean_intervals
-from trectools_plus.statistics.method import EQUAL
-from trectools_plus.statistics.paired_tests import PAIRED_TESTS, PairedTest
+from trectools_plus.statistics.intervals import MIN_VALUES
+from trectools_plus.statistics.method import (
+    DEFAULT_CORRECTION,
+    DEFAULT_TEST,
+    EQUAL,
+    alpha_of,
+    check_method,
+    fewest_changes,
+)
+from trectools_plus.statistics.paired_tests import PAIRED_TESTS
+from trectools_plus.statistics.systems import adjust_p_values, holm_levels
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PairedComparison(Displayed):
-    """A summary of paired differences.
+    """A paired difference of two systems, as one of a family of comparisons.
 
     Attributes:
         n: The number of defined pairs.
         difference: The mean difference; ``None`` without pairs.
-        low: Lower end of its interval; ``None`` for fewer than two pairs, or equal differences.
+        low: Lower end of its t-interval; ``None`` without an interval, see ``reason``.
         high: Upper end.
-        level: The interval's confidence level, between 0 and 1.
-        method: The interval's method, a key of ``METHOD_NAMES``; empty without an interval.
+        level: The confidence level of this interval, between 0 and 1: with ``holm``, 1 minus the
+            level at which Holm tests this difference.
         spread: Standard deviation of the differences (ddof = 1); ``None`` for fewer than two pairs.
         effect_size: Cohen's d_z: mean difference over standard deviation of the differences
             (ddof = 1; Cohen 1988, 2.3.5); ``None`` for fewer than two differences, or equal ones.
-        wins: Pairs with a difference above 1e-12 (smaller differences are rounding errors).
-        ties: Pairs with a difference of 0, or within rounding.
-        losses: Pairs with a difference below -1e-12.
-        tests: The tests by name, in the order requested; empty without pairs.
-        note: A note if the interval is less reliable than its level.
-        borderline: True if a family was compared, and even with the greatest number of resamples
-            the 99% Monte Carlo interval of the adjusted p-value contains the level. The difference
-            then counts as not significant.
-        resamples: The number of resamples behind a simultaneous interval; 0 for other intervals.
+        wins: Pairs with a difference above 0, to 12 decimals.
+        ties: Pairs with a difference of 0.
+        losses: Pairs with a difference below 0.
+        test: The name of the test.
+        statistic: The test's statistic, as in :class:`ColumnTests`; ``None`` if it is infinite or
+            there are fewer than two pairs.
+        p_value: Two-sided; ``None`` for fewer than two pairs.
+        p_adjusted: Adjusted for the family; ``None`` for fewer than two pairs.
+        significant: True if ``p_adjusted`` is at most 1 minus the confidence.
+        reason: The reason why there is no interval: ``few_queries`` (fewer than two),
+            ``few_changed`` (fewer differences other than 0 than a sign test needs), ``equal`` (all
+            differences are the same number); else ``None``.
     """
 
     n: int
@@ -64,23 +74,24 @@ class PairedComparison(Displayed):
     low: float | None
     high: float | None
     level: float
-    method: str
     spread: float | None
     effect_size: float | None
     wins: int
     ties: int
     losses: int
-    tests: Mapping[str, PairedTest]
-    note: str | None = None
-    borderline: bool = False
-    resamples: int = 0
+    test: str
+    statistic: float | None
+    p_value: float | None
+    p_adjusted: float | None
+    significant: bool
+    reason: str | None
 
 
 def paired_difference(
     contrast: npt.ArrayLike,
     baseline: npt.ArrayLike,
     *,
-    tests: Sequence[str] = tuple(PAIRED_TESTS),
+    test: str = DEFAULT_TEST,
     **options: Unpack[IntervalOptions],
 ) -> PairedComparison:
     """Compare two systems' scores of the same queries.
@@ -88,37 +99,43 @@ def paired_difference(
     Args:
         contrast: Shape (queries,), all defined; larger is better.
         baseline: The same queries in the same order.
-        tests: Names of ``PAIRED_TESTS``; all five by default.
-        options: ``interval``, the method of the mean difference's interval: ``percentile``,
-            ``bca`` or ``t``. The default, ``auto``, is ``bca``, and so is ``wilson``, because a
-            difference is not a share. Also ``confidence`` (0.95), ``resamples`` (10,000) and
-            ``seed`` (42).
+        test: A name of ``PAIRED_TESTS``.
+        options: As in :func:`compare_columns`.
 
     Returns:
-        The comparison of contrast minus baseline. Its p-values do not depend on the order of
-            the queries.
+        The comparison of contrast minus baseline. It does not depend on the order of the queries.
 
     Raises:
         UsageError: If the shapes differ, a value is NaN or infinite, or an option is unknown.
     """
     first, second = as_pair(contrast, baseline, "paired comparison")
-    return compare_columns(first - second, tests=tests, **options)[0]
+    return compare_columns(first - second, test=test, **options)[0]
 
 
 def compare_columns(
     differences: npt.ArrayLike,
     *,
-    tests: Sequence[str] = tuple(PAIRED_TESTS),
+    test: str = DEFAULT_TEST,
+    correction: str = DEFAULT_CORRECTION,
     **options: Unpack[IntervalOptions],
 ) -> list[PairedComparison]:
-    """Compare many pairs of systems, or measures, with the same resamples.
+    """Compare many pairs of systems as one family.
+
+    Each difference has the t-interval at the level at which Holm tests it. With the t-test and
+    ``holm`` it excludes 0 exactly if the difference is significant. With ``bh`` and ``none`` all
+    intervals have the level ``confidence``.
+
+    Differences that are 0 to 12 decimals are 0. With fewer other differences than a sign test needs
+    for the level (6 at 0.05), p counts as 1 in the family, and there is no interval. If all
+    differences are the same number other than 0, the p-value of the t-test is that of their signs.
 
     Args:
-        differences: Shape (rows, columns) or (rows,); ``nan`` for an undefined pair, which is
-            ignored in its column and not counted in ``n``.
-        tests: Names of ``PAIRED_TESTS``; all five by default.
-        options: As in :func:`paired_difference`; columns with the same number of defined rows get
-            the same draws.
+        differences: Shape (queries, pairs) or (queries,); ``nan`` for an undefined value, which is
+            left out of its column. A column with fewer than two values is not in the family.
+        test: A name of ``PAIRED_TESTS``.
+        correction: ``holm``, ``bh`` or ``none``, as in :func:`adjust_p_values`.
+        options: ``confidence`` (0.95); for the tests that resample, ``resamples`` (10,000) and
+            ``seed`` (42).
 
     Returns:
         One comparison per column.
@@ -126,139 +143,115 @@ def compare_columns(
     Raises:
         UsageError: If there is no row, a value is infinite, or an option is unknown.
     """
+    check_method(test, correction)
+    settings = Resampling(**options)
+    check_level(settings.confidence, "paired comparison")
     table = as_table(differences, "paired comparison", undefined=True)
-    for name in tests:
-        check_choice(name, PAIRED_TESTS, "paired test")
-    # A difference within rounding would otherwise count as a win and get a rank.
-    table = np.where(np.abs(table) <= EQUAL, 0.0, table)
+    rounded = np.round(table, _DECIMALS)
+    table = np.where(rounded == 0, 0.0, table)
     defined = ~np.isnan(table)
-    results: dict[int, PairedComparison] = {}
+    columns = _Columns.empty(table.shape[1])
     for pattern in np.unique(defined, axis=1).T:
-        columns = np.flatnonzero((defined == pattern[:, None]).all(axis=0))
-        block = table[np.ix_(pattern, columns)]
-        if len(block):
-            found = _compare(block, tests, options)
-        else:
-            level = options.get("confidence", DEFAULT_CONFIDENCE)
-            empty = PairedComparison(0, None, None, None, level, "", None, None, 0, 0, 0, {})
-            found = [empty] * len(columns)
-        results |= zip(columns.tolist(), found, strict=True)
-    return [results[column] for column in range(table.shape[1])]
+        chosen = np.flatnonzero((defined == pattern[:, None]).all(axis=0))
+        rows = np.ix_(pattern, chosen)
+        columns.n[chosen] = pattern.sum()
+        if pattern.any():
+            columns.fill(chosen, table[rows], rounded[rows], test, settings)
+    return columns.decide(test, correction, settings.confidence)
 
 
-def bayesian_comparison(
-    contrast: npt.ArrayLike, baseline: npt.ArrayLike, *, rope: float = 0.0
-) -> BayesianComparison | None:
-    """Return the probability that one system is better than another by more than ``rope``.
-
-    The posterior of the mean difference, with the uninformative prior p(μ, σ) ∝ 1/σ, is Student's t
-    with n − 1 degrees of freedom, centred at the observed mean with the scale s / √n (Box and Tiao,
-    Bayesian Inference in Statistical Analysis, 1973): the Bayesian t-test with a region of
-    practical equivalence (ROPE) of Benavoli, Corani, Demšar and Zaffalon, JMLR 18 (2017), for
-    uncorrelated differences. If all differences are equal, the true difference is that number.
-
-    Args:
-        contrast: Shape (queries,), all defined; larger is better.
-        baseline: The same queries in the same order.
-        rope: Differences of at most this size are practically equivalent, in the unit of the
-            scores. With 0, ``equivalent`` is 0 unless all differences are 0.
-
-    Returns:
-        The probabilities for contrast minus baseline; ``None`` for fewer than two queries.
-
-    Raises:
-        UsageError: If the shapes differ, a value is NaN or infinite, or ``rope`` is out of range.
-    """
-    first, second = as_pair(contrast, baseline, "Bayesian comparison")
-    return probabilities_of(compare_columns(first - second, tests=(), interval="t")[0], rope)
+_DECIMALS = 12
 
 
-def probabilities_of(
-    found: PairedComparison, rope: float, *, higher_is_better: bool = True
-) -> BayesianComparison | None:
-    """Return the probabilities of :func:`bayesian_comparison` from a paired comparison.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Columns:
+    """The figures of each column of differences; ``nan`` where undefined."""
 
-    Args:
-        found: Contrast minus baseline.
-        rope: As in :func:`bayesian_comparison`.
-        higher_is_better: The direction, which decides between better and worse.
+    n: IntArray
+    wins: IntArray
+    losses: IntArray
+    mean: FloatArray
+    spread: FloatArray
+    statistic: FloatArray
+    p_value: FloatArray
 
-    Returns:
-        ``None`` for fewer than two pairs.
+    @classmethod
+    def empty(cls, columns: int) -> _Columns:
+        """Return columns without values."""
+        n, wins, losses = np.zeros((3, columns), dtype=np.int64)
+        mean, spread, statistic, p_value = np.full((4, columns), np.nan)
+        return cls(n, wins, losses, mean, spread, statistic, p_value)
 
-    Raises:
-        UsageError: If ``rope`` is negative, infinite or NaN.
-    """
-    from scipy.special import stdtr
+    def fill(
+        self,
+        chosen: IntArray,
+        table: FloatArray,
+        rounded: FloatArray,
+        test: str,
+        settings: Resampling,
+    ) -> None:
+        """Compute the figures of columns with the same defined rows."""
+        equal = (rounded == rounded[0]).all(axis=0) | (table.std(axis=0) <= EQUAL)
+        table = np.sort(np.where(equal, rounded[0], table), axis=0)
+        self.wins[chosen], self.losses[chosen] = (table > 0).sum(axis=0), (table < 0).sum(axis=0)
+        self.mean[chosen] = np.where(equal, table[0], table.mean(axis=0))
+        if len(table) < MIN_VALUES:
+            return
+        self.spread[chosen] = np.where(equal, 0.0, table.std(axis=0, ddof=1))
+        result = PAIRED_TESTS[test](table, settings.resamples, settings.seed)
+        self.statistic[chosen], self.p_value[chosen] = result.statistic, result.p_value
 
-    check_rope(rope)
-    if found.difference is None or found.spread is None:
-        return None
-    if found.spread == 0:
-        above = float(found.difference > rope + EQUAL)
-        below = float(found.difference < -rope - EQUAL)
-        equivalent = 1.0 - above - below
-    else:
-        scale = found.spread / np.sqrt(found.n)
-        above, below = (
-            float(stdtr(found.n - 1, (difference - rope) / scale))
-            for difference in (found.difference, -found.difference)
-        )
-        equivalent = max(0.0, 1.0 - above - below) if rope else 0.0
-    better, worse = (above, below) if higher_is_better else (below, above)
-    return BayesianComparison(better=better, equivalent=equivalent, worse=worse, rope=rope)
+    def decide(self, test: str, correction: str, confidence: float) -> list[PairedComparison]:
+        """Return the comparisons of a family."""
+        from scipy.special import stdtrit
 
-
-def check_rope(rope: float) -> None:
-    """Check the half-width of a region of practical equivalence.
-
-    Raises:
-        UsageError: If it is negative, infinite or NaN.
-    """
-    if not 0 <= rope < np.inf:
-        raise UsageError(
-            f"expected a region of practical equivalence of at least 0 but got {rope:g}",
-            where="Bayesian comparison",
-            remedy="pass the largest difference that does not matter in practice, for example 0.01",
-        )
-
-
-def _compare(
-    table: FloatArray, tests: Sequence[str], options: IntervalOptions
-) -> list[PairedComparison]:
-    """Compare the columns of a table of defined differences."""
-    intervals = mean_intervals(table, proportions=False, **options)
-    tested = {
-        name: PAIRED_TESTS[name](table, intervals.resamples, intervals.seed) for name in tests
-    }
-    wins, losses = (table > 0).sum(axis=0).tolist(), (table < 0).sum(axis=0).tolist()
-    comparisons = []
-    for column in range(table.shape[1]):
-        ascending = np.sort(table[:, column])
-        difference, spread = float(ascending.mean()), standard_deviation(ascending)
-        comparisons.append(
-            PairedComparison(
-                n=len(table),
-                difference=difference,
-                low=none_if_nan(intervals.low[column]),
-                high=none_if_nan(intervals.high[column]),
-                level=intervals.level,
-                method=intervals.methods[column],
-                spread=spread,
-                effect_size=difference / spread if spread else None,
-                wins=wins[column],
-                ties=len(table) - wins[column] - losses[column],
-                losses=losses[column],
-                tests={
-                    name: PairedTest(
-                        name, float(result.statistic[column]), float(result.p_value[column])
-                    )
-                    for name, result in tested.items()
-                },
-                note=intervals.notes[column],
+        alpha = alpha_of(confidence)
+        few = self.wins + self.losses < fewest_changes(alpha)
+        counted = np.where(few & ~np.isnan(self.p_value), 1.0, self.p_value)
+        adjusted = adjust_p_values(counted, correction)
+        levels = holm_levels(counted, alpha) if correction == "holm" else np.full(len(few), alpha)
+        with np.errstate(invalid="ignore"):
+            half = -stdtrit(self.n - 1.0, levels / 2.0) * self.spread / np.sqrt(self.n)
+        comparisons = []
+        for column, few_changed in enumerate(few.tolist()):
+            mean, spread = none_if_nan(self.mean[column]), none_if_nan(self.spread[column])
+            reason = _reason_without_interval(spread, few_changed=few_changed)
+            p_adjusted = none_if_nan(adjusted[column])
+            interval = mean is not None and reason is None
+            n, wins, losses = (int(counts[column]) for counts in (self.n, self.wins, self.losses))
+            comparisons.append(
+                PairedComparison(
+                    n=n,
+                    difference=mean,
+                    low=float(self.mean[column] - half[column]) if interval else None,
+                    high=float(self.mean[column] + half[column]) if interval else None,
+                    level=round(1.0 - float(levels[column]), 12) if interval else confidence,
+                    spread=spread,
+                    effect_size=mean / spread if mean is not None and spread else None,
+                    wins=wins,
+                    ties=n - wins - losses,
+                    losses=losses,
+                    test=test,
+                    statistic=_finite(self.statistic[column]),
+                    p_value=none_if_nan(self.p_value[column]),
+                    p_adjusted=p_adjusted,
+                    significant=p_adjusted is not None and p_adjusted <= alpha,
+                    reason=reason,
+                )
             )
-        )
-    return comparisons
+        return comparisons
+
+
+def _reason_without_interval(spread: float | None, *, few_changed: bool) -> str | None:
+    if spread is None:
+        return "few_queries"
+    if few_changed:
+        return "few_changed"
+    return None if spread else "equal"
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def standard_deviation(values: FloatArray) -> float | None:

@@ -1,4 +1,4 @@
-"""Five tests of paired differences, each with its null hypothesis.
+"""Four tests of paired differences, each with its null hypothesis.
 
 All are two-sided, take many columns of differences at once, and give p-values that the order of the
 differences does not change.
@@ -13,7 +13,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.display import Displayed
 from trectools_plus.statistics.arrays import (
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
@@ -48,22 +47,6 @@ class ColumnTests:
 
     statistic: FloatArray
     p_value: FloatArray
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class PairedTest(Displayed):
-    """One test of one column of differences.
-
-    Attributes:
-        name: A name of ``PAIRED_TESTS``.
-        statistic: The mean difference (both resampling tests), Student's t, the smaller sum of
-            ranks (Wilcoxon), or the number of wins (sign test).
-        p_value: Two-sided, in (0, 1].
-    """
-
-    name: str
-    statistic: float
-    p_value: float
 
 
 def bootstrap_test(
@@ -102,11 +85,7 @@ def bootstrap_test(
     error = standard_errors(shifted)
     with np.errstate(divide="ignore", invalid="ignore"):
         threshold = np.where(error > 0, threshold / scale / error, np.inf)
-
-    def statistic(counts: FloatArray, block: FloatArray) -> FloatArray:
-        return studentised_means(counts, block, np.ones_like(block, dtype=bool))
-
-    extreme = count_extreme(draw_counts, statistic, shifted, threshold, (resamples, seed))
+    extreme = count_extreme(draw_counts, studentised_means, shifted, threshold, (resamples, seed))
     p_value = (1.0 + extreme) / (1.0 + resamples)
     return ColumnTests(mean, np.where(_uninformative(table), 1.0, p_value))
 
@@ -195,8 +174,9 @@ def t_test(differences: npt.ArrayLike) -> ColumnTests:
         differences: Shape (rows, columns) or (rows,), all defined.
 
     Returns:
-        Student's t and two-sided p-values. If all differences are the same number other than 0, t
-        is infinite and p is :data:`SMALLEST_P`; if all are 0 or there is only one, t = 0 and p = 1.
+        Student's t and two-sided p-values. If all n differences are the same number other than 0, t
+        is infinite and p is that of their signs, 2^(1 - n); if all are 0 or there is only one,
+        t = 0 and p = 1.
 
     Raises:
         UsageError: If a value is NaN or infinite, or there is no row.
@@ -208,7 +188,7 @@ def t_test(differences: npt.ArrayLike) -> ColumnTests:
     uninformative = _uninformative(table)
     constant = ~uninformative & (_deviations(table) <= EQUAL)
     statistic = np.where(constant, np.copysign(np.inf, table[0]), 0.0)
-    p_value = np.where(constant, SMALLEST_P, 1.0)
+    p_value = np.where(constant, max(2.0 ** (1 - rows), SMALLEST_P), 1.0)
     varying = ~uninformative & ~constant
     if varying.any():
         means = table[:, varying].mean(axis=0)
@@ -318,42 +298,6 @@ def _count_rank_sums(ranks: tuple[int, ...]) -> FloatArray:
     return counts
 
 
-def sign_test(differences: npt.ArrayLike) -> ColumnTests:
-    """Test the null hypothesis that a difference other than 0 is as often positive as negative.
-
-    The number of positive differences is then binomial with probability 1/2; the p-value is exact
-    (Arbuthnott 1710; the same as ``scipy.stats.binomtest``). Differences of 0 are left out, and the
-    size of the others does not matter, so this test has the least power of the five.
-
-    Args:
-        differences: Shape (rows, columns) or (rows,), all defined.
-
-    Returns:
-        The numbers of positive differences, and two-sided p-values.
-
-    Raises:
-        UsageError: If a value is NaN or infinite, or there is no row.
-    """
-    table = as_table(differences, "sign test")
-    wins = (table > 0).sum(axis=0)
-    losses = (table < 0).sum(axis=0)
-    # The binomial distribution with probability 1/2 is symmetric, so both tails are equal.
-    tail = _binomial_tail(np.minimum(wins, losses), wins + losses)
-    return ColumnTests(wins.astype(np.float64), np.clip(2.0 * tail, SMALLEST_P, 1.0))
-
-
-def _binomial_tail(least: IntArray, n: IntArray) -> FloatArray:
-    """Return the probability of at most ``least`` of ``n`` results with probability 1/2."""
-    try:
-        # The function that scipy.stats calls; importing scipy.stats takes much longer than it.
-        from scipy.special._ufuncs import _binom_cdf
-    except ImportError:
-        from scipy.stats import binom
-
-        return np.asarray(binom.cdf(least, n, 0.5))
-    return np.asarray(np.where(n == 0, 1.0, _binom_cdf(least, np.maximum(n, 1), 0.5)))
-
-
 PAIRED_TESTS: Mapping[str, Callable[[FloatArray, int, int], ColumnTests]] = {
     "paired_bootstrap": lambda table, resamples, seed: bootstrap_test(
         table, resamples=resamples, seed=seed
@@ -363,7 +307,6 @@ PAIRED_TESTS: Mapping[str, Callable[[FloatArray, int, int], ColumnTests]] = {
     "randomisation": lambda table, resamples, seed: randomisation_test(
         table, resamples=resamples, seed=seed
     ),
-    "sign_test": lambda table, _resamples, _seed: sign_test(table),
 }
 """The tests by name. Each takes differences, a number of resamples and a seed."""
 

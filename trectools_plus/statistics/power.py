@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ _MAX_EXCESS = 40.0
 """With more than 100 queries, a noncentrality this far above the critical value has power 1."""
 _MAX_FOR_LOWER_TAIL = 8.0
 """Above this noncentrality, the probability of the lower tail is 0 in floating point."""
-_ROOT_TOLERANCE = 1e-12
+_TOLERANCE = 1e-12
 
 
 def power_of_t_test(
@@ -107,79 +106,16 @@ def smallest_detectable_difference(
     """
     _check(spread, level, power)
 
-    def excess_power(difference: float) -> float:
-        return power_of_t_test(difference, 1.0, queries, level=level) - power
+    def detects(difference: float) -> bool:
+        return power_of_t_test(difference, 1.0, queries, level=level) >= power
 
-    highest = 1.0
-    while excess_power(highest) < 0.0:
-        highest *= 2.0
-    return spread * find_root(excess_power, 0.0, highest)
-
-
-def level_of_t(critical: float, queries: int) -> float:
-    """Return the level of a two-sided paired t-test with a given critical value.
-
-    Args:
-        critical: The value that ``abs(t)`` exceeds if a difference is significant, above 0.
-        queries: The number of queries, at least 2.
-
-    Returns:
-        The level, between 0 and 1.
-    """
-    from scipy.special import stdtr
-
-    return float(2.0 * stdtr(queries - 1, -critical))
-
-
-def find_root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return a root between two values of different sign, by Brent's method.
-
-    The steps are those of ``scipy.optimize.brentq``, whose import takes much longer (R. P. Brent,
-    Algorithms for Minimization without Derivatives, 1973, chapters 3 and 4).
-
-    Args:
-        function: A continuous function.
-        low: A value below the root, where the function has the other sign than at ``high``.
-        high: A value above the root.
-
-    Returns:
-        The root, within 1e-12 absolutely plus 1e-12 relatively.
-    """
-    before, root, opposite = low, high, low
-    f_before, f_root = function(before), function(root)
-    f_opposite = f_before
-    step = step_before = 0.0
-    if f_before == 0:
-        return before
-    while f_root != 0:
-        if f_before != 0 and (f_before > 0) != (f_root > 0):
-            opposite, f_opposite = before, f_before
-            step = step_before = root - before
-        if abs(f_opposite) < abs(f_root):
-            before, root, opposite = root, opposite, root
-            f_before, f_root, f_opposite = f_root, f_opposite, f_root
-        delta = (_ROOT_TOLERANCE + _ROOT_TOLERANCE * abs(root)) / 2.0
-        half = (opposite - root) / 2.0
-        if f_root == 0 or abs(half) < delta:
-            break
-        bisects = True
-        if abs(step_before) > delta and abs(f_root) < abs(f_before):
-            if before == opposite:  # secant
-                trial = -f_root * (root - before) / (f_root - f_before)
-            else:  # inverse quadratic interpolation
-                slope = (f_before - f_root) / (before - root)
-                other = (f_opposite - f_root) / (opposite - root)
-                trial = (
-                    -f_root
-                    * (f_opposite * other - f_before * slope)
-                    / (other * slope * (f_opposite - f_before))
-                )
-            bisects = 2.0 * abs(trial) >= min(abs(step_before), 3.0 * abs(half) - delta)
-        step_before, step = (half, half) if bisects else (step, trial)
-        before, f_before = root, f_root
-        root += step if abs(step) > delta else math.copysign(delta, half)
-        f_root = function(root)
-    return root
+    low, high = 0.0, 1.0
+    while not detects(high):
+        low, high = high, 2.0 * high
+    while high - low > _TOLERANCE * high:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if detects(middle) else (middle, high)
+    return spread * high
 
 
 def queries_needed(

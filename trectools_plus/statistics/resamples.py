@@ -7,16 +7,16 @@ are therefore the same for any number of threads, columns and workers.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.distributed import current_workers
-from trectools_plus.statistics.arrays import BoolArray, FloatArray, IntArray
+from trectools_plus.statistics.arrays import FloatArray, IntArray
 from trectools_plus.statistics.method import EQUAL
 
 T = TypeVar("T")
@@ -29,18 +29,13 @@ CELLS_PER_COUNT = 2**15
 RESAMPLES_PER_BLOCK = 2**10
 COLUMNS_PER_BLOCK = 2**8
 """Resamples and columns whose t statistics are computed at once: they fit into the caches."""
-MOST_TIMES = 128
-"""Near the level, a test draws at most this many times the requested number of resamples."""
-MOST_CELLS = 10**10
-"""And at most so many resamples times rows times columns (plus 40, for drawing)."""
-_Z_OF_99 = 2.5758293035489004
 
 
 def map_chunks(
     function: Callable[[int, np.random.Generator], T],
     rows: int,
     resamples: int,
-    seed: int | tuple[int, int],
+    seed: int,
 ) -> list[T]:
     """Call a function once per chunk of resamples, on several threads or a scheduler's workers.
 
@@ -48,7 +43,7 @@ def map_chunks(
         function: Takes the number of resamples in the chunk and its random generator.
         rows: The number of cells of one resample.
         resamples: The number of resamples in all chunks together.
-        seed: The same seed, rows and resamples give the same draws; a second number gives others.
+        seed: The same seed, rows and resamples give the same draws.
 
     Returns:
         The function's results, in the order of the chunks.
@@ -137,85 +132,7 @@ def _blocks(columns: int) -> list[slice]:
     return [slice(at, at + COLUMNS_PER_BLOCK) for at in range(0, columns, COLUMNS_PER_BLOCK)]
 
 
-class CenteredFamily(NamedTuple):
-    """The columns of one family of comparisons.
-
-    Attributes:
-        table: As for :func:`studentised_means`.
-        defined: As for :func:`studentised_means`.
-        threshold: Shape (columns,).
-    """
-
-    table: FloatArray
-    defined: BoolArray
-    threshold: FloatArray
-
-
-def count_maxima(
-    families: Sequence[CenteredFamily], resamples: int, seed: int | tuple[int, int]
-) -> list[tuple[FloatArray, IntArray]]:
-    """Draw the largest t statistic of each resample, and count those of each column.
-
-    All columns of all families, whose tables have the same number of rows, have the same draws.
-    Memory does not grow with resamples times columns.
-
-    Args:
-        families: The families.
-        resamples: The number of resamples.
-        seed: As in :func:`map_chunks`.
-
-    Returns:
-        For each family, the largest statistic of each resample, shape (resamples,); and for each
-        column the number of resamples whose statistic is at least its threshold, shape (columns,).
-    """
-    rows = len(families[0].table)
-
-    def draw(size: int, generator: np.random.Generator) -> list[tuple[FloatArray, IntArray]]:
-        counts = draw_counts(rows, size, generator)
-        return [_count_maxima(counts, family) for family in families]
-
-    drawn = map_chunks(draw, rows, resamples, seed)
-    return [
-        (np.concatenate([one for one, _ in parts]), np.sum([one for _, one in parts], axis=0))
-        for parts in zip(*drawn, strict=True)
-    ]
-
-
-def _count_maxima(counts: FloatArray, family: CenteredFamily) -> tuple[FloatArray, IntArray]:
-    """Return the results of :func:`count_maxima` for the resamples of one chunk."""
-    table, defined, threshold = family
-    maxima = np.zeros(len(counts))
-    extreme = np.zeros(table.shape[1], dtype=np.int64)
-    for begin in range(0, len(counts), RESAMPLES_PER_BLOCK):
-        some = slice(begin, begin + RESAMPLES_PER_BLOCK)
-        for block in _blocks(table.shape[1]):
-            found = studentised_means(counts[some], table[:, block], defined[:, block])
-            maxima[some] = np.maximum(maxima[some], found.max(axis=1))
-            extreme[block] += (found >= threshold[block]).sum(axis=0)
-    return maxima, extreme
-
-
-def near_level(p_values: npt.ArrayLike, level: FloatArray | float, resamples: int) -> BoolArray:
-    """Return a mask of p-values whose 99% Monte Carlo interval contains the level.
-
-    The interval is Wilson's, for the number of extreme resamples among all.
-
-    Args:
-        p_values: Shares of resamples, in (0, 1].
-        level: The level of significance, between 0 and 1; one for all, or one for each.
-        resamples: The number of resamples drawn.
-    """
-    error = np.sqrt(np.multiply(level, np.subtract(1.0, level)) / resamples)
-    return np.asarray(np.abs(np.subtract(p_values, level)) <= _Z_OF_99 * error)
-
-
-def most_resamples(resamples: int, rows: int, columns: int) -> int:
-    """Return the limit up to which a test near the level doubles its resamples."""
-    within = MOST_CELLS // (rows * (columns + 40))
-    return min(MOST_TIMES * resamples, max(resamples, within))
-
-
-def studentised_means(counts: FloatArray, table: FloatArray, defined: BoolArray) -> FloatArray:
+def studentised_means(counts: FloatArray, table: FloatArray) -> FloatArray:
     """Return each resampled mean divided by its own standard error, without the sign.
 
     If all rows of a resample have the same value, its standard error is that of a resample in which
@@ -224,16 +141,12 @@ def studentised_means(counts: FloatArray, table: FloatArray, defined: BoolArray)
 
     Args:
         counts: How often each row was drawn, shape (resamples, rows).
-        table: Shape (rows, columns); each column has mean 0 and range 1. 0 where undefined.
-        defined: The mask of defined values, of the same shape.
+        table: Shape (rows, columns); each column has mean 0 and range 1.
 
     Returns:
         Shape (resamples, columns).
     """
-    if defined.all():
-        n: FloatArray | float = float(len(table))
-    else:
-        n = np.maximum(counts @ defined.astype(np.float64), 1.0)
+    n = float(len(table))
     # In place: with thousands of columns, most of the time is spent on reading and writing arrays.
     means = counts @ table
     means /= n

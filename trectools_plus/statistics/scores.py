@@ -2,7 +2,7 @@
 
 :class:`PairedScores` are the scores of both systems, :func:`compare_scores` compares them by a
 :class:`Method`, and :class:`~trectools_plus.statistics.comparison.Comparison` is the result: the
-mean difference with its interval, effect size and tests.
+mean difference with its interval, effect size and test.
 """
 
 from __future__ import annotations
@@ -15,19 +15,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trectools_plus.statistics.arrays import FloatArray, IntervalOptions, Resampling, none_if_nan
+from trectools_plus.statistics.arrays import FloatArray, IntervalOptions, Resampling
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.intervals import METHOD_NAMES, RESAMPLED, Intervals
-from trectools_plus.statistics.method import EQUAL, FAMILY_TESTS, MAX_T, TUKEY, alpha_of
+from trectools_plus.statistics.method import (
+    DEFAULT_CORRECTION,
+    DEFAULT_TEST,
+    EQUAL,
+    FEW,
+    alpha_of,
+    fewest_changes,
+)
 from trectools_plus.statistics.paired import (
     PairedComparison,
     compare_columns,
-    probabilities_of,
     standard_deviation,
 )
-from trectools_plus.statistics.paired_tests import PAIRED_TESTS
-from trectools_plus.statistics.power import level_of_t, smallest_detectable_difference
-from trectools_plus.statistics.systems import adjust_tests, compare_families, decide_by_tukey
+from trectools_plus.statistics.power import smallest_detectable_difference
 
 
 class QueryChange(NamedTuple):
@@ -116,22 +120,16 @@ class Method:
     """The method of comparisons.
 
     Attributes:
-        options: Settings of the intervals and tests.
-        correction: ``max_t``, ``tukey_hsd``, or a correction of the p-values of ``test``; empty to
-            decide nothing: the intervals are then those of the settings.
-        test: The test whose p-values are adjusted.
+        options: The confidence, and for tests that resample the resamples and the seed.
+        test: A name of ``PAIRED_TESTS``.
+        correction: ``holm``, ``bh`` or ``none``.
         family: A description of the family.
-        rope: Half the width of the region of practical equivalence; ``None`` to compute no
-            probabilities.
-        tests: The tests of each difference.
     """
 
     options: IntervalOptions
-    correction: str = ""
-    test: str = ""
+    test: str = DEFAULT_TEST
+    correction: str = DEFAULT_CORRECTION
     family: str = ""
-    rope: float | None = None
-    tests: Sequence[str] = tuple(PAIRED_TESTS)
 
 
 def compare_scores(
@@ -155,13 +153,16 @@ def compare_scores(
     families: dict[str, list[int]] = {}
     for column, entry in enumerate(scores):
         families.setdefault("" if one_family else entry.measure, []).append(column)
-    tables = [table[:, columns] for columns in families.values()]
-    members = [[scores[column] for column in columns] for columns in families.values()]
-    decided = _decide(tables, members, method)
+    alpha = alpha_of(Resampling(**method.options).confidence)
     compared: dict[int, Comparison] = {}
-    for columns, (found, p_values) in zip(families.values(), decided, strict=True):
-        for column, one, p_value in zip(columns, found, p_values.tolist(), strict=True):
-            compared[column] = _describe(scores[column], one, p_value, method, len(columns))
+    for columns in families.values():
+        found = compare_columns(
+            table[:, columns], test=method.test, correction=method.correction, **method.options
+        )
+        tested = sum(one.p_value is not None for one in found)
+        level = alpha if method.correction == "none" else alpha / max(1, tested)
+        for column, difference in zip(columns, found, strict=True):
+            compared[column] = _describe(scores[column], difference, method, level)
     return [compared[column] for column in range(len(scores))]
 
 
@@ -178,122 +179,62 @@ def _align(scores: Sequence[PairedScores]) -> FloatArray:
     return table
 
 
-def _decide(
-    tables: Sequence[FloatArray], families: Sequence[Sequence[PairedScores]], method: Method
-) -> list[tuple[list[PairedComparison], FloatArray]]:
-    """Return the comparisons of each family, and their adjusted p-values.
-
-    With ``max_t``, the intervals and the p-values of the paired bootstrap are from the same
-    resamples as the adjusted ones.
-    """
-    options = method.options
-    if method.correction == MAX_T:
-        others = [name for name in method.tests if name != "paired_bootstrap"]
-        plain: IntervalOptions = {**options, "interval": "t"}  # replaced
-        comparisons = [compare_columns(table, tests=others, **plain) for table in tables]
-        return compare_families(tables, comparisons, **options)
-    compared = [compare_columns(table, tests=method.tests, **options) for table in tables]
-    if not method.correction:
-        return [(found, np.full(len(found), np.nan)) for found in compared]
-    if method.correction == TUKEY:
-        return [
-            decide_by_tukey(*_list_systems(family), found, **options)
-            for family, found in zip(families, compared, strict=True)
-        ]
-    return [
-        adjust_tests(table, found, method.test, method.correction, **options)
-        for table, found in zip(tables, compared, strict=True)
-    ]
-
-
-def _list_systems(
-    family: Sequence[PairedScores],
-) -> tuple[FloatArray, list[tuple[int, int]]]:
-    """Return the scores of all systems as columns, and the column numbers of each pair."""
-    scores = {one.baseline: one.before for one in family}
-    scores |= {one.contrast: one.after for one in family}
-    names = list(scores)
-    pairs = [(names.index(one.baseline), names.index(one.contrast)) for one in family]
-    return np.column_stack(list(scores.values())), pairs
-
-
 def _describe(
-    scores: PairedScores, found: PairedComparison, p_adjusted: float, method: Method, pairs: int
+    scores: PairedScores, found: PairedComparison, method: Method, level: float
 ) -> Comparison:
     """Make an entry of a report.
 
     Args:
         scores: The scores.
         found: Contrast minus baseline.
-        p_adjusted: For the family; ``nan`` where nothing is defined.
         method: The method.
-        pairs: The number of comparisons in the family.
+        level: The level at which a difference is certainly significant.
     """
     higher = scores.higher_is_better
+    statistics = {"t_test": "t", "wilcoxon": "w"}
+    tests: dict[str, Any] = {}
+    if found.p_value is not None:
+        tests[found.test] = {"p": found.p_value}
+        if found.test in statistics:
+            tests[found.test][statistics[found.test]] = found.statistic
     return Comparison(
         baseline=scores.baseline,
         contrast=scores.contrast,
         measure=scores.measure,
         n=found.n,
         difference=found.difference,
-        ci=interval_from(found, Resampling(**method.options).resamples),
-        **_describe_tests(found),
-        test=method.correction if method.correction in FAMILY_TESTS else method.test,
-        p_adjusted=none_if_nan(p_adjusted),
+        ci=_interval_of_difference(found),
+        **tests,
+        test=method.test,
+        p_adjusted=found.p_adjusted,
         correction=method.correction,
         family=method.family,
-        significant=bool(p_adjusted <= alpha_of(found.level)) and not found.borderline,
-        borderline=found.borderline,
-        bayes=None
-        if method.rope is None
-        else probabilities_of(found, method.rope, higher_is_better=higher),
+        significant=found.significant,
+        reason=found.reason,
         effect_size=found.effect_size,
-        detectable_difference=_detectable_difference(found, method, pairs),
+        detectable_difference=_detectable_difference(found, level),
         wins=found.wins if higher else found.losses,
         ties=found.ties,
         losses=found.losses if higher else found.wins,
     )
 
 
-def _describe_tests(found: PairedComparison) -> dict[str, Any]:
-    """Return the unadjusted tests by name, each as a dictionary of its figures."""
-    statistics = {"t_test": "t", "wilcoxon": "w"}
-    tests: dict[str, dict[str, float | None]] = {}
-    for name, test in found.tests.items():
-        tests[name] = {"p": test.p_value}
-        if name in statistics:
-            statistic = test.statistic if math.isfinite(test.statistic) else None
-            tests[name][statistics[name]] = statistic
-    return tests
+def _interval_of_difference(found: PairedComparison) -> ConfidenceInterval | None:
+    """Return the interval, with a note if few queries differ."""
+    changed = found.wins + found.losses
+    note = f"only {changed} of {found.n} queries differ" if changed < FEW else None
+    return report_interval((found.low, found.high), Resampling(confidence=found.level), "t", note)
 
 
-def _detectable_difference(found: PairedComparison, method: Method, pairs: int) -> float | None:
+def _detectable_difference(found: PairedComparison, level: float) -> float | None:
     """Return the true difference that is detected with a probability of 80%; ``None`` if unknown.
 
-    The t statistic is noncentral t. With max-t, its critical value is that of the whole family.
-    The other corrections detect at least what Bonferroni's detects: p is at most the level divided
-    by the number of pairs. Wilcoxon's, the sign and Tukey's test do not compare a t statistic.
+    The t statistic is noncentral t. Wilcoxon's test does not compare one. With n differences of the
+    same sign, resampling tests have p = 2 / 2^n.
     """
-    if not found.spread or found.difference is None:
+    if not found.spread or found.test == "wilcoxon" or found.n < fewest_changes(level):
         return None
-    if method.correction == MAX_T:
-        if found.low is None or found.high is None:
-            return None
-        # The other end may be moved to 0.
-        half = min(found.difference - found.low, found.high - found.difference)
-        level = level_of_t(half / found.spread * math.sqrt(found.n), found.n)
-    elif method.test in _TESTS_OF_THE_MEAN and method.correction != TUKEY:
-        level = alpha_of(found.level) / (1 if method.correction == "none" else pairs)
-        # With n differences of the same sign, resampling tests have p = 2 / 2^n.
-        if method.test != "t_test" and level < 2.0 ** (1 - found.n):
-            return None
-    else:
-        return None
-    # Rounded, so that all pairs of a family have the same level.
-    return found.spread * detectable_per_deviation(found.n, float(f"{level:.9g}"))
-
-
-_TESTS_OF_THE_MEAN = ("randomisation", "paired_bootstrap", "t_test")
+    return found.spread * detectable_per_deviation(found.n, level)
 
 
 @lru_cache(maxsize=64)
@@ -314,12 +255,6 @@ def interval_of(intervals: Intervals, column: int) -> ConfidenceInterval | None:
     ends = float(intervals.low[column]), float(intervals.high[column])
     settings = Resampling(intervals.resamples, intervals.seed, intervals.level)
     return report_interval(ends, settings, intervals.methods[column], intervals.notes[column])
-
-
-def interval_from(found: PairedComparison, resamples: int) -> ConfidenceInterval | None:
-    """Return the interval of a mean difference for a report; see :func:`report_interval`."""
-    settings = Resampling(found.resamples or resamples, confidence=found.level)
-    return report_interval((found.low, found.high), settings, found.method, found.note)
 
 
 def report_interval(

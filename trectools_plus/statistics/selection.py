@@ -67,7 +67,11 @@ class Winner(Displayed):
 
 
 def select_winner(
-    scores: npt.ArrayLike, *, higher_is_better: bool = True, **options: Unpack[ResamplingOptions]
+    scores: npt.ArrayLike,
+    *,
+    baseline: npt.ArrayLike | None = None,
+    higher_is_better: bool = True,
+    **options: Unpack[ResamplingOptions],
 ) -> Winner:
     """Choose the variant with the best mean, and estimate its mean on new queries.
 
@@ -88,12 +92,15 @@ def select_winner(
 
     Args:
         scores: Shape (queries, variants). Queries with a ``nan`` are left out.
+        baseline: Scores of a baseline on the same queries, shape (queries,). All means are then
+            those of the differences from it.
         higher_is_better: Whether a high mean is good.
         options: ``confidence`` (0.95), ``resamples`` (10,000) and ``seed`` (42).
 
     Returns:
         The winner. Resamples that draw every query are left out. With a single variant there is no
-        choice: the corrected mean is the mean. If all values are in [0, 1], the interval is too.
+        choice: the corrected mean is the mean. If all scores are in [0, 1], so is the interval of
+        a mean.
 
     Raises:
         UsageError: If there is no variant, no query with a score of each, a value is infinite, or
@@ -103,6 +110,8 @@ def select_winner(
     check_resamples(settings.resamples, "winner")
     check_level(settings.confidence, "winner")
     table = as_table(scores, "winner", undefined=True)
+    if baseline is not None:
+        table = table - as_table(baseline, "winner", undefined=True)
     table = table[~np.isnan(table).any(axis=1)]
     n, variants = table.shape
     if not n or not variants:
@@ -122,7 +131,7 @@ def select_winner(
     low, high = corrected - half, corrected + half + moved
     sign = 1.0 if higher_is_better else -1.0
     low, high = sorted((sign * low, sign * high))
-    if table.min() >= 0.0 and table.max() <= 1.0:
+    if baseline is None and table.min() >= 0.0 and table.max() <= 1.0:
         low, high = max(low, 0.0), min(high, 1.0)
     return Winner(
         column=best,

@@ -7,14 +7,13 @@ from typing import Unpack
 
 from trectools_plus.benchmark.compare.compare import (
     check_baselines,
-    check_test,
     compare_pairs,
     refuse_different_queries,
 )
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import choose_method, describe_family
+from trectools_plus.statistics.method import check_method, describe_family
 from trectools_plus.statistics.scores import Method
 from trectools_plus.statistics.systems import pairs_of
 
@@ -23,17 +22,15 @@ def compare_evaluation(
     evaluation: Evaluation,
     baseline: str | Sequence[str] | None = None,
     *,
-    correction: str | None = None,
-    test: str | None = None,
-    rope: float | None = None,
+    correction: str = "holm",
+    test: str = "t_test",
     **options: Unpack[IntervalOptions],
 ) -> list[Comparison]:
     """Compare every pair of runs, or each run with the baselines, on every measure."""
     names = list(evaluation.run_names)
-    correction, test = choose_method(correction, test)
-    baselines = check_baselines(baseline, names, correction)
-    check_test(test, correction)
+    baselines = check_baselines(baseline, names)
+    check_method(test, correction)
     refuse_different_queries(evaluation)
     pairs = pairs_of(len(names), [names.index(name) for name in baselines])
     family = describe_family(len(pairs), len(names), baselines)
-    return compare_pairs(evaluation, pairs, Method(options, correction, test, family, rope))
+    return compare_pairs(evaluation, pairs, Method(options, test, correction, family))

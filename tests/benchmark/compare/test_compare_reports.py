@@ -36,15 +36,15 @@ def test_figures_are_scipys(bench: Any) -> None:
     assert entry.difference == pytest.approx((ours - theirs).mean())
     assert entry.t_test is not None
     assert (entry.t_test.t, entry.t_test.p) == pytest.approx((student.statistic, student.pvalue))
-    assert (entry.test, entry.correction) == ("max_t", "max_t")
-    assert entry.p_adjusted == entry.paired_bootstrap.p  # type: ignore[union-attr]
+    assert (entry.test, entry.correction) == ("t_test", "holm")
+    assert entry.p_adjusted == entry.t_test.p  # type: ignore[union-attr]
     changed = contrast.modes[0].changed["RR@10"]
     sizes = [abs(one.after - one.before) for one in changed]
     assert sizes == sorted(sizes, reverse=True)
     assert max(sizes) == pytest.approx(np.abs(ours - theirs).max())
 
 
-@pytest.mark.parametrize("test", ["t_test", "wilcoxon", "sign_test", "paired_bootstrap"])
+@pytest.mark.parametrize("test", ["t_test", "wilcoxon", "randomisation", "paired_bootstrap"])
 def test_another_test_can_decide(bench: Any, test: str) -> None:
     a = bench.make("a", {"x": {n: 1 + n % 7 for n in range(60)}})
     b = bench.make("b", {"x": {n: 1 + n % 5 for n in range(60)}})
@@ -54,18 +54,9 @@ def test_another_test_can_decide(bench: Any, test: str) -> None:
         assert entry.test == test
         assert entry.p_adjusted == found.p  # one mode: nothing to adjust
         assert entry.significant == (found.p <= 0.05)
-    student = stats.ttest_rel(values(b, "RR@10"), values(a, "RR@10"))
     shown = contrast_document(contrast)["modes"][0]["measures"]["RR@10"]["comparison"]
     assert shown["difference"] == pytest.approx((values(b, "RR@10") - values(a, "RR@10")).mean())
-    assert shown["t_test"]["t"] == pytest.approx(student.statistic)
-    assert shown["t_test"]["p"] == pytest.approx(student.pvalue)
-    named = {"t_test": "t-test", "wilcoxon": "Wilcoxon test", "sign_test": "sign test"}
-    text = render_contrast_markdown(contrast)
-    assert f"{named.get(test, 'paired bootstrap test')}, p ≤" in text.replace(": S", ": s").replace(
-        ": P", ": p"
-    )
-    assert "Unadjusted interval" in text
-    assert "nadjusted" not in render_contrast_markdown(compare_reports(a, b))
+    assert {"t_test", "wilcoxon", "randomisation", "paired_bootstrap"} & set(shown) == {test}
     with pytest.raises(UsageError, match="unknown test 'z_test'"):
         compare_reports(a, b, test="z_test")
 
@@ -77,9 +68,7 @@ def test_the_verdict_is_a_sentence(bench: Any) -> None:
     said = state_verdict(compare_reports(a, worse))
     assert said == "x: B is significantly worse than A by 0.3333 on R@10 over 60 queries."
     assert "significantly better" in state_verdict(compare_reports(worse, a))
-    assert "the difference is not significant over 60 queries" in state_verdict(
-        compare_reports(a, near)
-    )
+    assert "not significant over 60 queries" in state_verdict(compare_reports(a, near))
     same = bench.make("same", {"x": {}})
     assert (
         state_verdict(compare_reports(a, same)) == "x: A and B are equal on R@10 over 60 queries."

@@ -115,7 +115,7 @@ def test_a_baseline_chooses_the_family(small, tmp_path: Path) -> None:
     assert reports[1].best_overall is None
 
 
-@pytest.mark.parametrize("correction", ["holm", "bonferroni", "benjamini_hochberg"])
+@pytest.mark.parametrize("correction", ["holm", "bh", "none"])
 def test_what_is_left_of_a_fusion_of_three_is_a_family(correction: str) -> None:
     generator = np.random.default_rng(3)
     qrels = Qrels.from_dict({f"q{n}": {"d1": 1} for n in range(40)})
@@ -142,8 +142,8 @@ def test_what_is_left_of_a_fusion_of_three_is_a_family(correction: str) -> None:
     raw = []
     for name, run in without["fusion"].items():
         rest = evaluate(qrels, {name: run}, ["RR@10"]).values(name, "RR@10")
-        (one,) = compare_columns(whole - rest, tests=["t_test"])
-        raw.append(one.tests["t_test"].p_value)
+        (one,) = compare_columns(whole - rest)
+        raw.append(one.p_value)
     for p_values, entries, family in (
         (modes, found.comparisons, "6 comparisons on one measure: every pair of 4 runs"),
         (

@@ -14,6 +14,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config, load_search_settings
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures import DEFAULT_MEASURES
+from trectools_plus.statistics.method import REPLACEMENTS
 
 FILES = {"corpus": "c.jsonl", "topics": "t.tsv", "qrels": "q.txt"}
 RUNS = {"runs": {"a": "a.run", "b": "b.run"}, "qrels": "q.txt"}
@@ -102,11 +103,14 @@ def test_the_settings_of_a_search_alone(tmp_path: Path) -> None:
 
 
 def test_the_deciding_test(tmp_path: Path) -> None:
-    config = load_config(options={"dataset": "hpo", "test": "t_test"})
-    assert config.as_manifest()["test"] == "t_test"
-    assert "test" not in load_config(options={"dataset": "hpo"}).as_manifest()
-    with pytest.raises(UsageError, match="tukey_hsd"):
-        load_config(options={"dataset": "hpo", "test": "t_test", "correction": "tukey_hsd"})
+    config = load_config(options={"dataset": "hpo"}).as_manifest()
+    assert (config["test"], config["correction"]) == ("t_test", "holm")
+    config = load_config(options={"dataset": "hpo", "test": "wilcoxon", "correction": "bh"})
+    assert (config.test, config.correction) == ("wilcoxon", "bh")
+    for name, replacement in REPLACEMENTS.items():
+        option = "test" if name == "sign_test" else "correction"
+        with pytest.raises(UsageError, match=f"{name}.*--{option}.*{replacement}"):
+            load_config(options={"dataset": "hpo", option: name})
     with pytest.raises(UsageError, match="--test"):
         load_config(options={"dataset": "hpo", "test": "z_test"})
 

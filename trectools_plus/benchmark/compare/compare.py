@@ -19,17 +19,8 @@ from trectools_plus.statistics import (
 )
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import (
-    ADJUSTED_TEST,
-    CORRECTION_OF_TESTS,
-    EQUAL,
-    FAMILY_TESTS,
-    TUKEY,
-    describe_family,
-)
-from trectools_plus.statistics.paired_tests import PAIRED_TESTS
+from trectools_plus.statistics.method import EQUAL, describe_family
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
-from trectools_plus.statistics.systems import CORRECTIONS
 from trectools_plus.text import plural
 
 
@@ -41,7 +32,7 @@ def compare_pairs(
     Args:
         evaluation: Runs over the same queries.
         pairs: Baseline and contrast, as positions among the runs.
-        method: The method; the correction ``tukey_hsd`` counts every pair of the runs.
+        method: The method.
 
     Returns:
         One entry per pair and measure: pairs in the order given, then measures.
@@ -63,14 +54,11 @@ def compare_pairs(
     return compare_scores(scores, method) if scores else []
 
 
-def check_baselines(
-    baseline: str | Sequence[str] | None, names: list[str], correction: str
-) -> list[str]:
+def check_baselines(baseline: str | Sequence[str] | None, names: list[str]) -> list[str]:
     """Return the baselines as a list; empty to compare every pair.
 
     Raises:
-        UsageError: If one is not one of the runs, or the correction does not exist or compares
-            every pair.
+        UsageError: If one is not one of the runs.
     """
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     for name in baselines:
@@ -78,31 +66,7 @@ def check_baselines(
             raise UsageError(
                 f"unknown baseline '{name}'", remedy=f"the runs are {', '.join(names)}"
             )
-    corrections = [*CORRECTIONS, *FAMILY_TESTS]
-    if correction not in corrections:
-        raise UsageError(
-            f"unknown correction '{correction}'", remedy=f"use {', '.join(corrections)}"
-        )
-    if correction == TUKEY and baselines:
-        raise UsageError(
-            "Tukey's test compares every pair, not baselines", remedy="use holm, or no baseline"
-        )
     return baselines
-
-
-def check_test(test: str, correction: str = CORRECTION_OF_TESTS) -> None:
-    """Check the name of the test whose p-values are adjusted.
-
-    Raises:
-        UsageError: If it is unknown, or the correction is a test itself.
-    """
-    if test not in PAIRED_TESTS:
-        raise UsageError(f"unknown test '{test}'", remedy=f"use {', '.join(PAIRED_TESTS)}")
-    if correction in FAMILY_TESTS and test != ADJUSTED_TEST:
-        raise UsageError(
-            f"the correction {correction} is a test itself, so {test} cannot be combined with it",
-            remedy="use holm, or leave out the test",
-        )
 
 
 def refuse_different_queries(evaluation: Evaluation) -> None:
@@ -165,7 +129,7 @@ def find_differences(
     baselines = [name for name in config.baseline or () if name in modes]
     pairs = _shown_pairs(config, modes)
     family = describe_family(len(pairs), len(modes), baselines, config.noun_of(modes))
-    found = compare_pairs(evaluation, pairs, _method(config, family, config.rope))
+    found = compare_pairs(evaluation, pairs, _method(config, family))
     return TestedDifferences(found, _compare_components(config, qrels, evaluation, without))
 
 
@@ -175,8 +139,8 @@ def _shown_pairs(config: BenchmarkConfig, modes: list[str]) -> list[tuple[int, i
     return [] if config.baseline and not baselines else pairs_of(len(modes), baselines)
 
 
-def _method(config: BenchmarkConfig, family: str, rope: float | None = None) -> Method:
-    return Method(config.resampling, config.correction, config.test, family, rope)
+def _method(config: BenchmarkConfig, family: str) -> Method:
+    return Method(config.resampling, config.test, config.correction, family)
 
 
 def _compare_components(
@@ -191,12 +155,6 @@ def _compare_components(
     pairs = _pairs_of_rest(whole, rest)
     further = plural(len(rest), "fusion without a component", "fusions without a component")
     family = f"{plural(len(pairs), 'comparison')} on one measure: {further}"
-    if config.correction == TUKEY:  # it compares every pair
-        every = len(whole.tables) * (len(whole.tables) - 1) // 2
-        family = (
-            f"{plural(every, 'comparison')} on one measure: every pair of "
-            f"{plural(len(fusions), 'fusion')} and {further}"
-        )
     return _contributions(whole, compare_pairs(whole, pairs, _method(config, family)), rest)
 
 
@@ -237,7 +195,6 @@ def _contributions(
                 correction=one.correction,
                 family=one.family,
                 significant=one.significant,
-                borderline=one.borderline,
             )
             for one in found
             if (one.baseline, one.contrast) == (_SEPARATOR.join(key), key[0])

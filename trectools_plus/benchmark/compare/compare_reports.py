@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.compare.compare import check_test
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, InputError
-from trectools_plus.statistics import check_rope
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import EQUAL, choose_method
+from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, check_method
 from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
 from trectools_plus.text import plural
 
@@ -130,9 +128,7 @@ def compare_reports(
     first: str | Path,
     second: str | Path,
     *,
-    test: str | None = None,
-    interval: str | None = None,
-    rope: float | None = None,
+    test: str = DEFAULT_TEST,
 ) -> ReportComparison:
     """Compare two reports query by query: B minus A, for every mode and measure of both.
 
@@ -142,14 +138,8 @@ def compare_reports(
     Args:
         first: Report A: its JSON, or its folder.
         second: Report B.
-        test: The test that decides, adjusted by Holm: ``randomisation``, ``t_test`` (the paired
-            t-test), ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``; by default the studentised
-            bootstrap with single-step max-t, whose intervals agree with it.
-        interval: The method of the intervals if a test is named, and of the intervals of latencies:
-            ``auto``, ``percentile``, ``bca`` or ``t``; that of report A if ``None``.
-        rope: Half the width of the region of practical equivalence, in the unit of the measures:
-            each comparison then has the probability that B is better than A by more than this. If
-            ``None``, that of report A, which may have none.
+        test: The test that decides, adjusted by Holm: ``t_test``, ``paired_bootstrap``,
+            ``randomisation`` or ``wilcoxon``.
 
     Returns:
         For each mode, the comparisons with the means and the queries that changed most; also the
@@ -159,11 +149,9 @@ def compare_reports(
         InputError: If a report or its values per query cannot be read.
         IncomparableError: If the reports are based on different data or queries, or have no mode
             or measure in common.
-        UsageError: If the test is unknown, or ``rope`` is out of range.
+        UsageError: If the test is unknown.
     """
-    correction, chosen = choose_method(None, test)
-    check_test(chosen)
-    check_rope(rope or 0.0)
+    check_method(test)
     a, b = ReportFolder(first), ReportFolder(second)
     names = str(first), str(second)
     refuse_incomparable(a.report, b.report, names)
@@ -187,13 +175,10 @@ def compare_reports(
         )
     config = a.report.manifest.config
     options = resampling_of(config)
-    if interval is not None:
-        options["interval"] = interval
     count = plural(len(pairs), "comparison")
     family = f"{count} on one measure: {plural(len(pairs), 'mode')}, B and A"
-    rope = config.get("rope") if rope is None else rope
-    found = compare_scores(known, Method(options, correction, chosen, family, rope))
-    untested = Method(options, tests=())
+    method = Method(options, test, family=family)
+    found = compare_scores(known, method)
     modes, undefined = [], []
     for place, pair in enumerate(pairs):
         label, latency = _label(a, b, pair), _pair_latency(a, b, pair)
@@ -209,7 +194,7 @@ def compare_reports(
                 },
                 scores=dict(zip(measures, known[chunk], strict=True)),
                 comparisons=found[chunk],
-                latency=None if latency is None else compare_scores([latency], untested)[0],
+                latency=None if latency is None else compare_scores([latency], method)[0],
                 latency_means=None if latency is None else latency.means,
             )
         )
@@ -247,10 +232,7 @@ def state_verdict(compared: ReportComparison) -> str:
             sentences.append(f"{mode.label}: A and B are equal on {entry.measure} {over}.")
         else:
             word = "ahead" if better else "behind"
-            state = "borderline" if entry.borderline else "not significant"
-            sentences.append(
-                f"{mode.label}: B is {word} by {size}, but the difference is {state} {over}."
-            )
+            sentences.append(f"{mode.label}: B is {word} by {size}, not significant {over}.")
     return " ".join(sentences)
 
 

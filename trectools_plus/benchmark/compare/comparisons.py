@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.compare.compare import (
     check_baselines,
-    check_test,
     find_best,
     find_differences,
     find_groups,
@@ -41,7 +40,7 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import choose_method
+from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, check_method
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 if TYPE_CHECKING:
@@ -49,14 +48,13 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-PlotKind = Literal["means", "differences", "critical_difference"]
+PlotKind = Literal["means", "differences"]
 
 
 class CompareOptions(IntervalOptions, total=False):
     """Further settings of a comparison."""
 
     primary_measure: str
-    rope: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -202,7 +200,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
         Columns: ``mode`` and ``label``, the system; ``measure``, ``mean``, ``low``, ``high``,
         ``level``, ``n``, ``best``, and ``better_than``, the systems that are significantly worse;
         with one baseline also ``difference``, ``difference_low``, ``difference_high``,
-        ``p_adjusted``, ``significant``, ``borderline``, ``wins``, ``ties`` and ``losses``.
+        ``p_adjusted``, ``significant``, ``wins``, ``ties`` and ``losses``.
         ``evaluation.means()`` has a row per system and a column per measure.
         """
         table: pl.DataFrame = render("comparisons_table", self.report, "frame")
@@ -234,8 +232,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
             measure: The measure; by default the headline measures for ``means``, and the primary
                 measure for the other plots.
             kind: ``means``: every system's means with their intervals. ``differences``: the
-                differences between systems, query by query. ``critical_difference``: the mean ranks
-                of systems, with lines that join those that do not differ significantly.
+                differences between systems, query by query.
 
         Returns:
             A Matplotlib figure; ``figure.savefig("plot.pdf")`` writes it.
@@ -285,8 +282,8 @@ def compare(
     measures: Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     baseline: str | Sequence[str] | None = None,
-    correction: str | None = None,
-    test: str | None = None,
+    correction: str = DEFAULT_CORRECTION,
+    test: str = DEFAULT_TEST,
     columns: Mapping[str, str] | None = None,
     **options: Unpack[CompareOptions],
 ) -> Comparisons:
@@ -296,9 +293,9 @@ def compare(
     ``compare(evaluation)`` compares runs that :func:`evaluate` has scored.
 
     The family of a measure is what is asked: every other system with the baseline, or every pair.
-    By default, the studentised bootstrap with single-step max-t gives an adjusted p-value and an
-    interval that agree for each difference. A difference is significant if its adjusted p-value is
-    at most 1 - ``confidence``, and not ``borderline``. It also has five paired tests.
+    By default, each difference has a paired t-test, adjusted by Holm for the family, and the
+    t-interval at the level at which Holm tests it: it excludes 0 exactly if the difference is
+    significant, which is if its adjusted p-value is at most 1 - ``confidence``.
 
     Args:
         qrels: The judgments, in any form that :func:`evaluate` accepts; or an :class:`Evaluation`.
@@ -307,19 +304,15 @@ def compare(
         measures: Names of measures, or measures.
         baseline: Compare each other system with this one, or with each of several; by default
             every pair is compared.
-        correction: ``max_t``, the default unless a test is named; ``holm``, ``bonferroni`` or
-            ``benjamini_hochberg``, with intervals that are not adjusted; or, for every pair only,
-            ``tukey_hsd``: the randomised Tukey HSD test.
-        test: The test whose p-values are adjusted, by Holm if no correction is named:
-            ``randomisation``, ``t_test``, ``paired_bootstrap``, ``wilcoxon`` or ``sign_test``.
+        correction: ``holm``, ``bh`` (Benjamini and Hochberg) or ``none``, both with intervals that
+            are not adjusted.
+        test: The test whose p-values are adjusted: ``t_test``, ``paired_bootstrap``,
+            ``randomisation`` or ``wilcoxon``. The interval is always that of t.
         columns: The columns of tables, as in :func:`evaluate`.
         **options: ``interval``, the method of the intervals: ``auto``, ``percentile``, ``bca``,
             ``t`` or ``wilson``; ``confidence``, their level between 0 and 1 (0.95);
             ``resamples``, their number (10,000); ``seed`` of the draws (42); ``primary_measure``,
-            the measure of the verdict (nDCG@10, or the first measure); ``rope``, half the width of
-            the region of practical equivalence, in the unit of the measures: each comparison then
-            has ``bayes``, the probability that the contrast is better than the baseline by more
-            than this, equivalent, or worse.
+            the measure of the verdict (nDCG@10, or the first measure).
 
     Returns:
         The comparisons and the means of all systems.
@@ -351,9 +344,7 @@ def compare(
             f"compare has no option {min(unknown)}",
             remedy=f"it has {', '.join(CompareOptions.__annotations__)}",
         )
-    correction, chosen = choose_method(correction, test)
-    check_test(chosen, correction)
-    settings: dict[str, Any] = {"correction": correction, "test": chosen, **options}
+    settings: dict[str, Any] = {"correction": correction, "test": test, **options}
     # The names of runs may be other than those of files, so the settings of data are not checked.
     config = BenchmarkConfig.model_construct(baseline=tuple(baselines) or None, **settings)
     return make_comparisons(evaluation, config, source)
@@ -368,8 +359,8 @@ def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: st
         source: The name of the judgments' file; empty if there is none.
     """
     names = evaluation.run_names
-    check_baselines(config.baseline, names, config.correction)
-    check_test(config.test, config.correction)
+    check_baselines(config.baseline, names)
+    check_method(config.test, config.correction)
     refuse_different_queries(evaluation)
     queries = max(map(len, evaluation.query_ids.values()), default=0)
     if not queries:

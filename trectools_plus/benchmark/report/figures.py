@@ -218,8 +218,6 @@ class ComponentMeasure(ReportModel):
     version 1.0, which adjust for the components alone."""
     significant: bool
     """As in a comparison of two modes."""
-    borderline: bool = False
-    """As in a comparison of two modes."""
 
     _without_interval_of_one = without_interval_of_one
 
@@ -259,13 +257,10 @@ class BestOverall(ReportModel):
 class Verdict(WithoutUnset):
     """The result on one measure, and the figures that it is based on."""
 
-    _optional: ClassVar = dict.fromkeys(("probability", "compared", "better", "worse"))
+    _optional: ClassVar = dict.fromkeys(("compared", "better", "worse"))
 
     text: str
     """One sentence."""
-    probability: str | None = None
-    """A sentence with the probability that the best mode is better than the second one; omitted if
-    no region of practical equivalence (``rope``) is set."""
     measure: str
     """The measure; the primary one in a report."""
     best: str | None

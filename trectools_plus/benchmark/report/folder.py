@@ -34,6 +34,7 @@ from trectools_plus.formats.topics import read_topics
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.statistics.method import REPLACEMENTS
 from trectools_plus.validation.loading import load_qrels, load_run
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from trectools_plus.measures.evaluation import Evaluation
 
 
+_METHOD = ("test", "correction")
 _NEAR = 1e-9
 """Tolerance for a mean and the mean of its per-query values: the last bits of a sum."""
 
@@ -87,10 +89,14 @@ class ReportFolder:
             InputError: If this version does not support it.
         """
         manifest = self.report.manifest
+        # Earlier versions had other methods and another default, and left out the default test.
+        settings = {
+            name: value
+            for name, value in {"test": "randomisation", **manifest.config}.items()
+            if name != "rope" and not (name in _METHOD and value in REPLACEMENTS)
+        }
         try:
-            return BenchmarkConfig.model_validate(
-                {**manifest.config, **manifest.averaging._asdict()}
-            )
+            return BenchmarkConfig.model_validate({**settings, **manifest.averaging._asdict()})
         except ValidationError as error:
             raise InputError(
                 "this version does not support the report's configuration",

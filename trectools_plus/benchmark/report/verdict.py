@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 
 from trectools_plus.benchmark.report.figures import BestOverall, ReportFigures, Verdict
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
-from trectools_plus.statistics.comparison import BayesianComparison, Comparison, ConfidenceInterval
-from trectools_plus.statistics.method import EQUAL, MAX_T
+from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
+from trectools_plus.statistics.method import EQUAL, FEW
 from trectools_plus.text import join_names, listed, plural
 
 AnyReport = TypeVar("AnyReport", bound=ReportFigures)
@@ -154,7 +154,6 @@ def _state(report: ReportFigures, measure: str, best: str, lead: _Lead, text: st
     tested = entry is not None and entry.p_adjusted is not None
     return Verdict(
         text=f"{text}{_describe_unscored(report)}.",
-        probability=None if entry is None else _state_lead(report, best, entry),
         measure=measure,
         best=best,
         second=lead.second,
@@ -243,8 +242,7 @@ def _describe_pair(report: ReportFigures, mode: str, lead: _Lead, measure: str) 
         relation = f"is significantly {word} than"
     else:
         relation = "does not differ significantly from"
-    note = "; borderline" if entry.borderline else ""
-    return f"{names[0]} {relation} {names[1]} on {measure} with {number}: {text}{note}"
+    return f"{names[0]} {relation} {names[1]} on {measure} with {number}: {text}"
 
 
 def _describe_against(
@@ -278,7 +276,7 @@ def _describe_against(
     shown = f"{_show(lead.difference, '+')}{over}{_show_interval(lead.ci, '+', lead.entry)}"
     text += f"{' with ' if number else ''}{number}; the best is {_label(report, best)}, {shown}"
     if lead.entry is not None and not lead.entry.significant:
-        text += f" ({'borderline' if lead.entry.borderline else 'not significant'})"
+        text += " (not significant)"
     return text
 
 
@@ -410,49 +408,7 @@ def _describe_significance(report: ReportFigures, overall: BestOverall, lead: _L
     if entry.significant:
         but = f", but not against {_join(report, unproven)}" if unproven else ""
         return f"significant with {number}{but}"
-    if entry.borderline:
-        return f"borderline, so not significant, with {number}"
     return f"not significant with {number}"
-
-
-def _state_lead(report: ReportFigures, best: str, entry: Comparison) -> str | None:
-    """State the probability that the best mode is better than the one that it is compared with."""
-    if entry.bayes is None:
-        return None
-    if entry.contrast == best:
-        bayes, second = entry.bayes, entry.baseline
-    else:
-        better, worse = entry.bayes.worse, entry.bayes.better
-        bayes = entry.bayes.model_copy(update={"better": better, "worse": worse})
-        second = entry.contrast
-    names = _label(report, best), _label(report, second)
-    return state_probability(bayes, *names, entry.measure)
-
-
-def state_probability(bayes: BayesianComparison, contrast: str, baseline: str, measure: str) -> str:
-    """State a Bayesian comparison in one sentence.
-
-    Args:
-        bayes: The probabilities.
-        contrast: The name of the system that may be better.
-        baseline: The name of the other one.
-        measure: The measure.
-    """
-    what = f"The probability that {contrast} is better than {baseline} on {measure}"
-    if not bayes.rope:
-        return f"{what} is {_show_probability(bayes.better)}."
-    return (
-        f"{what} by more than {bayes.rope:g} is {_show_probability(bayes.better)} (practically "
-        f"equivalent: {_show_probability(bayes.equivalent)}, worse by more than {bayes.rope:g}: "
-        f"{_show_probability(bayes.worse)})."
-    )
-
-
-def _show_probability(probability: float) -> str:
-    """Return a probability with two decimals, but not 0.00 or 1.00 if it is not certain."""
-    if 0 < probability < 0.005:
-        return "below 0.01"
-    return "above 0.99" if 0.995 <= probability < 1 else f"{probability:.2f}"
 
 
 def _describe_unscored(report: ReportFigures) -> str:
@@ -475,14 +431,18 @@ def list_next_steps(
         entry: The comparison that the verdict is about.
     """
     steps = describe_judged(report)
+    if entry and entry.n > 1 and entry.changed < FEW:
+        few = " Fewer than a significant difference needs." if entry.reason == "few_changed" else ""
+        queries = plural(entry.n, "query", "queries")
+        steps.append(f"{entry.changed} of {queries} differ on {measure}.{few}")
     # In reports of schema version 1.0, it is that of one uncorrected t-test.
     known = report.schema_version != "1.0"
     if entry and known and not entry.significant and entry.detectable_difference is not None:
-        least = "" if entry.correction == MAX_T else "at least "
+        pair = f"{_label(report, entry.contrast)} and {_label(report, entry.baseline)}"
         steps.append(
             f"With {plural(entry.n, 'query', 'queries')}, a true difference of "
-            f"{_show(entry.detectable_difference)} on {measure} is detected in {least}80 of 100 "
-            "cases."
+            f"{_show(entry.detectable_difference)} between {pair} on {measure} is detected in at "
+            "least 80 of 100 cases."
         )
     failing = report.failing_queries
     if failing:
@@ -551,5 +511,5 @@ def _show_interval(
         return ""
     decimals = 4 if any(0 < abs(end) < 0.0005 for end in (ci.low, ci.high)) else 3
     low, high = (f"{end:{sign},.{decimals}f}".replace("-", "−") for end in (ci.low, ci.high))
-    label = "" if entry is None or entry.correction == MAX_T else ", unadjusted"
+    label = "" if entry is None or entry.has_own_level else ", unadjusted"
     return f" [{low}, {high}{label}]"

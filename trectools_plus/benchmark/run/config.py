@@ -70,7 +70,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     IntervalOptions,
 )
-from trectools_plus.statistics.method import CORRECTION_OF_TESTS, FAMILY_TESTS
+from trectools_plus.statistics.method import REPLACEMENTS
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -139,6 +139,13 @@ def _stored(kind: str) -> Callable[[Any], Any]:
         return getattr(store_inputs, f"store_{kind}")(value)
 
     return store
+
+
+def _refuse_replaced(value: Any) -> Any:
+    """Refuse a test or a correction of earlier versions."""
+    if isinstance(value, str) and value in REPLACEMENTS:
+        raise ValueError(f"'{value}' was removed — use {REPLACEMENTS[value]}")
+    return value
 
 
 RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
@@ -425,27 +432,18 @@ class BenchmarkConfig(DataSettings):
         "Compare every other mode with this mode, or with several, comma-separated.",
         Option("NAMES", default="compare every pair"),
     )
-    correction: Correction = setting(
-        "max_t",
-        "Correction for the number of comparisons: max_t (studentised bootstrap, with intervals "
-        "that agree), holm, bonferroni, benjamini_hochberg or tukey_hsd.",
-        Option("NAME", Panel.FIGURES, default="max_t, or holm with --test"),
+    correction: Annotated[Correction, BeforeValidator(_refuse_replaced)] = setting(
+        "holm",
+        "Correction for the number of comparisons: holm, bh (Benjamini and Hochberg) or none.",
+        Option("NAME", Panel.FIGURES),
     )
-    test: TestName = setting(
-        "randomisation",
-        "Paired test that decides on significance instead of max_t: randomisation, t_test, "
-        "paired_bootstrap, wilcoxon or sign_test.",
-        Option("NAME", Panel.FIGURES, default=None),
+    test: Annotated[TestName, BeforeValidator(_refuse_replaced)] = setting(
+        "t_test",
+        "Paired test that decides on significance: t_test, paired_bootstrap, randomisation or "
+        "wilcoxon.",
+        Option("NAME", Panel.FIGURES),
     )
     interval: IntervalMethod = setting("auto", INTERVAL_HELP, Option("NAME", Panel.FIGURES))
-    rope: Number | None = setting(
-        None,
-        "Add the probability that a mode is better than another by more than this difference, for "
-        "example 0.01 (region of practical equivalence).",
-        Option("WIDTH", Panel.FIGURES),
-        ge=0,
-        allow_inf_nan=False,
-    )
     confidence: Number = setting(
         DEFAULT_CONFIDENCE,
         "Confidence level of the intervals, between 0 and 1.",
@@ -550,8 +548,6 @@ class BenchmarkConfig(DataSettings):
         if not isinstance(given, dict):
             return given
         values = _name_preset_measures(move_fusion(given))
-        if values.get("test") is not None and values.get("correction") is None:
-            values = {**values, "correction": CORRECTION_OF_TESTS}
         if "modes" in values:
             return values
         if named := default_modes(values.get("retriever"), values.get("http")):
@@ -674,20 +670,11 @@ class BenchmarkConfig(DataSettings):
 
     def _check_baselines(self, known: str) -> None:
         baselines = self.baseline or ()
-        if self.correction in FAMILY_TESTS and self.test != "randomisation":
-            raise ValueError(
-                f"`correction`: {self.correction} is a test itself — use holm, or leave `test` out"
-            )
         for name in baselines:
             if name not in self.mode_keys:
                 raise ValueError(f"`baseline`: '{name}' is not one of the modes — use {known}")
         if len(set(baselines)) < len(baselines):
             raise ValueError("`baseline`: a mode is named twice — name it once")
-        if baselines and self.correction == "tukey_hsd":
-            raise ValueError(
-                "`correction`: tukey_hsd compares every pair, not baselines — use holm, or leave "
-                "`baseline` out"
-            )
 
     @property
     def has_terms(self) -> bool:
@@ -764,16 +751,14 @@ class BenchmarkConfig(DataSettings):
         unused = {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
-        # The default test and interval are left out, so that hashes are those of versions without
-        # these settings.
+        # The default interval is left out, so that hashes are those of versions without it.
         fields = ("id_field", "text_fields")
         unused |= {name for name in fields if not getattr(self, name)}
         unused |= {
             name for name in ("primary_measure", "headline_measures") if not getattr(self, name)
         }
-        unused |= {"test"} if self.test == "randomisation" else set()
         unused |= {"interval"} if self.interval == "auto" else set()
-        unused |= {name for name in ("rope", "timeout") if getattr(self, name) is None}
+        unused |= {"timeout"} if self.timeout is None else set()
         unused |= {
             name
             for name in _TEST_CASES

@@ -31,7 +31,6 @@ PLOT_NAMES = (
     "differences",
     "strata",
     "run_similarity",
-    "critical_difference",
 )
 PLOT_ENDINGS = (".png", ".svg")
 _PLOT_FILES = [f"{PLOTS_FOLDER}/{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]

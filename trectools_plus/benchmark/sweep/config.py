@@ -105,6 +105,11 @@ class SweepConfig(BenchmarkConfig):
         if len(self.baseline or ()) > 1:
             raise ValueError("`baseline`: a sweep has one baseline — name one")
 
+    def _check_headlines(self) -> None:
+        """Check the names only: a sweep also scores a primary measure beside its measures."""
+        primary = () if self.primary_measure is None else (self.primary_measure,)
+        self.bind_measures([*primary, *self.headline_measures])
+
     def find_held_out(self) -> str | None:
         """Return the held-out part: the given one, or the file beside the used part."""
         used = self.test_file or ""

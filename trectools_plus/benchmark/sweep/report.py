@@ -17,11 +17,11 @@ class Advantage(ReportModel):
     difference: float
     """The variant's mean minus the baseline's."""
     ci: ConfidenceInterval | None
-    """Simultaneous for all variants; null without a valid one."""
-    p_adjusted: float
+    """As in a comparison of two modes; the variants are the family."""
+    p_adjusted: float | None
     """Adjusted for the number of variants."""
     significant: bool
-    """Whether the difference is significant at the level of the interval."""
+    """Whether the difference is significant."""
 
 
 class ScoredVariant(ReportModel):
@@ -70,6 +70,11 @@ class SweepWinner(ScoredVariant):
     bias corrected selection. Null with a single query."""
     optimism: float | None
     """The extent to which the mean looks better than the corrected mean."""
+    corrected_advantage: float | None = None
+    """The estimated difference from the baseline on new queries of the variant that this sweep
+    chooses; null without a baseline, and if the baseline is the best."""
+    corrected_advantage_ci: ConfidenceInterval | None = None
+    """Its interval."""
     held_out: HeldOut | None = None
     """The value on the held-out part, if there is one."""
 

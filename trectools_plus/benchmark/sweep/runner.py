@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,13 +33,11 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import Clock, package_versions, utc_now
-from trectools_plus.statistics.arrays import FloatArray, none_if_nan
+from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ConfidenceInterval
-from trectools_plus.statistics.intervals import mean_intervals
-from trectools_plus.statistics.method import MAX_T, alpha_of
-from trectools_plus.statistics.scores import interval_from, interval_of
+from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
+from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, interval_of
 from trectools_plus.statistics.selection import Winner, select_winner
-from trectools_plus.statistics.systems import pairwise_differences
 from trectools_plus.testsets.loading import load_test_set
 
 
@@ -127,17 +125,20 @@ def _run(
     means = {name: float(values.mean()) for name, values in columns.items()}
     sign = -1.0 if primary.higher_is_better else 1.0
     baseline = min(references, key=lambda one: sign * means[one.name], default=None)
-    winner = select_winner(
+    choose = partial(
+        select_winner,
         table[:, : len(candidates)],
         higher_is_better=primary.higher_is_better,
         confidence=config.confidence,
         resamples=config.resamples,
         seed=config.seed,
     )
+    winner = choose()
+    gain = None if baseline is None else choose(baseline=columns[baseline.name])
     intervals = mean_intervals(
         table, proportions=bool(primary.higher_is_better), **config.resampling
     )
-    advantages = _compare(config, columns, candidates, baseline)
+    advantages = _compare(config, evaluation, candidates, baseline)
     listed = [
         SweepVariant(
             name=one.name,
@@ -163,7 +164,7 @@ def _run(
         measure=primary.requested_name,
         higher_is_better=bool(primary.higher_is_better),
         n_queries=len(table),
-        winner=_describe_winner(config, winner, listed[winner.column], held_out),
+        winner=_describe_winner(config, (winner, gain), listed[winner.column], held_out),
         variants=sorted(listed, key=lambda one: (one.name != best.name, sign * one.mean)),
         baseline=None if baseline is None else baseline.name,
         baseline_mean=None if baseline is None else means[baseline.name],
@@ -245,50 +246,68 @@ def _score(
 
 def _compare(
     config: SweepConfig,
-    columns: Mapping[str, FloatArray],
+    evaluation: Evaluation,
     candidates: list[Variant],
     baseline: Variant | None,
 ) -> dict[str, Advantage]:
     """Return the differences from the baseline by variant, as one family."""
-    if baseline is None:
-        return {}
-    names = [one.name for one in candidates if one.name != baseline.name]
-    found = pairwise_differences(
-        np.column_stack([columns[name] for name in (baseline.name, *names)]),
-        baselines=[0],
-        correction=MAX_T,
-        **config.resampling,
-    )
-    return {
-        name: Advantage(
-            difference=one.difference or 0.0,
-            ci=interval_from(one, config.resamples),
-            p_adjusted=float(p_value),
-            significant=bool(p_value <= alpha_of(one.level)) and not one.borderline,
+    primary = evaluation.measures[0]
+    scores = [
+        PairedScores(
+            baseline.name,
+            one.name,
+            primary.requested_name,
+            evaluation.query_ids[one.name],
+            evaluation.values(baseline.name, primary),
+            evaluation.values(one.name, primary),
         )
-        for name, one, p_value in zip(names, found.comparisons, found.p_adjusted, strict=True)
+        for one in candidates
+        if baseline is not None and one.name != baseline.name
+    ]
+    method = Method(config.resampling, config.test, config.correction)
+    return {
+        found.contrast: Advantage(
+            difference=found.difference or 0.0,
+            ci=found.ci,
+            p_adjusted=found.p_adjusted,
+            significant=found.significant,
+        )
+        for found in (compare_scores(scores, method) if scores else ())
     }
 
 
 def _describe_winner(
-    config: SweepConfig, found: Winner, best: SweepVariant, held_out: HeldOut | None
+    config: SweepConfig,
+    found: tuple[Winner, Winner | None],
+    best: SweepVariant,
+    held_out: HeldOut | None,
 ) -> SweepWinner:
-    ci = ConfidenceInterval(
-        low=found.low,
-        high=found.high,
-        level=config.confidence,
-        method="bootstrap bias corrected selection",
-        resamples=config.resamples,
-    )
+    """Describe the winner by the corrected figures of its mean and of its gain."""
+    winner, gain = found
+    expected = gain is not None and best.advantage is not None
     return SweepWinner(
         name=best.name,
         settings=best.settings,
         mean=best.mean,
-        corrected_mean=none_if_nan(found.corrected_mean),
-        ci=ci if found.n > 1 else None,
-        optimism=none_if_nan(found.optimism),
+        corrected_mean=none_if_nan(winner.corrected_mean),
+        ci=_corrected_interval(config, winner),
+        optimism=none_if_nan(winner.optimism),
         advantage=best.advantage,
+        corrected_advantage=none_if_nan(gain.corrected_mean) if gain and expected else None,
+        corrected_advantage_ci=_corrected_interval(config, gain) if gain and expected else None,
         held_out=held_out,
+    )
+
+
+def _corrected_interval(config: SweepConfig, winner: Winner) -> ConfidenceInterval | None:
+    if winner.n < MIN_VALUES:
+        return None
+    return ConfidenceInterval(
+        low=winner.low,
+        high=winner.high,
+        level=config.confidence,
+        method="bootstrap bias corrected selection",
+        resamples=config.resamples,
     )
 
 

@@ -39,7 +39,7 @@ from trectools_plus.text import split_list
 
 _SETTINGS = SettingOptions(
     benchmark.BenchmarkConfig,
-    *("primary_measure", "test", "correction", "interval", "rope"),
+    *("primary_measure", "test", "correction", "interval"),
     *("confidence", "resamples", "seed", "ontology", "annotations"),
 )
 
@@ -125,9 +125,6 @@ def compare_runs(
     if ontology is not None or annotations is not None:
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
-    given["correction"], given["test"] = benchmark.choose_method(
-        given.get("correction"), given.get("test")
-    )
     # The names of runs may be other than those of files, so the settings of data are not checked.
     config = benchmark.BenchmarkConfig.model_construct(
         **{name: value for name, value in given.items() if value is not None}

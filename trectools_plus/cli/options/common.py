@@ -229,7 +229,6 @@ FIGURE_SETTINGS = (
     "interval",
     "primary_measure",
     "headline_measures",
-    "rope",
     "confidence",
     "resamples",
     "seed",

@@ -31,7 +31,7 @@ from trectools_plus.reporting.html.per_query import (
     collect_queries,
     read_values,
 )
-from trectools_plus.reporting.wording import TEST_NAMES, name_difference, show, show_ci
+from trectools_plus.reporting.wording import name_difference, show, show_ci
 from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.text import plural
 
@@ -86,7 +86,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         view["steps"] += [""] * (most - len(view["steps"]))
     fills = {
         part: [_collect_fills(getattr(dynamic, part)(views[name])) for name in measures]
-        for part in ("verdict", "probability", "overall", "steps", "differences", "strata")
+        for part in ("verdict", "overall", "steps", "differences", "strata")
     }
     return environment.get_template("page.html.j2").render(
         report=report,
@@ -140,7 +140,6 @@ def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     return {
         "measure": measure,
         "verdict": "" if verdict is None else verdict.text,
-        "probability": (verdict and verdict.probability) or "",
         "overall": wording.overall_line(own),
         "steps": [] if verdict is None else list(verdict.next_steps),
         "differences": view_differences(report, measure),
@@ -313,8 +312,7 @@ def view_differences(report: BenchmarkReport, measure: str) -> dict[str, Any]:
 
     Returns:
         ``rows`` (the comparison, or ``None`` if the pair is not compared on the measure; the name
-        of the difference; ``ahead`` or ``behind`` if it is significant); ``tests`` (the names of
-        the tests of a second table, empty if the deciding one is the only one); ``adjusted`` (a
+        of the difference; ``ahead`` or ``behind`` if it is significant); ``adjusted`` (a
         comparison with an adjusted p-value); ``further`` (the number of pairs that are only in the
         JSON report).
     """
@@ -332,14 +330,9 @@ def view_differences(report: BenchmarkReport, measure: str) -> dict[str, Any]:
         first, second = (report.modes[mode].label for mode in reversed(pair))
         name = f"{first} − {second}" if entry is None else name_difference(report, entry)
         rows.append((entry, name, _judge(report, entry)))
-    tests = [
-        name for name in TEST_NAMES if any(getattr(one, name, None) for one in report.comparisons)
-    ]
-    adjusted = next((one for one in report.comparisons if one.p_adjusted is not None), None)
-    if adjusted is not None and tests == [adjusted.test]:
-        tests = []
     further = len(every) - len(pairs)
-    return {"rows": rows, "tests": tests, "adjusted": adjusted, "further": further}
+    adjusted = next((one for one in report.comparisons if one.p_adjusted is not None), None)
+    return {"rows": rows, "adjusted": adjusted, "further": further}
 
 
 def _judge(report: BenchmarkReport, entry: Comparison | None) -> str:

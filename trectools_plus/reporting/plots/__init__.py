@@ -3,11 +3,6 @@
 Matplotlib is imported when a plot is drawn. Its global state (``pyplot``) is never changed.
 """
 
-from trectools_plus.reporting.plots.critical_difference import (
-    CriticalDifference,
-    find_critical_difference,
-    plot_critical_difference,
-)
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.figures import (
     draw_plot,
@@ -28,12 +23,9 @@ from trectools_plus.reporting.plots.means import (
 from trectools_plus.reporting.plots.style import Plot
 
 __all__ = [
-    "CriticalDifference",
     "Plot",
     "draw_plot",
     "draw_plots",
-    "find_critical_difference",
-    "plot_critical_difference",
     "plot_differences",
     "plot_evaluation",
     "plot_hit_rate",

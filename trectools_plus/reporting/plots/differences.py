@@ -14,7 +14,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots.means import require_measure
 from trectools_plus.reporting.plots.style import AHEAD, BEHIND, INK, add_grid, label_text
 from trectools_plus.statistics.comparison import Comparison, ends_of
-from trectools_plus.statistics.method import EQUAL, MAX_T
+from trectools_plus.statistics.method import EQUAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +117,7 @@ def plot_mean_differences(
     axes.margins(x=0.08)
     axes.axvline(0.0, color=INK, linewidth=0.8, zorder=2)
     add_grid(axes)
-    unadjusted = any(entry.correction != MAX_T for entry in entries)
+    unadjusted = not all(entry.has_own_level for entry in entries)
     note = "; unadjusted intervals" if unadjusted else ""
     axes.set_xlabel(f"Mean difference (filled: significant{note})")
     return axes
@@ -213,7 +213,7 @@ def _draw_mean(axes: Axes, entry: Comparison, confidence: float) -> None:
 
 
 def _name_interval(entry: Comparison, confidence: float) -> str:
-    unadjusted = "" if entry.correction == MAX_T else "unadjusted "
+    unadjusted = "" if entry.has_own_level else "unadjusted "
     return f"{unadjusted}{confidence * 100:g}% interval"
 
 

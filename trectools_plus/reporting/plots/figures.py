@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from math import ceil
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,12 +21,6 @@ from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.reporting.comparison import describe_dataset
-from trectools_plus.reporting.plots.critical_difference import (
-    FEWEST_MODES,
-    LINE_INCHES,
-    find_critical_difference,
-    plot_critical_difference,
-)
 from trectools_plus.reporting.plots.differences import plot_differences, plot_mean_differences
 from trectools_plus.reporting.plots.means import (
     MOST_VALUES,
@@ -49,7 +41,6 @@ from trectools_plus.reporting.plots.style import (
     legend_height,
     new_figure,
 )
-from trectools_plus.reporting.wording import describe_test
 from trectools_plus.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -60,7 +51,7 @@ if TYPE_CHECKING:
 
 ImageFormat = Literal["png", "svg"]
 FORMATS: tuple[ImageFormat, ...] = ("png", "svg")
-KINDS = ("means", "differences", "critical_difference")
+KINDS = ("means", "differences")
 """The plots of :func:`draw_plot`."""
 
 # Without time and version, the same figure gives the same bytes.
@@ -96,8 +87,7 @@ def draw_plots(
 
     There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
     compared modes ``differences`` on the primary measure; with strata ``strata`` on the
-    primary measure; for three modes or more ``run_similarity``; for five or more, of which every
-    pair is compared, ``critical_difference``.
+    primary measure; for three modes or more ``run_similarity``.
 
     Args:
         report: The report.
@@ -117,9 +107,6 @@ def draw_plots(
         if report.similarity is not None:
             labels = [report.modes[mode].label for mode in report.similarity.modes]
             plots.append(draw_similarity(report.similarity, labels, describe_dataset(report)))
-        if len(report.modes) >= FEWEST_MODES and report.groups.get(report.primary_measure):
-            with suppress(UsageError):  # no query for which every mode defines the measure
-                plots.append(_critical_difference(report, per_query))
     return plots
 
 
@@ -131,13 +118,13 @@ def draw_plot(
     Args:
         report: The report.
         per_query: ``run, query_id, measure, value``; undefined values are null.
-        kind: ``means``, ``differences`` or ``critical_difference``.
+        kind: ``means`` or ``differences``.
         measure: The measure, in any spelling; by default the headline measures for ``means``, and
             the primary measure for the others.
 
     Raises:
         UsageError: If the report does not have the measure, the plot does not exist, or it needs
-            more modes.
+            two modes.
     """
     if kind not in KINDS:
         raise UsageError(f"there is no plot {kind!r}", remedy=f"use {', '.join(KINDS)}")
@@ -147,9 +134,7 @@ def draw_plot(
     with house_style():
         if kind == "means":
             return measures_plot(report, None if name is None else [name])
-        if kind == "differences":
-            return _differences(report, per_query, name)
-        return _critical_difference(report, per_query, name)
+        return _differences(report, per_query, name)
 
 
 def chosen_pairs(report: BenchmarkReport, measure: str | None = None) -> list[Comparison]:
@@ -266,32 +251,6 @@ def _strata(report: BenchmarkReport) -> Plot:
     finish(figure, title, data, legend)
     description = f"Mean {measure} with its interval by {', '.join(fields)}, for {_modes(report)}."
     return Plot("strata", title, description, figure)
-
-
-def _critical_difference(
-    report: BenchmarkReport, per_query: pl.DataFrame, measure: str | None = None
-) -> Plot:
-    found = find_critical_difference(report, per_query, measure)
-    lines = len(found.groups) + (len(found.ranks) + 1) // 2 + 3
-    figure = new_figure(LINE_INCHES * lines + HEADING)
-    plot_critical_difference(figure.subplots(), report, per_query, found.measure)
-    title = f"Mean ranks on {found.measure}"
-    joined = f"Lines join {report.noun}s without a significant difference"
-    test = next((one for one in report.comparisons if one.measure == found.measure), None)
-    if not report.groups:
-        joined = "Only the differences from a baseline are tested, so no lines join modes"
-    if test is not None:
-        joined += f" ({describe_test(test, report.confidence)})"
-    figure.supxlabel(fill(f"{joined}.", 100), x=0.01, ha="left", fontsize="small")
-    finish(figure, title, describe_dataset(report))
-    ranks = ", ".join(
-        f"{report.modes[mode].label} {rank:.2f}" for mode, rank in found.ranks.items()
-    )
-    groups = "; ".join(
-        " and ".join(report.modes[mode].label for mode in group) for group in found.groups
-    )
-    description = f"{title}, the best first: {ranks}. {joined}: {groups or 'none'}."
-    return Plot("critical_difference", title, description, figure)
 
 
 def draw_similarity(similarity: Similarity, labels: Sequence[str], dataset: str) -> Plot:

@@ -10,11 +10,11 @@ from trectools_plus.benchmark.compare.compare_reports import (
     ReportComparison,
     state_verdict,
 )
-from trectools_plus.benchmark.report.verdict import state_probability
 from trectools_plus.display import Cell, TableColumn, TextTable
 from trectools_plus.reporting.markdown import collapsed, escape, markdown_table, render_table
 from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import (
+    describe_difference_intervals,
     describe_method,
     describe_test,
     name_interval,
@@ -162,7 +162,7 @@ def _table(
             _student(entry),
             show_p(entry.p),
             show_p(entry.p_adjusted),
-            "borderline" if entry.borderline else significant if entry.significant else otherwise,
+            significant if entry.significant else otherwise,
         ]
         for mode in contrast.modes
         for entry in mode.comparisons
@@ -193,14 +193,9 @@ def _student(entry: Comparison) -> str:
 
 def _remarks(contrast: ReportComparison) -> list[str]:
     first = contrast.modes[0].comparisons[0]
-    remarks = [
-        f"{mode.label}: {state_probability(entry.bayes, 'B', 'A', entry.measure)}"
-        for mode in contrast.modes
-        if (entry := contrast.primary(mode)).bayes is not None
-    ]
     test = describe_test(first, contrast.confidence)
     method = describe_method(test, contrast.queries, contrast.config)
-    remarks.append(f"Significant (*): {method}")
+    remarks = [f"Significant (*): {method} {describe_difference_intervals(first)}"]
     remarks += [
         f"{mode.label}: {_show_latency(mode.latency, mode.latency_means)}"
         for mode in contrast.modes

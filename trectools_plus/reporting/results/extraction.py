@@ -20,7 +20,7 @@ from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.plots.sweep import draw_tradeoff
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import show_interval, show_p
+from trectools_plus.reporting.wording import TEST_NAMES, show_interval, show_p
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.intervals import METHOD_NAMES
 from trectools_plus.text import make_console, plural
@@ -220,7 +220,7 @@ def comparison_document(comparison: ExtractionComparison) -> dict[str, Any]:
             "wins": found.wins,
             "ties": found.ties,
             "losses": found.losses,
-            "tests": {name: test.p for name, test in found.tests.items()},
+            "tests": {found.test: found.p},
         },
     }
 
@@ -435,8 +435,5 @@ def _explain_comparison(comparison: ExtractionComparison) -> str:
 
 def _tests_line(comparison: ExtractionComparison) -> str:
     found = comparison.f1
-    p_values = ", ".join(
-        f"{name.replace('_', ' ')} p {show_p(test.p)}" for name, test in found.tests.items()
-    )
     counts = f"B is better on {found.wins:,}, equal on {found.ties:,}, worse on {found.losses:,}"
-    return f"{counts}. {p_values}."
+    return f"{counts}. {TEST_NAMES[found.test]}: p {show_p(found.p)}."

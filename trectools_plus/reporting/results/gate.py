@@ -9,7 +9,7 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.reporting.markdown import collapsed, escape, markdown_table, render_table
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import describe_max_t, describe_method, show, show_p
+from trectools_plus.reporting.wording import describe_method, name_test, show, show_p
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import make_console, plural
@@ -123,7 +123,7 @@ def describe_rules(result: GateResult) -> str:
         sentences.append(
             f"The gate passes only if each {level * 100:g}% interval of the difference excludes a "
             f"drop of {_show_share(rules.non_inferior, rules)} or more "
-            f"(one-sided level {(1 - level) * 50:g}%; studentised bootstrap; all must pass, so the "
+            f"(one-sided level {(1 - level) * 50:g}%; t-interval; all must pass, so the "
             "intervals are unadjusted)."
         )
     if rules.max_drop is not None:
@@ -142,7 +142,7 @@ def _describe_method(result: GateResult, tested: list[GateEntry]) -> str:
     current = result.current
     family = f"{plural(len(tested), 'comparison')} of means with their baselines"
     queries = max(one.queries or 0 for one in tested)
-    test = describe_max_t(family, current.confidence)
+    test = name_test(family, current.confidence)
     return describe_method(test, queries, current.manifest.config)
 
 
@@ -282,7 +282,6 @@ def _entry_document(entry: GateEntry) -> dict[str, Any]:
         "ci": None if entry.ci is None else entry.ci.model_dump(mode="json"),
         "p_adjusted": entry.p_adjusted,
         "significant": entry.significant,
-        "borderline": entry.borderline,
         "margin": entry.margin,
         "non_inferior": entry.non_inferior,
         "queries": entry.queries,

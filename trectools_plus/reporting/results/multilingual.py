@@ -193,7 +193,14 @@ def _on_pairs(report: MultilingualReport) -> list[str]:
         line = "The sets are parallel: intervals and p-values are of differences query by query."
         if entry is None:
             return [line]
-        test = describe_test(entry, entry.ci.level if entry.ci else DEFAULT_CONFIDENCE)
+        levels = [
+            one.ci.level
+            for language in report.languages.values()
+            for measures in language.modes.values()
+            for one in measures.values()
+            if one.ci is not None
+        ]
+        test = describe_test(entry, next(iter(levels), DEFAULT_CONFIDENCE))
         return [f"{line} {describe_difference_intervals(entry)}", f"Adj. p: {test}."]
     if report.not_parallel is None:
         return []

@@ -20,7 +20,7 @@ from trectools_plus.reporting.html.document_page import PageSection, render_docu
 from trectools_plus.reporting.markdown import escape, render_table, show_cell
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import NARROW, show, show_ci
+from trectools_plus.reporting.wording import NARROW, name_test, show, show_ci
 from trectools_plus.text import make_console, plural
 
 MARKDOWN_FILE = "SweepReport.md"
@@ -93,11 +93,13 @@ def sweep_sentence(report: SweepReport) -> str:
             f"(optimism {best.optimism:+.4f})"
         )
     if (one := best.advantage) is not None:
-        figures = f"{one.difference:+.4f} {show_ci(one.ci, '+')}".rstrip()
         text += (
-            f". Difference from {report.baseline} ({show(report.baseline_mean)}): {figures}, "
-            f"{'' if one.significant else 'not '}significant among {count}"
+            f". Difference from {report.baseline} ({show(report.baseline_mean)}): "
+            f"{one.difference:+.4f}, {'' if one.significant else 'not '}significant among {count}"
         )
+        if best.corrected_advantage is not None:
+            interval = show_ci(best.corrected_advantage_ci, "+")
+            text += f"; on new queries, expect {best.corrected_advantage:+.4f} {interval}"
     elif report.baseline is not None:
         text += f". No variant is better than the baseline {report.baseline}"
     return f"{text}."
@@ -119,9 +121,12 @@ def sweep_lines(report: SweepReport) -> list[str]:
             + ".",
         )
     if report.baseline is not None:
+        compared = sum(one.advantage is not None for one in report.variants)
+        family = f"{plural(compared, 'comparison')} with {report.baseline}"
+        names = (report.config[name] for name in ("confidence", "test", "correction"))
+        test = name_test(family, *names)
         lines.append(
-            f"Δ: the difference from {report.baseline}, query by query; * significant. Its "
-            "intervals are simultaneous for all variants (max-t)."
+            f"Δ: the difference from {report.baseline}, query by query; * significant ({test})."
         )
     intervals = [one.ci for one in report.variants]
     intervals += [one.advantage.ci for one in report.variants if one.advantage is not None]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import typer
 
 from trectools_plus import benchmark, reporting
 from trectools_plus.choices import TestName
-from trectools_plus.cli.options.common import Everything, Interval
+from trectools_plus.cli import completion
+from trectools_plus.cli.options.common import Everything
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.provenance import format_command
@@ -27,24 +28,14 @@ def benchmark_compare(
         Path, typer.Argument(metavar="B", help="The report or configuration to compare with A.")
     ],
     test: Annotated[
-        TestName | None,
+        str,
         typer.Option(
-            "--test",
             metavar="NAME",
-            help="Paired test that decides on significance, adjusted by Holm, instead of the "
-            "studentised bootstrap: randomisation, t_test, paired_bootstrap, wilcoxon or "
-            "sign_test.",
+            help="Paired test that decides on significance, adjusted by Holm: t_test, "
+            "paired_bootstrap, randomisation or wilcoxon.",
+            autocompletion=completion.complete_words(list(get_args(TestName))),
         ),
-    ] = None,
-    interval: Interval = None,
-    rope: Annotated[
-        float | None,
-        typer.Option(
-            metavar="WIDTH",
-            help="Add the probability that B is better than A by more than this difference, for "
-            "example 0.01 (region of practical equivalence).  [default: that of A, if set]",
-        ),
-    ] = None,
+    ] = "t_test",
     output_format: Annotated[
         Literal["table", "markdown", "json"],
         typer.Option(
@@ -62,12 +53,9 @@ def benchmark_compare(
     Examples:
       benchmark compare results/monday results/tuesday
       benchmark compare k1-0.9.yaml k1-1.2.yaml --format markdown
-      benchmark compare a.yaml b.yaml --test t_test
-      benchmark compare results/monday results/tuesday --rope 0.01
+      benchmark compare a.yaml b.yaml --test wilcoxon
     """
-    contrast = benchmark.compare_reports(
-        _report_of(first), _report_of(second), test=test, interval=interval, rope=rope
-    )
+    contrast = benchmark.compare_reports(_report_of(first), _report_of(second), test=test)
     if output_format == "json":
         write_json(reporting.contrast_document(contrast))
     elif output_format == "markdown":
