@@ -47,7 +47,7 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.benchmark.run.runner import BenchmarkInputs, BenchmarkResult, run_on_inputs
 from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusError
 from trectools_plus.formats.files.closed import is_unchanged
-from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation
@@ -251,7 +251,7 @@ class _StoredInputs(BenchmarkInputs):
                 )
                 for component, info in self._list_components(name).items()
             },
-            cut_short=[] if reported is None else reported.diagnostics.cut_short or [],
+            cut_short=_known_queries(reported, mode.run),
         )
 
     def _read_given(
@@ -301,7 +301,11 @@ class _StoredInputs(BenchmarkInputs):
         mode = write_mode_run(dataset, folder, run, subfolder)
         if info is None:
             return mode
-        return replace(mode, info=mode.info.model_copy(update={"ties": info.ties}))
+        counted = {
+            cutoff: info.ties.straddling.get(cutoff, 0) for cutoff in mode.info.ties.straddling
+        }
+        ties = info.ties.model_copy(update={"straddling": counted})
+        return replace(mode, info=mode.info.model_copy(update={"ties": ties}))
 
     def _read_latency(self, name: str, topics: Topics | None) -> npt.NDArray[np.float64] | None:
         """Return a mode's latencies in the order of the topics, or of the table without topics."""
@@ -332,6 +336,13 @@ class _StoredInputs(BenchmarkInputs):
                 if name in found or not (implied and {*named} - {name} <= {*config.mode_keys})
             }
         return found
+
+
+def _known_queries(reported: ModeResult | None, run: Run) -> list[str]:
+    """Return the queries of a run for which the search found more than it returned."""
+    cut_short = [] if reported is None else reported.diagnostics.cut_short or []
+    known = {*run.query_ids}
+    return [query_id for query_id in cut_short if query_id in known]
 
 
 def rebuild_result(

@@ -6,7 +6,6 @@ the Reproducibility of System-oriented IR Experiments, SIGIR 2020, as ``repro_ev
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Sequence
@@ -27,7 +26,8 @@ from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.dataset import hash_qrels
 from trectools_plus.display import Displayed, TextTable, as_cell
-from trectools_plus.errors import IncomparableError, UsageError
+from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.formats.files.closed import read_json
 from trectools_plus.formats.files.opening import is_address
 from trectools_plus.formats.run_names import name_runs
 from trectools_plus.formats.tables import Qrels, Run
@@ -41,6 +41,7 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures.providers.stored import StoredMeasure
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import EQUAL
@@ -396,8 +397,8 @@ def _open_report(source: Input) -> ReportFolder | None:
     if path.suffix != ".json" or not path.is_file():
         return None
     try:
-        content = json.loads(path.read_bytes())
-    except ValueError:
+        content = read_json(path)
+    except InputError:
         return None
     is_report = isinstance(content, dict) and {"manifest", "schema_version"} <= content.keys()
     return ReportFolder(path) if is_report else None
@@ -508,13 +509,21 @@ def _choose_measures(
     if not known:
         measures = parse_measures(DEFAULT_MEASURES if requested is None else requested)
         return measures, measures
-    named: list[str | Measure] = [] if requested is None else list(requested)
     if requested is None:
-        headlines = known[0].report.headline_measures
-        both = [name for name in headlines if all(one.report.find_measure(name) for one in known)]
-        named += both or DEFAULT_MEASURES
-    first, second = ((one or known[0]).config.bind_measures(named) for one in reports)
+        named = [one for one in _shared_headlines(known) if not isinstance(one, StoredMeasure)]
+        named = named or parse_measures(DEFAULT_MEASURES)
+    else:
+        named = parse_measures(requested)
+    first, second = ((one or known[0]).bind_measures(named) for one in reports)
     return list(first), list(second)
+
+
+def _shared_headlines(reports: Sequence[ReportFolder]) -> list[Measure]:
+    """Return the headline measures of the first report that all reports have."""
+    with reports[0].closed():
+        names = reports[0].report.headline_measures
+        both = [name for name in names if all(one.report.find_measure(name) for one in reports)]
+        return parse_measures(both) if both else []
 
 
 def _averaging(side: _Side, other: _Side) -> Averaging:

@@ -188,7 +188,6 @@ def make_report(
         components=list_components(scored, differences),
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
-            *dataset.notes,
             *retrieval_notes(config, dataset),
             *(
                 f"{one.requested_name}: {note}."

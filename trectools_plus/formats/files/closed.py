@@ -20,7 +20,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import is_address, is_catalogue_name, unreadable
 from trectools_plus.formats.hashing import sha256_file
 
-PLAIN_NAME = re.compile(r"\w[\w .+-]{0,99}")
+PLAIN_NAME = re.compile(r"\w[\w .+-]{0,249}")
 """Names of runs, modes and of the parts of a file's path; they contain no separators."""
 MAX_BYTES = 2**32
 MAX_DOCUMENT_BYTES = 2**28

@@ -29,6 +29,8 @@ from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import MissingExtraError
 from trectools_plus.formats.files.closed import hash_original, read_json
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.judging.estimates.estimate import write_judgments
+from trectools_plus.judging.estimates.report import REPORT_FILE as JUDGMENT_REPORT_FILE
 from trectools_plus.judging.estimates.verification import verify_plan
 from trectools_plus.judging.plan import PlanFolder, find_plan
 from trectools_plus.progress import Progress, no_progress
@@ -36,12 +38,20 @@ from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.plots.figures import FORMATS
 from trectools_plus.reporting.plots.style import can_draw
+from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
+from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
+from trectools_plus.reporting.results.judgments import write_judgment_report
 from trectools_plus.reporting.verification.documents import (
     DocumentComparison,
     find_text_changes,
 )
 from trectools_plus.text import plural
 
+JUDGMENT_FILES = (
+    *(JUDGMENT_REPORT_FILE, JUDGMENT_MARKDOWN, JUDGMENT_PAGE),
+    *("people.qrels", "model.qrels"),
+)
+"""What ``judge estimate`` writes."""
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
 _KEYS = ("run", "query_id", "measure", "doc_id")
@@ -139,9 +149,34 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
 
 
 def _verify_judgments(folder: PlanFolder) -> Verification:
-    found = verify_plan(folder)
+    """Verify a plan, and compare the pages and judgments beside it with those made again."""
+    stored = folder.files.find(JUDGMENT_REPORT_FILE)
+    written = folder.plan.version if stored is None else _version_of(read_json(stored))
+    other_version = find_other_version({"trectools-plus": written})
+    if other_version is not None:
+        return Verification(0, 0, [f"{JUDGMENT_REPORT_FILE}: {other_version}"])
+    with tempfile.TemporaryDirectory() as temporary:
+        scratch = Path(temporary)
+        found = verify_plan(folder, scratch)
+        problems = list(found.problems)
+        if found.report is not None:
+            write_judgment_report(found.report, scratch)
+            write_judgments(folder, found.report.model.model, scratch, found.people)
+        for name in JUDGMENT_FILES:
+            path, again = folder.files.find(name), scratch / name
+            if path is None and again.is_file():
+                problems.append(f"{name}: the file is missing")
+            elif path is not None and not again.is_file():
+                problems.append(f"{name}: the judgments do not give this file")
+            elif path is not None and path.read_bytes() != again.read_bytes():
+                changes = islice(_compare_texts(path, again), _MOST_FINDINGS)
+                problems += [f"{name}: {change}" for change in changes]
     files = len(folder.plan.files) + len(folder.plan.runs)
-    return Verification(found.figures, files, found.problems, warnings=found.warnings)
+    return Verification(found.figures, files, problems, warnings=found.warnings)
+
+
+def _version_of(document: Any) -> str:
+    return str(document.get("version")) if isinstance(document, dict) else ""
 
 
 def _check_hashes(source: ReportFolder) -> tuple[list[str], int]:
