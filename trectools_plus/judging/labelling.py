@@ -196,6 +196,7 @@ class Labelling:
             longest=options.longest,
         )
         path = folder.path / LABELS_FILE
+        folder.files.find(LABELS_FILE)
         self._all = list(iter_questions(folder, options, folder.plan.seed))
         self._file = AppendedFile(path, "file of labels", "judge label")
         try:
@@ -329,6 +330,7 @@ class Labelling:
         if self._judge.prompt is not None:
             name = f"{self._judge.prompt_sha256[:16]}.txt"
             path = self._folder.path / PROMPTS_FOLDER / name
+            self._folder.files.find(f"{PROMPTS_FOLDER}/{name}")
             write_new({path: self._judge.prompt.text.encode()})
 
     def _summarise(self, seconds: float, stopped: Failure | None) -> LabelSummary:

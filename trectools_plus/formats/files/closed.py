@@ -100,13 +100,13 @@ def find_inside(path: Path, folder: Path, limit: int = MAX_BYTES) -> Path | None
     """
     try:
         resolved, root = path.resolve(), folder.resolve()
+        if not resolved.is_relative_to(root):
+            raise InputError("the file is a link to a place outside of the folder", where=str(path))
         if not resolved.exists():
             return None
         status = resolved.stat()
     except (OSError, RuntimeError, ValueError) as error:
         raise InputError("cannot be read: its links lead nowhere", where=str(path)) from error
-    if not resolved.is_relative_to(root):
-        raise InputError("the file is a link to a place outside of the folder", where=str(path))
     if not stat.S_ISREG(status.st_mode):
         raise InputError("expected a regular file", where=str(path))
     if status.st_size > limit:
