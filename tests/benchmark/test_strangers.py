@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import polars as pl
 import pytest
-from pydantic import BaseModel
-from test_forgeries import JSON, edit_json, reseal
+from harness.forging import JSON, edit_json, reseal
 
 from trectools_plus.benchmark import run_benchmark, verify_report
-from trectools_plus.benchmark.compare.reproduction import compare_experiments
+from trectools_plus.benchmark.compare.reproduction import compare_reproduction
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import FILES, ReportFolder
 from trectools_plus.benchmark.report.listing import list_reports
-from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.hashing import sha256_file
@@ -61,17 +62,15 @@ def use_everywhere(folder: Path, honest: Path) -> None:
         lambda: verify_report(folder),
         lambda: run_gate(folder, honest, GateRules(measures=("R@10",))),
         lambda: run_gate(honest, folder, GateRules(measures=("R@10",))),
-        lambda: compare_experiments(folder, honest),
-        lambda: compare_experiments(honest, folder),
+        lambda: compare_reproduction(folder, honest),
+        lambda: compare_reproduction(honest, folder),
         lambda: load_material(folder),
         lambda: list_reports(folder),
         lambda: ReportFolder(folder).config,
     ]
     for use in uses:
-        try:
+        with suppress(TrectoolsPlusError):
             use()
-        except TrectoolsPlusError:
-            continue
 
 
 def set_config(**settings: Any) -> Callable[[Path], None]:
@@ -215,10 +214,8 @@ def test_files_of_a_report_are_regular_and_inside(
         os.mkfifo(folder / name)
     else:
         (folder / name).symlink_to(name.rpartition("/")[2] if kind == "loop" else given / name)
-    try:
+    with suppress(TrectoolsPlusError):
         assert verify_report(folder).problems
-    except TrectoolsPlusError:
-        pass
     use_everywhere(folder, given)
 
 
@@ -314,51 +311,67 @@ def test_a_measure_of_the_writer_has_no_name_of_a_standard_measure(with_class: P
         verify_report(with_class)
 
 
-SAFE = {
-    # Shown, compared with what is made again, or listed as reported by the writer; never opened.
-    "manifest.command", "manifest.python", "manifest.platform", "manifest.dataset.id",
-    "manifest.models.path", "manifest.index_snapshots",
-    # Opened only if unchanged.
-    "manifest.dataset.files.path", "manifest.merged.path", "modes.run.source.path",
-    "components.run.source.path",
-    # Plain names of files inside the folder.
-    "modes.run.path", "components.run.path", "manifest.merged.name",
+OPENED = {
+    # Inside the folder.
+    "RunFile.path", "MergedRun.name",
+    # Only with the content that the report names.
+    "SourceFile.path", "MergedRun.path",
+    # Validated as a configuration; see below.
+    "Manifest.config",
 }  # fmt: skip
+TEXTS = """
+    BenchmarkReport.best_mode BenchmarkReport.best_mode_significant
+    BenchmarkReport.discriminative_power BenchmarkReport.equal_measures
+    BenchmarkReport.groups BenchmarkReport.headline_measures BenchmarkReport.modes
+    BenchmarkReport.notes BenchmarkReport.primary_measure BenchmarkReport.strata
+    BenchmarkReport.unranked BenchmarkReport.unscored BestOverall.measure BestOverall.mode
+    BestOverall.not_different BestOverall.rule Comparison.baseline Comparison.contrast
+    Comparison.correction Comparison.family Comparison.measure Comparison.test
+    ComponentMeasure.correction ComponentMeasure.family ComponentResult.component
+    ComponentResult.measures ComponentResult.mode ConfidenceInterval.method
+    ConfidenceInterval.note DatasetInfo.contents DatasetInfo.files DatasetInfo.id
+    DatasetInfo.sha256 DatasetInfo.version Diagnosis.mode Diagnosis.observed Diagnosis.sign
+    Diagnosis.suggests Diagnostics.cut_short Diagnostics.judged Diagnostics.missing_queries
+    Diagnostics.notes Diagnostics.queries_without_relevant Diagnostics.shallow_queries
+    Difficulty.agreement Difficulty.measure FailingQuery.first_relevant_rank
+    FailingQuery.measure FailingQuery.query_id FailingQuery.text FailingQuery.values
+    FindingRecord.code FindingRecord.doc_id FindingRecord.fix FindingRecord.message
+    FindingRecord.name FindingRecord.query_id FindingRecord.remedy Manifest.cache_key
+    Manifest.cached_from Manifest.command Manifest.config_hash Manifest.created_at
+    Manifest.experiment_id Manifest.index_snapshots Manifest.models Manifest.packages
+    Manifest.platform Manifest.python MeasureDefinition.aggregate MeasureDefinition.alias
+    MeasureDefinition.averaged_over MeasureDefinition.denominator MeasureDefinition.formula
+    MeasureDefinition.gain MeasureDefinition.name MeasureDefinition.provider
+    MeasureDefinition.ties MeasureDefinition.trec_eval_call MergedRun.sha256
+    ModeResult.label ModeResult.measures ModelRecord.path ModelRecord.sha256 NearMiss.mode
+    NearMiss.query_id NearMiss.text Pool.measure Pool.modes QueryDifficulty.query_id
+    RunFile.sha256 SetSize.use SetSize.warning Similarity.modes SourceFile.sha256
+    TargetResult.band TargetResult.names TermLabel.doc_id TermLabel.label TieInfo.straddling
+    UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
+    Verdict.best Verdict.measure Verdict.next_steps Verdict.probability Verdict.second
+    Verdict.text
+"""
 
 
-def iter_paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """Yield the fields of a model, and of the models in it, that can name a file."""
-    for name, field in model.model_fields.items():
-        place = f"{prefix}{name}"
-        text = str(field.annotation)
-        inner = [one for one in all_models() if f".{one.__name__}" in text.replace("'", "")]
-        inner = [one for one in inner if f"{one.__module__}.{one.__name__}" in text]
-        if (
-            name in ("path", "command", "python", "platform", "index_snapshots")
-            or (prefix == "manifest.merged." and name == "name")
-            or place == "manifest.dataset.id"
-        ):
-            yield place
-        for one in inner:
-            yield from iter_paths(one, f"{place}.")
+def iter_texts(schema: dict[str, Any]) -> Iterator[str]:
+    """Yield the fields of a schema that can have any text, also as a key or in a list."""
+    for model, definition in {**schema["$defs"], "BenchmarkReport": schema}.items():
+        for name, field in definition.get("properties", {}).items():
+            text = json.dumps(field)
+            is_text = '"type": "string"' in text and '"enum"' not in text
+            if is_text or '"additionalProperties"' in text:
+                yield f"{model}.{name}"
 
 
-def all_models(base: type[BaseModel] = BaseModel) -> list[type[BaseModel]]:
-    found = list(base.__subclasses__())
-    return [*found, *(inner for one in found for inner in all_models(one))]
-
-
-def test_every_path_of_a_report_is_known_to_be_safe() -> None:
-    assert {*iter_paths(BenchmarkReport)} == SAFE
+def test_every_text_of_a_report_is_known_to_be_safe() -> None:
+    """A new field must be added here: what is not in ``OPENED`` is compared or shown only."""
+    found = {*iter_texts(BenchmarkReport.model_json_schema())}
+    assert found == {*OPENED, *TEXTS.split()}
 
 
 def test_every_setting_that_names_a_file_is_guarded() -> None:
     """A new setting with a file must be one of ``FILES``, which are opened only if unchanged."""
-    from trectools_plus.benchmark.run.config import FileName
-
-    named = {
-        name
-        for name, field in BenchmarkConfig.model_fields.items()
-        if str(FileName.__metadata__[0]) in str(field)  # type: ignore[attr-defined]
-    }
+    hints = get_type_hints(BenchmarkConfig, include_extras=True)
+    reader = repr(FileName.__metadata__[0].func)  # type: ignore[attr-defined]
+    named = {name for name, hint in hints.items() if reader in repr(hint)}
     assert named == {*FILES, "dataset", "runs", "output_dir"}
