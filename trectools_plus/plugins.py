@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 _MAX_MESSAGE_LENGTH = 200
+
+_CODE_REFUSED: ContextVar[bool] = ContextVar("code_refused", default=False)
 
 SIGNALS: list[int] = []
 """Signals received so far that request this process to end."""
@@ -67,6 +70,35 @@ def working_directory_on_path() -> Iterator[None]:
         sys.path.remove(here)
 
 
+@contextmanager
+def without_user_code() -> Iterator[None]:
+    """Import no code of users: names in a report or a plan come from whoever wrote it."""
+    token = _CODE_REFUSED.set(True)
+    try:
+        yield
+    finally:
+        _CODE_REFUSED.reset(token)
+
+
+def is_code_refused() -> bool:
+    """Return whether this is called in :func:`without_user_code`."""
+    return _CODE_REFUSED.get()
+
+
+def refuse_code(name: str) -> None:
+    """Refuse to use code or a file of users in :func:`without_user_code`.
+
+    Raises:
+        UsageError: There.
+    """
+    if is_code_refused():
+        raise UsageError(
+            "a report or a plan names code or a file of its writer, which is not used",
+            where=name,
+            remedy="name it yourself, if you trust it",
+        )
+
+
 def import_object(module_name: str, object_name: str) -> Any:
     """Import a module and return one of its objects.
 
@@ -75,8 +107,10 @@ def import_object(module_name: str, object_name: str) -> Any:
         object_name: A name in the module; dots separate nested names, as in ``Class.method``.
 
     Raises:
+        UsageError: In :func:`without_user_code`.
         Exception: Any error of the import; ``AttributeError`` if the name does not exist.
     """
+    refuse_code(f"{module_name}:{object_name}")
     with working_directory_on_path():
         found: Any = importlib.import_module(module_name)
         for part in object_name.split("."):
@@ -93,10 +127,11 @@ def find_entry_point(group: str, name: str, noun: str) -> EntryPoint | None:
         noun: The kind of the registered object, for the message.
 
     Raises:
-        UsageError: If several packages register the name.
+        UsageError: If several packages register the name, or in :func:`without_user_code`.
     """
     from importlib.metadata import entry_points
 
+    refuse_code(name)
     found = list(entry_points(group=group, name=name))
     if len(found) > 1:
         raise UsageError(

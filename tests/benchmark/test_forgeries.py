@@ -11,16 +11,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from harness.forging import JSON, edit_json, reseal
 
 from trectools_plus.benchmark import run_benchmark, verify_report
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.verification.documents import find_added_markup
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = ROOT / "tests/contract/inputs/testsets/toy.json"
-JSON = "BenchmarkReport.json"
 PAGE = "BenchmarkReport.html"
 MARKDOWN = "BenchmarkComparison.md"
 
@@ -42,20 +40,6 @@ def given(module_bench: Any) -> Path:
     """Given runs, with failing queries and ties."""
     folder: Path = module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
     return folder
-
-
-def reseal(folder: Path) -> None:
-    """Compute all hashes again, as a forger does: those of the runs, then those of all files."""
-    report = folder / JSON
-    document = json.loads(report.read_text())
-    for mode in document["modes"].values():
-        if mode["run"]["path"] and (folder / mode["run"]["path"]).is_file():
-            mode["run"]["sha256"] = sha256_file(folder / mode["run"]["path"])
-    report.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    files = sorted(one for one in folder.rglob("*") if one.is_file() and one.name != "SHA256SUMS")
-    (folder / "SHA256SUMS").write_text(
-        "".join(f"{sha256_file(one)}  {one.relative_to(folder).as_posix()}\n" for one in files)
-    )
 
 
 def steps_of(path: str) -> list[Any]:
@@ -189,15 +173,6 @@ def replace_text(name: str, pattern: str, new: str) -> Callable[[Path], None]:
     return forge
 
 
-def edit_json(change: Callable[[dict[str, Any]], Any], name: str = JSON) -> Callable[[Path], None]:
-    def forge(folder: Path) -> None:
-        document = json.loads((folder / name).read_text())
-        change(document)
-        (folder / name).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-
-    return forge
-
-
 def edit_table(name: str, column: str) -> Callable[[Path], None]:
     def forge(folder: Path) -> None:
         table = pl.read_parquet(folder / name)
@@ -299,7 +274,7 @@ OF_SETTINGS: dict[str, tuple[Callable[[Path], None], str]] = {
     "the treatment of missing queries": (set_config("missing", "drop"), f"{JSON}: manifest.config"),
     "the schema version": (
         edit_json(lambda d: d.update(schema_version="1.0")),
-        f"{JSON}: reports of schema version 1.0 can be read, but are not verified",
+        f"{JSON}: schema_version",
     ),
 }
 
@@ -394,85 +369,14 @@ def name_another_version(document: dict[str, Any]) -> None:
     document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
 
 
-def add_to(name: str, text: str) -> Callable[[Path], None]:
-    """Add text to the end of the Markdown, or of the body of the page."""
-
-    def forge(folder: Path) -> None:
-        path = folder / name
-        old = path.read_text()
-        path.write_text(old.replace("</body>", f"{text}</body>") if name == PAGE else old + text)
-
-    return forge
-
-
-NOT_VERIFIED = "not verified: the report is of trectools-plus 0.0.9"
-# In each of them, the JSON names another version.
-OF_ANOTHER_VERSION: dict[str, tuple[Callable[[Path], None], list[str]]] = {
-    "a reversed verdict of the Markdown": (
-        replace_text(MARKDOWN, "b is best on R@10", "a is best on R@10"),
-        [f"{MARKDOWN}: {NOT_VERIFIED}"],
-    ),
-    "a reversed verdict of the page": (
-        replace_text(PAGE, "b is best on R@10", "a is best on R@10"),
-        [f"{PAGE}: {NOT_VERIFIED}"],
-    ),
-    "a reversed verdict of the report": (
-        edit_json(lambda d: d["verdict"].update(text="a is best on R@10: 0.9")),
-        [f"{JSON}: verdict.text: reported 'a is best on R@10: 0.9'"],
-    ),
-    "an added claim": (
-        add_to(MARKDOWN, "\nReviewed by an independent laboratory.\n"),
-        [f"{MARKDOWN}: {NOT_VERIFIED}"],
-    ),
-    "an added script": (
-        add_to(PAGE, "<script>alert(1)</script>"),
-        [f"{PAGE}: {NOT_VERIFIED}", f"{PAGE}: line ", "'<script>alert(1)'"],
-    ),
-    "a script in the Markdown": (
-        add_to(MARKDOWN, "\n<script src='https://example.org/a.js'></script>\n"),
-        [f"{MARKDOWN}: {NOT_VERIFIED}", f"{MARKDOWN}: line ", "example.org/a.js"],
-    ),
-    "an added element": (
-        add_to(PAGE, "<iframe src='https://example.org'></iframe>"),
-        [f"{PAGE}: {NOT_VERIFIED}", f"{PAGE}: line ", "<iframe src="],
-    ),
-    "a handler of an element": (
-        replace_text(PAGE, "<h2", "<h2 onclick='alert(1)'"),
-        [f"{PAGE}: {NOT_VERIFIED}", f"{PAGE}: line ", 'onclick="alert(1)"'],
-    ),
-}
-
-
-@pytest.mark.parametrize("name", OF_ANOTHER_VERSION)
-def test_a_forged_report_that_names_another_version_is_found(
-    given: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_report_of_another_version_is_not_verified(given: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(given, tmp_path / "out")
-    forge, expected = OF_ANOTHER_VERSION[name]
     edit_json(name_another_version)(folder)
     reseal(folder)
-    before = verify_report(folder).problems
-    assert before
-    assert all(NOT_VERIFIED in one or one.startswith("reports/") for one in before), before
-    forge(folder)
-    reseal(folder)
-    problems = verify_report(folder).problems
-    for text in expected:
-        assert any(text in one for one in problems), problems
-
-
-def test_markup_of_another_version_is_listed_once() -> None:
-    """With its line; a kind of element that the page of this version has is not listed."""
-    page = (
-        "<p class='a'>x</p>\n<script>run()</script>\n<script type='application/json'>[1]</script>"
-    )
-    added = "<p class='b'>y</p>\n<img src='x' onerror='go()'>\n<img onerror='go()' src='x'>\n"
-    assert list(find_added_markup(page.replace("[1]", "[2]"), page)) == []
-    found = list(find_added_markup(f"{added}{page}\n<script>other()</script>", page))
-    assert found == [
-        'line 2: not in a page of these figures: \'<img onerror="go()" src="x">\'',
-        "line 7: not in a page of these figures: '<script>other()'",
-    ]
+    found = verify_report(folder)
+    assert found.figures == found.files == 0
+    assert len(found.problems) == 1
+    assert "0.0.9" in found.problems[0]
 
 
 def test_without_the_topics_only_the_texts_of_queries_are_unproven(

@@ -16,7 +16,6 @@ from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.provenance import package_versions
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.retrieval.backends.embedded import backend
@@ -371,48 +370,3 @@ def test_a_copy_of_the_report_under_another_name_is_not_covered(report: Path) ->
     alone.write_bytes(copy.read_bytes())
     with pytest.raises(InputError, match="file of the"):
         verify_report(alone)
-
-
-def test_a_report_of_schema_version_1_0_is_read_but_not_verified(report: Path) -> None:
-    edit(report, lambda d: d.update(schema_version="1.0"))
-    reseal(report)
-    found = verify_report(report)
-    assert found.problems == [
-        "BenchmarkReport.json: reports of schema version 1.0 can be read, but are not verified"
-    ]
-    (report / "runs/a.run").write_text("")
-    assert verify_report(report).problems[0].startswith("runs/a.run: ")
-
-
-def test_figures_and_verdict_of_a_report_of_another_version_are_compared(report: Path) -> None:
-    """Its other texts can have other words, and keys can be missing."""
-
-    def as_before(document: Any) -> None:
-        document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
-        del document["equal_measures"], document["verdict"]["next_steps"]
-        for mode in document["modes"].values():
-            mode["measures"]["R@10"]["definition"]["formula"] = "Other words."
-
-    edit(report, as_before)
-    (report / "reports/a.json").unlink()
-    (report / "reports/b.json").unlink()
-    reseal(report)
-    found = verify_report(report)
-    assert found.figures > 2 * 2 * 60
-    version = package_versions()["trectools-plus"]
-    older = f"not verified: the report is of trectools-plus 0.0.9, not {version}"
-    assert found.problems == [
-        f"BenchmarkReport.json: 2 sentences {older}",
-        f"BenchmarkComparison.md: {older}",
-        f"BenchmarkReport.html: {older}",
-    ]
-
-    def forge(document: Any) -> None:
-        document["verdict"]["text"] = "a is significantly better than b on R@10."
-        document["modes"]["b"]["measures"]["R@10"]["mean"] = 0.5
-
-    edit(report, forge)
-    reseal(report)
-    problems = verify_report(report).problems
-    assert any("BenchmarkReport.json: verdict.text: reported" in one for one in problems)
-    assert any("modes.b.measures.R@10.mean: reported 0.5" in one for one in problems)

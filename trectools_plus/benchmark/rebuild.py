@@ -7,6 +7,7 @@ taken from the report, and listed as unproven.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -33,7 +34,6 @@ from trectools_plus.benchmark.run.dataset import (
     Dataset,
     hash_qrels,
     hash_query_fields,
-    load_dataset,
 )
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (
@@ -46,10 +46,13 @@ from trectools_plus.benchmark.run.output_folder import (
 )
 from trectools_plus.benchmark.run.runner import BenchmarkInputs, BenchmarkResult, run_on_inputs
 from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusError
-from trectools_plus.formats.hashing import sha256_file
-from trectools_plus.formats.ir_datasets import is_catalogue_name, is_downloaded
-from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.files.closed import is_unchanged
+from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.formats.trec_files import write_qrels
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.providers.stored import StoredMeasure
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
@@ -58,7 +61,9 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     model_of,
     puts_exact_first,
 )
+from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.fetch.topics import hash_topics
+from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.statistics.method import REPLACEMENTS
 from trectools_plus.text import plural
 
@@ -185,6 +190,45 @@ class _StoredInputs(BenchmarkInputs):
         }
         return Modes(modes, unscored)
 
+    def score(
+        self, dataset: Dataset, modes: Mapping[str, ModeRun], progress: Progress
+    ) -> Evaluation:
+        """Score every mode; the values of measures that are not computed are those stored."""
+        evaluation = super().score(dataset, modes, progress)
+        for column, measure in enumerate(evaluation.measures):
+            if not isinstance(measure, StoredMeasure):
+                continue
+            table = self.source.per_query
+            if table is None:
+                raise InputError("the values per query are missing", where=str(self.source.path))
+            name = measure.requested_name
+            self.unproven[f"the values per query of {name}, which were not computed again"] = None
+            for run, values in evaluation.tables.items():
+                stored = table.filter(run=run, measure=name)
+                known = dict(
+                    zip(stored["query_id"], stored["value"].fill_null(np.nan), strict=True)
+                )
+                ids = evaluation.query_ids[run]
+                values[:, column] = [known.get(query_id, np.nan) for query_id in ids]
+        return evaluation
+
+    def describe_settings(self) -> dict[str, object]:
+        """Return the settings; a backend of another package may have those for documents too."""
+        settings = self.source.config.as_manifest()
+        if self.source.config.backend in BACKENDS:
+            return settings
+        claimed = self.source.report.manifest.config
+        settings |= {"retrieval": claimed["retrieval"]} if "retrieval" in claimed else {}
+        return {key: settings[key] for key in (*claimed, *settings) if key in settings}
+
+    def list_models(self) -> dict[str, ModelRecord]:
+        """Return no models: nothing is searched again."""
+        return {}
+
+    def find_ontology(self, measures: Sequence[Measure]) -> Ontology | None:
+        """Return the ontology of the documents; ``None`` if it is not available."""
+        return None if self.source.terms is None else super().find_ontology(measures)
+
     def knows_texts(self, dataset: Dataset) -> bool:
         """Return false if the texts of the queries are needed but not available."""
         contents = self.source.report.manifest.dataset.contents
@@ -216,7 +260,7 @@ class _StoredInputs(BenchmarkInputs):
                 )
                 for component, info in self._list_components(name).items()
             },
-            cut_short=[] if reported is None else reported.diagnostics.cut_short or [],
+            cut_short=_known_queries(reported, mode.run),
         )
 
     def _read_given(
@@ -232,12 +276,8 @@ class _StoredInputs(BenchmarkInputs):
         origin = None if info is None else info.source
         if self.added is not None:
             reason = "not read again"
-        elif path == "-":
-            reason = "read from standard input"
-        elif not Path(path).is_file():
-            reason = f"{path} is not available"
-        elif origin is not None and sha256_file(path) != origin.sha256:
-            reason = f"{path} changed"
+        elif origin is None or not is_unchanged(path, {origin.path: origin.sha256}):
+            reason = f"{path} is not available, or changed"
         elif not self.knows_texts(dataset):
             reason = "the topics are not available"
         else:
@@ -270,7 +310,11 @@ class _StoredInputs(BenchmarkInputs):
         mode = write_mode_run(dataset, folder, run, subfolder)
         if info is None:
             return mode
-        return replace(mode, info=mode.info.model_copy(update={"ties": info.ties}))
+        counted = {
+            cutoff: info.ties.straddling.get(cutoff, 0) for cutoff in mode.info.ties.straddling
+        }
+        ties = info.ties.model_copy(update={"straddling": counted})
+        return replace(mode, info=mode.info.model_copy(update={"ties": ties}))
 
     def _read_latency(self, name: str, topics: Topics | None) -> npt.NDArray[np.float64] | None:
         """Return a mode's latencies in the order of the topics, or of the table without topics."""
@@ -303,6 +347,13 @@ class _StoredInputs(BenchmarkInputs):
         return found
 
 
+def _known_queries(reported: ModeResult | None, run: Run) -> list[str]:
+    """Return the queries of a run for which the search found more than it returned."""
+    cut_short = [] if reported is None else reported.diagnostics.cut_short or []
+    known = {*run.query_ids}
+    return [query_id for query_id in cut_short if query_id in known]
+
+
 def rebuild_result(
     source: ReportFolder,
     output_dir: str | Path,
@@ -322,8 +373,9 @@ def rebuild_result(
         FindingsError: If the added run breaks a rule that scoring depends on.
         IncomparableError: If the added run has queries that the report does not have.
     """
-    inputs = _StoredInputs(source, output_dir, added)
-    result = run_on_inputs(inputs, progress)
+    with source.closed():
+        inputs = _StoredInputs(source, output_dir, added)
+        result = run_on_inputs(inputs, progress)
     dataset = result.dataset
     assert dataset is not None
     texts_known = inputs.knows_texts(dataset)
@@ -339,11 +391,17 @@ def rebuild_result(
     return Rebuilt(rebuilt, [*_ALWAYS_UNPROVEN, *inputs.unproven], texts_known)
 
 
-def find_other_version(report: BenchmarkReport) -> str | None:
-    """Return a clause on the version of this package that wrote a report, if another one runs."""
+def find_other_version(packages: Mapping[str, str]) -> str | None:
+    """Return why a report is not verified: another version of this package wrote it.
+
+    Args:
+        packages: The versions in its manifest.
+    """
     name = "trectools-plus"
-    writer, running = report.manifest.packages.get(name), package_versions([name])[name]
-    return None if writer == running else f"the report is of {name} {writer}, not {running}"
+    writer, running = packages.get(name), package_versions([name])[name]
+    if writer == running:
+        return None
+    return f"written by version {str(writer)[:40]!r}: verify with that version (this is {running})"
 
 
 def _add_texts(report: BenchmarkReport, old: BenchmarkReport) -> BenchmarkReport:
@@ -362,28 +420,17 @@ def _add_text(query: _Entry, texts: dict[str, str | None]) -> _Entry:
 
 
 def _has_file(source: ReportFolder, name: str) -> bool:
-    return (source.folder / name).is_file()
+    return source.files.find(name) is not None
 
 
 def _load_original(source: ReportFolder) -> tuple[Dataset | None, str]:
     """Load the data from their source; if it is not available or changed, return the reason."""
     info, config = source.report.manifest.dataset, source.config
-    if "-" in (config.qrels, config.topics, config.corpus):
-        return None, "they were read from standard input"
-    for file in info.files.values():
-        if not Path(file.path).is_file():
-            return None, f"{file.path} is not available"
-        if sha256_file(file.path) != file.sha256:
-            return None, f"{file.path} changed"
-    for name in (config.dataset, config.qrels):
-        if is_catalogue_name(name) and not is_downloaded(str(name)):
-            return None, f"{name} is not downloaded"
     if config.runs is None and (info.documents or 0) > _MOST_DOCUMENTS:
         return None, "the collection is too large to read it again"
-    try:
-        dataset = load_dataset(config)
-    except TrectoolsPlusError as error:
-        return None, str(error)
+    dataset, reason = source.load_original()
+    if dataset is None:
+        return None, reason
     # The installed ontology can have another version; everything else is identified by hashes.
     installed = config.dataset == "hpo" and config.ontology is None
     changed = dataset.version != info.version and dataset.hash_contents() != info.contents
@@ -410,8 +457,9 @@ def _restore_report(
     """Take from the report what cannot be made again."""
     old = inputs.source.report
     report = made.model_copy(update={"manifest": _restore_manifest(inputs, made, dataset)})
-    if not inputs.is_original:
-        report = _adopt_notes(old, report)
+    if inputs.source.terms is None:
+        inputs.unproven["near misses, without the ontology"] = None
+        report = report.model_copy(update={"near_misses": old.near_misses})
     notes = report.notes if inputs.added is None else old.notes
     notes = [note for note in notes if note != STRATA_LOST]
     if not inputs.knows_texts(dataset):
@@ -431,9 +479,7 @@ def _restore_manifest(inputs: _StoredInputs, made: BenchmarkReport, dataset: Dat
         moment = datetime.fromisoformat(old.created_at)
     except ValueError:
         moment = datetime.fromtimestamp(0, UTC)
-    # Another version had other settings.
-    by_other = find_other_version(inputs.source.report) is not None
-    settings = old.config if by_other else inputs.source.config.as_manifest()
+    settings = inputs.describe_settings()
     experiment_id = make_experiment_id(moment, hash_config(settings))
     if re.fullmatch(rf"{experiment_id}(-\d+)?", old.experiment_id):
         experiment_id = old.experiment_id
@@ -466,18 +512,3 @@ def _describe_stored(old: DatasetInfo, dataset: Dataset, queries: int) -> Datase
     contents = {kind: known.get(kind, digest) for kind, digest in old.contents.items()}
     described = dataset.describe(queries, contents)
     return described.model_copy(update={"documents": old.documents})
-
-
-def _adopt_notes(old: BenchmarkReport, report: BenchmarkReport) -> BenchmarkReport:
-    """Accept further notes of a report whose data cannot be read again."""
-    modes = dict(report.modes)
-    for name in modes.keys() & old.modes.keys():
-        diagnostics = modes[name].diagnostics
-        notes = _longer(old.modes[name].diagnostics.notes, diagnostics.notes)
-        diagnostics = diagnostics.model_copy(update={"notes": notes})
-        modes[name] = modes[name].model_copy(update={"diagnostics": diagnostics})
-    return report.model_copy(update={"modes": modes, "notes": _longer(old.notes, report.notes)})
-
-
-def _longer(reported: list[str], rebuilt: list[str]) -> list[str]:
-    return reported if set(rebuilt) <= set(reported) else rebuilt

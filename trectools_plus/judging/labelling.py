@@ -196,11 +196,12 @@ class Labelling:
             longest=options.longest,
         )
         path = folder.path / LABELS_FILE
-        self._all = list(_iter_questions(folder, options, folder.plan.seed))
+        folder.files.find(LABELS_FILE)
+        self._all = list(iter_questions(folder, options, folder.plan.seed))
         self._file = AppendedFile(path, "file of labels", "judge label")
         try:
             self._file.truncate(_complete_size(path))
-            known = {_key_of(label) for label in self._labels() if _is_answered(label)}
+            known = {_key_of(label) for label in self._labels() if is_answered(label)}
             self.questions = [one for one in self._all if one.key not in known]
             if known and self.questions and not options.resume:
                 raise UsageError(
@@ -329,6 +330,7 @@ class Labelling:
         if self._judge.prompt is not None:
             name = f"{self._judge.prompt_sha256[:16]}.txt"
             path = self._folder.path / PROMPTS_FOLDER / name
+            self._folder.files.find(f"{PROMPTS_FOLDER}/{name}")
             write_new({path: self._judge.prompt.text.encode()})
 
     def _summarise(self, seconds: float, stopped: Failure | None) -> LabelSummary:
@@ -367,7 +369,20 @@ def _check_options(options: LabelOptions) -> None:
             raise UsageError(f"expected 1 or more but got {value}")
 
 
-def _iter_questions(folder: PlanFolder, options: LabelOptions, seed: int) -> Iterator[Question]:
+def reads_as(label: Label) -> bool:
+    """Return whether the grade of a label is that of its answer.
+
+    A missing grade can have a reason that the answer does not show, for example an answer that the
+    model did not finish.
+    """
+    if label.grade is None:
+        is_unused = (label.reason or "").startswith(_UNREADABLE)
+        return bool(label.reason) and (label.answer is None or is_unused)
+    answer = label.answer
+    return answer is not None and label.reason is None and read_grade(answer).grade == label.grade
+
+
+def iter_questions(folder: PlanFolder, options: LabelOptions, seed: int) -> Iterator[Question]:
     """Yield all questions, first those that are asked once."""
     questions = []
     for query_id, doc_ids in folder.judgeable.items():
@@ -395,7 +410,7 @@ def _key_of(label: Label) -> tuple[str, str, str | None, int]:
     return label.query_id, label.doc_id, label.text_sha256, label.repeat
 
 
-def _is_answered(label: Label) -> bool:
+def is_answered(label: Label) -> bool:
     """Return whether the judge answered, or never will; failed calls are made again."""
     return label.answer is not None or label.reason == _NO_TEXT
 

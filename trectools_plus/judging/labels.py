@@ -6,7 +6,7 @@ synced to disk one by one, so a killed process loses nothing and leaves at most 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from trectools_plus.choices import MODEL_JUDGED, PERSON_JUDGED
 from trectools_plus.errors import FormatError
 from trectools_plus.formats import trec_files
+from trectools_plus.formats.files.closed import find_inside
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.tables import Qrels
@@ -83,18 +84,28 @@ def read_labels(file: Path) -> list[Label]:
     Raises:
         FormatError: If another line is not a label.
     """
-    if not file.exists():
-        return []
-    lines = file.read_bytes().splitlines(keepends=True)
-    if lines and not lines[-1].endswith(b"\n"):
-        lines.pop()
     last: dict[tuple[str, str, str, int], Label] = {}
-    for label in _parse(lines, str(file)):
+    for label in iter_labels(file):
         asked = f"{label.annotator} {label.text_sha256} {label.origin}"
         key = (asked, label.query_id, label.doc_id, label.repeat)
         last.pop(key, None)
         last[key] = label
     return list(last.values())
+
+
+def iter_labels(file: Path) -> Iterator[Label]:
+    """Yield all labels of models, also those that a later one replaces.
+
+    Raises:
+        FormatError: If a line other than an incomplete last one is not a label.
+        InputError: If it is a link to another folder, or not a regular file.
+    """
+    if find_inside(file, file.parent) is None:
+        return
+    lines = file.read_bytes().splitlines(keepends=True)
+    if lines and not lines[-1].endswith(b"\n"):
+        lines.pop()
+    yield from _parse(lines, str(file))
 
 
 def group_models(labels: Iterable[Label]) -> dict[str, list[Label]]:

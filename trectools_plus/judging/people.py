@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from trectools_plus.formats.files.closed import find_inside
 from trectools_plus.judging.labels import Label
 from trectools_plus.judging.review.judgments import read_shown
 from trectools_plus.judging.review.store import DATABASE_NAME, Store, read_store
@@ -36,7 +37,7 @@ def read_people(folder: Path) -> list[Label]:
         InputError: If the database cannot be read.
     """
     path = folder / DATABASE_NAME
-    if not path.exists():
+    if find_inside(path, folder) is None:
         return []
     with closing(read_store(path)) as store:
         return list(_iter_labels(store))

@@ -34,6 +34,7 @@ from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
+from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.ranking import rank_documents
@@ -43,6 +44,7 @@ from trectools_plus.formats.writing import refuse_unwritable, valid_tag
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.models import ReportModel
+from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.topics import check_topics, hash_topics
@@ -173,8 +175,8 @@ class PlanFolder(Displayed):
         self.path = given.parent if given.name == PLAN_FILE else given
         file = self.path / PLAN_FILE
         try:
-            content = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            content = read_document(file)
+        except InputError as error:
             raise InputError(
                 "no plan of judgments",
                 where=str(file),
@@ -184,6 +186,9 @@ class PlanFolder(Displayed):
             self.plan = JudgmentPlan.model_validate_json(content)
         except ValidationError as error:
             raise InputError("not a plan of judgments", where=str(file)) from error
+        self.files = ClosedFolder(self.path)
+        for run in self.plan.runs:
+            self.files.find(run.path)
         if self.plan.format != FORMAT:
             raise InputError(
                 f"the plan has format {self.plan.format}; this version reads format {FORMAT}",
@@ -230,6 +235,17 @@ class PlanFolder(Displayed):
             for query_id, pool in self.pool.items()
         }
 
+    def parse_measures(self, measures: Iterable[str | Measure] | None = None) -> list[Measure]:
+        """Parse names that the user gives, or those of the plan, for which no code is imported.
+
+        Raises:
+            UsageError: If a measure is unknown, or a class that the plan names.
+        """
+        if measures is not None:
+            return parse_measures(measures)
+        with without_user_code():
+            return parse_measures(self.plan.measures)
+
     @property
     def judgments(self) -> int:
         """The number of judgments of one person for the planned queries."""
@@ -270,7 +286,7 @@ class PlanFolder(Displayed):
 
     def _read_run(self, planned: PlanRun) -> Run:
         self._check(planned.path, planned.sha256)
-        return read_run(self.path / planned.path)  # validated when the plan was made
+        return read_run(self.files.file(planned.path))  # validated when the plan was made
 
     def manifest_of(self, planned: PlanRun) -> str:
         """The manifest of a run as text; empty without one."""
@@ -292,7 +308,7 @@ class PlanFolder(Displayed):
         Raises:
             CheckFailedError: If its hash differs from that of the plan.
         """
-        if sha256_file(self.path / name) != sha256:
+        if sha256_file(self.files.file(name)) != sha256:
             raise CheckFailedError(
                 "the file has changed since the plan was made",
                 where=str(self.path / name),
@@ -336,7 +352,7 @@ def make_plan(
     check_topics(topics)
     texts = topics.to_dict()
     pooled = {name: _pooled_results(run, options.depth, texts) for name, run in runs.items()}
-    ranks = _ranks_of(pooled)
+    ranks = ranks_of(pooled)
     if not ranks:
         raise CheckFailedError(
             "no query of the topics has a result in any run",
@@ -458,7 +474,7 @@ def find_plan(path: str | Path) -> PlanFolder | None:
     """
     given = Path(path)
     folder = given if given.is_dir() else given.parent
-    return PlanFolder(folder) if (folder / PLAN_FILE).is_file() else None
+    return PlanFolder(folder) if (folder / PLAN_FILE).exists() else None
 
 
 def refuse_deeper(measures: Sequence[Measure], depth: int) -> None:
@@ -489,7 +505,7 @@ def _pooled_results(run: Run, depth: int, texts: Mapping[str, str]) -> pl.DataFr
     return top.filter(pl.col("query_id").is_in(list(texts)))
 
 
-def _ranks_of(pooled: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, dict[str, int]]]:
+def ranks_of(pooled: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, dict[str, int]]]:
     """Return the ranks of pooled documents by query, document and run."""
     ranks: dict[str, dict[str, dict[str, int]]] = {}
     for name, rows in pooled.items():
@@ -549,7 +565,7 @@ def _run_files(names: Sequence[str]) -> dict[str, str]:
     files: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        stem = plain = valid_tag(name).strip(".") or "run"
+        stem = plain = valid_tag(name).strip(".-") or "run"
         number = 1
         while stem.lower() in taken:
             number += 1

@@ -18,8 +18,8 @@ from trectools_plus.formats.tables import Qrels
 from trectools_plus.judging.labels import Label
 from trectools_plus.judging.plan import PlanFolder, has_too_many_missing, refuse_deeper
 from trectools_plus.judging.review.judgments import middle_grade
+from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import score_runs
-from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.arrays import FloatArray
 
 Grades = Mapping[str, Mapping[str, int]]
@@ -61,7 +61,7 @@ class PlanValues:
 
 
 def values_of(
-    folder: PlanFolder, labels: Sequence[Label], measures: Sequence[str] | None = None
+    folder: PlanFolder, labels: Sequence[Label], measures: Sequence[str | Measure] | None = None
 ) -> PlanValues:
     """Evaluate the plan's runs on the queries whose pool is judged.
 
@@ -77,7 +77,7 @@ def values_of(
         UsageError: If a measure looks deeper than the pool, is undefined for a query, or does not
             exist.
     """
-    parsed = parse_measures(folder.plan.measures if measures is None else measures)
+    parsed = folder.parse_measures(measures)
     refuse_deeper(parsed, folder.plan.depth)
     complete = find_complete(folder, labels)
     names = [one.requested_name for one in parsed]

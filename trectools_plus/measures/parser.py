@@ -13,7 +13,9 @@ import ast
 import copy
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
@@ -25,12 +27,30 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
     measures_of,
 )
+from trectools_plus.plugins import without_user_code
 from trectools_plus.text import split_list
 
 USER, IR_MEASURES = "user", "ir_measures"
 BUILTIN = ("standard", "builtin")
 PROVIDERS = (*BUILTIN, USER, IR_MEASURES)
 """The modules of all providers."""
+
+_STORED: ContextVar[Mapping[str, Measure] | None] = ContextVar("stored", default=None)
+
+
+@contextmanager
+def of_a_report(stored: Mapping[str, Measure]) -> Iterator[None]:
+    """Parse the names in a report: import no code, and read no file that a name contains.
+
+    Args:
+        stored: The measures that are not computed again, by each of their names.
+    """
+    token = _STORED.set(stored)
+    try:
+        with without_user_code():
+            yield
+    finally:
+        _STORED.reset(token)
 
 
 def load_provider(name: str) -> Provider:
@@ -316,6 +336,9 @@ def split_names(text: str) -> list[str]:
 
 def _parse(name: str) -> list[Measure]:
     text = name.strip()
+    stored = (_STORED.get() or {}).get(text)
+    if stored is not None:
+        return [copy.copy(stored)]
     own = _from_class(text)
     named = [(text, own)] if own is not None else _from_name(text)
     for typed, measure in named:
@@ -419,7 +442,7 @@ def _refuse_misleading_name(measure: Measure) -> None:
         raise UsageError(
             f"expected a name but got {name!r}", where=where, remedy="return a printable string"
         )
-    if _is_standard(name):
+    if is_standard_name(name):
         raise UsageError(
             f"{name} is the name of a standard measure",
             where=where,
@@ -433,7 +456,7 @@ def _refuse_misleading_name(measure: Measure) -> None:
         )
 
 
-def _is_standard(name: str) -> bool:
+def is_standard_name(name: str) -> bool:
     """Return whether readers would think that the name is that of a standard measure."""
     label = _HEAD.match(name)[0].strip()  # type: ignore[index]
     match = _WITH_VALUES.fullmatch(name)

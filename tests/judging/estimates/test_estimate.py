@@ -17,7 +17,7 @@ from trectools_plus.formats.tables import Qrels
 from trectools_plus.judging.estimates.combined import combine_judgments
 from trectools_plus.judging.estimates.estimate import choose_model, estimate
 from trectools_plus.judging.estimates.report import JudgmentReport, RunEstimate
-from trectools_plus.judging.estimates.verification import PlanCheck, verify_plan
+from trectools_plus.judging.estimates.verification import verify_plan
 from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin
 from trectools_plus.judging.plan import JudgmentPlan, PlanFolder
 from trectools_plus.measures.evaluation import evaluate
@@ -252,31 +252,34 @@ def test_a_judge_that_is_part_of_a_run(tmp_path: Path) -> None:
         estimate(plan, people=_people(plan, 25))
 
 
-def test_verification(plan: PlanFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verification(plan: PlanFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    read = "trectools_plus.judging.estimates.verification.read_people"
     people = _people(plan, 25)
-    monkeypatch.setattr(READ, lambda _: people)
+    monkeypatch.setattr(read, lambda _: people)
     _store(plan, _model(plan))
-    assert verify_plan(plan) == PlanCheck([], [])
-    stored = write_judgment_report(estimate(plan, measures=["P@4"]), plan.path)["json"]
-    assert verify_plan(plan) == PlanCheck([], [], 36)
-    text = stored.read_text(encoding="utf-8")
-    stored.write_text(text.replace('"queries": 40', '"queries": 400'), encoding="utf-8")
-    assert verify_plan(plan).problems == [
-        "JudgmentReport.json: counts differs from what the judgments give"
-    ]
-    stored.write_text(text, encoding="utf-8")
+    stored = write_judgment_report(estimate(plan, people=people, measures=["P@4"]), plan.path)
+    found = verify_plan(plan, tmp_path)
+    assert found.figures == 36
+    assert not any(one.startswith("JudgmentReport") for one in found.problems)
+    text = stored["json"].read_text(encoding="utf-8")
+    stored["json"].write_text(text.replace('"queries": 40', '"queries": 400'), encoding="utf-8")
+    problem = "JudgmentReport.json: counts differs from what the judgments give"
+    assert problem in verify_plan(plan, tmp_path).problems
+    stored["json"].write_text(text, encoding="utf-8")
     _store(plan, _model(plan, seed=2))
-    assert "have changed" in verify_plan(plan).problems[0]
-    stored.unlink()
-    monkeypatch.setattr(READ, lambda _: people[:40])
-    found = verify_plan(plan)
-    assert "20 are needed" in found.problems[0]
+    assert any("have changed" in one for one in verify_plan(plan, tmp_path).problems)
+    for path in stored.values():
+        path.unlink()
+    monkeypatch.setattr(read, lambda _: people[:40])
+    found = verify_plan(plan, tmp_path)
+    assert any("20 are needed" in one for one in found.problems)
     assert "were planned" in found.warnings[0]
     pool = plan.path / "pool.jsonl"
     content = pool.read_bytes()
     pool.write_bytes(content.replace(b"d1", b"d2"))
     try:
-        assert "has changed since" in verify_plan(PlanFolder(plan.path)).problems[0]
+        changed = verify_plan(PlanFolder(plan.path), tmp_path).problems
+        assert "has changed since" in changed[0]
     finally:
         pool.write_bytes(content)
 

@@ -13,6 +13,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.targets import find_uplift_baseline, judge_mean, judge_uplift
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.providers.stored import without_words
 from trectools_plus.statistics import Intervals, mean_intervals
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ends_of
@@ -39,7 +40,7 @@ def summarise(
     results: dict[str, dict[str, MeasureResult]] = {}
     for column, (run, name) in enumerate(_cases(evaluation)):
         mean = none_if_nan(evaluation.mean(run, name))
-        definition = evaluation.definition(name)
+        definition = without_words(evaluation.definition(name))
         target = targets.get(definition.name)
         ci = interval_of(intervals, column)
         judged = target and judge_mean(

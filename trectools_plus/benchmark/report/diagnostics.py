@@ -23,7 +23,7 @@ from trectools_plus.benchmark.report import (
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.modes import ModeRun
-from trectools_plus.formats.tables import Corpus, Run
+from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Averaging, Evaluation, NoRelevant, score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
@@ -251,26 +251,12 @@ def _list_remarks(
 def _find_self_matches(dataset: Dataset, run: Run) -> list[str]:
     """Find queries whose results contain the query itself.
 
-    Numeric ids can be equal by accident (query 1 and document 1 of Cranfield), so there the
-    document must also contain the query's text.
+    Numeric ids can be equal by accident (query 1 and document 1 of Cranfield).
     """
     if dataset.corpus is None or dataset.topics is None:
         return []
     same = run.frame.filter(pl.col("query_id") == pl.col("doc_id"))["query_id"]
-    if not len(same):
-        return []
-    texts = dataset.topics.to_dict()
-    rows = dataset.corpus.find(same).select("doc_id", "title", "text").iter_rows()
-    documents = {doc_id: _normalise(f"{title} {text}") for doc_id, title, text in rows}
-    return [
-        one
-        for one in same
-        if not one.isdigit() or _normalise(texts.get(one, "")) in documents.get(one, "")
-    ]
-
-
-def _normalise(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return [query_id for query_id in same if not query_id.isdigit()]
 
 
 def _first_ids(query_ids: list[str], most: int = 3) -> str:
@@ -517,8 +503,7 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
     modes = [
         config.label(mode) for mode in config.mode_keys if uses_builtin_embeddings(mode, settings)
     ]
-    corpus = dataset.corpus if isinstance(dataset.corpus, Corpus) else None
-    if dataset.topics is not None and (note := language_note(dataset.topics, corpus, modes)):
+    if dataset.topics is not None and (note := language_note(dataset.topics, None, modes)):
         backend = "" if config.is_embedded else "; not with this backend"
         notes.append(
             f"{note} The mode ngram or a multilingual model may give better results "

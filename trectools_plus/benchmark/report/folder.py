@@ -1,4 +1,9 @@
-"""A report with the files beside it: per-query values, latencies, runs, judgments and topics."""
+"""A report with the files beside it: per-query values, latencies, runs, judgments and topics.
+
+The writer of the folder may be a stranger. So nothing that it names is imported or requested, and
+only plain files inside it are read. Original files are read only if they still have the content
+that the report names, which shows nothing that its writer does not know.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +11,29 @@ import json
 import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.report import BenchmarkReport, RunFile, load_report
-from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.dataset import hash_qrels, hash_query_fields
+from trectools_plus.benchmark.report import (
+    BenchmarkReport,
+    MeasureDefinition,
+    RunFile,
+    load_report,
+)
+from trectools_plus.benchmark.run.config import BenchmarkConfig, resampling_of
+from trectools_plus.benchmark.run.dataset import (
+    TERM_FILES,
+    Dataset,
+    hash_qrels,
+    hash_query_fields,
+    load_dataset,
+)
 from trectools_plus.benchmark.run.output_folder import (
     DOCUMENTS_FILE,
     LATENCY_FILE,
@@ -27,14 +45,24 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
 )
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.collection import is_named_collection, load_collection
+from trectools_plus.formats.collection import find_collection_files, is_named_collection
+from trectools_plus.formats.files.closed import (
+    PLAIN_NAME,
+    ClosedFolder,
+    is_unchanged,
+    read_document,
+)
+from trectools_plus.formats.files.opening import is_address, is_catalogue_name
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import CorpusDocument, Qrels, Run, Topics
-from trectools_plus.formats.topics import read_topics
+from trectools_plus.measures.definitions.base import Definition
+from trectools_plus.measures.providers.stored import StoredMeasure, is_of_user, without_words
+from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.method import REPLACEMENTS
+from trectools_plus.testsets.loading import find_shipped
 from trectools_plus.validation.loading import load_qrels, load_run
 
 if TYPE_CHECKING:
@@ -43,6 +71,12 @@ if TYPE_CHECKING:
 
 
 _METHOD = ("test", "correction")
+FILES = ("test_file", "corpus", "topics", "qrels", *TERM_FILES)
+"""Settings that name an original file."""
+_TEXT, _NUMBER = pl.String, pl.Float64
+_PER_QUERY_SCHEMA = {"run": _TEXT, "query_id": _TEXT, "measure": _TEXT, "value": _NUMBER}
+_LATENCY_SCHEMA = {"run": _TEXT, "query_id": _TEXT, "latency_ms": _NUMBER}
+_MAX_RESAMPLES = 10_000_000
 _NEAR = 1e-9
 """Tolerance for a mean and the mean of its per-query values: the last bits of a sum."""
 
@@ -72,6 +106,152 @@ class ReportFolder:
                 where=str(self.path),
                 remedy="run the benchmark again",
             )
+        self._check_names()
+
+    def _check_names(self) -> None:
+        """Refuse names that are not plain, and settings of another kind."""
+        report = self.report
+        names = [*report.modes, *report.unscored, *(one.name for one in report.manifest.merged)]
+        names += [name for one in report.components for name in (one.mode, one.component)]
+        names += list(report.manifest.config.get("runs") or ())
+        for name in names:
+            if not isinstance(name, str) or not PLAIN_NAME.fullmatch(name):
+                self._refuse(f"{str(name)[:200]!r} is not a name of a run or a mode")
+        if len({name.casefold() for name in report.modes}) < len(report.modes):
+            self._refuse("the names of two modes differ only by upper and lower case")
+        for run in report.runs:
+            if run.path is not None:
+                self.files.find(run.path)
+        config = report.manifest.config
+        texts = [config.get(name) for name in ("dataset", *FILES)]
+        if isinstance(runs := config.get("runs"), dict):
+            texts += list(runs.values())
+        elif runs is not None:
+            self._refuse("runs is not a mapping")
+        if not all(text is None or isinstance(text, str) for text in texts):
+            self._refuse("the name of a file is not a text")
+        try:
+            resamples = resampling_of(config)["resamples"]
+        except (TypeError, ValueError) as error:
+            self._refuse(f"its settings are invalid: {error}")
+        if resamples > _MAX_RESAMPLES:
+            self._refuse(f"more than {_MAX_RESAMPLES:,} resamples")
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise InputError(
+            f"the report cannot be used: {problem}",
+            where=str(self.path),
+            remedy="use a report as a benchmark wrote it",
+        )
+
+    @cached_property
+    def files(self) -> ClosedFolder:
+        """The files of the folder."""
+        return ClosedFolder(self.folder)
+
+    @cached_property
+    def originals(self) -> dict[str, str]:
+        """SHA-256 of the original files by path, as the report names them."""
+        report = self.report
+        runs = (one.run.source for one in report.modes.values())
+        files = [*report.manifest.dataset.files.values(), *(one for one in runs if one is not None)]
+        return {file.path: file.sha256 for file in files}
+
+    @cached_property
+    def terms(self) -> dict[str, str | None] | None:
+        """The files with ontology and annotations; ``None`` if they are absent or have changed."""
+        config = self.report.manifest.config
+        named = {kind: config.get(kind) for kind in TERM_FILES}
+        given = [path for path in named.values() if path is not None]
+        return named if all(is_unchanged(path, self.originals) for path in given) else None
+
+    @cached_property
+    def stored_measures(self) -> dict[str, Measure]:
+        """Measures that are not computed again, by each of their names.
+
+        They are classes of users, and those that need a file which is absent or has changed.
+        """
+        from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
+        from trectools_plus.measures.parser import parse_measures
+
+        stored: dict[str, Measure] = {}
+        for name in self.report.manifest.config.get("measures") or ():
+            try:
+                with without_user_code():
+                    parsed = parse_measures([str(name)])
+            except UsageError:
+                measure = self._find_stored(str(name))
+            else:
+                is_over_terms = isinstance(parsed[0], MaxOntSim) and self.terms is None
+                measure = StoredMeasure(parsed[0].definition) if is_over_terms else None
+            if measure is not None:
+                stored |= dict.fromkeys((str(name), measure.name, measure.requested_name), measure)
+        return stored
+
+    def _find_stored(self, name: str) -> Measure | None:
+        """Return the measure of a name that only its writer can compute; ``None`` if not listed."""
+        from trectools_plus.measures.parser import is_standard_name
+
+        results = next(iter(self.report.modes.values())).measures.values()
+        for definition in (result.definition for result in results):
+            own = definition.name or ""
+            if name not in (definition.alias, own) or not own.isprintable():
+                continue
+            with without_user_code():
+                if is_standard_name(own) and not own.startswith("MaxOntSim("):
+                    self._refuse(f"{name} has the name of a standard measure")
+            return StoredMeasure(_as_stored(definition, name))
+        return None
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """Parse names of measures as names of this report."""
+        from trectools_plus.measures.parser import of_a_report
+
+        with of_a_report(self.stored_measures):
+            yield
+
+    def bind_measures(self, measures: Sequence[str | Measure]) -> list[Measure]:
+        """Parse measures; those over an ontology use the files of this report.
+
+        Raises:
+            UsageError: If a measure is unknown.
+            InputError: If a measure needs such a file, and it is absent or has changed.
+        """
+        from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim, bind_files
+        from trectools_plus.measures.parser import parse_measures
+
+        parsed = parse_measures(measures)
+        if self.terms is not None:
+            return bind_files(parsed, *self.terms.values())
+        if any(isinstance(one, MaxOntSim) for one in parsed):
+            raise InputError(
+                "the ontology or the annotations of the report are absent or have changed",
+                where=str(self.path),
+                remedy="restore the original files, or leave out measures over the ontology",
+            )
+        return parsed
+
+    def load_original(self) -> tuple[Dataset | None, str]:
+        """Read the data from their source; if they are absent or changed, return the reason."""
+        config = self.config
+        name, paths = config.dataset, [getattr(config, kind) for kind in FILES]
+        if name is not None and not is_named_collection(name):
+            if is_address(name) or not Path(name).is_dir():
+                return None, f"{name} is not available"
+            found = find_collection_files(name)
+            paths += [str(found.qrels), str(found.topics)]
+            paths += [] if config.runs is not None else [str(found.corpus)]
+        if is_catalogue_name(name):
+            return None, f"{name} is not read for a report"
+        for path in filter(None, paths):
+            is_shipped = path == config.test_file and find_shipped(path) is not None
+            if not is_shipped and not is_unchanged(path, self.originals):
+                return None, f"{path} is not available, or changed"
+        try:
+            return load_dataset(config), ""
+        except TrectoolsPlusError as error:
+            return None, str(error)
 
     @property
     def folder(self) -> Path:
@@ -96,8 +276,9 @@ class ReportFolder:
             if name != "rope" and not (name in _METHOD and value in REPLACEMENTS)
         }
         try:
-            return BenchmarkConfig.model_validate({**settings, **manifest.averaging._asdict()})
-        except ValidationError as error:
+            with self.closed():
+                return BenchmarkConfig.model_validate({**settings, **manifest.averaging._asdict()})
+        except (ValidationError, UsageError, TypeError, AttributeError) as error:
             raise InputError(
                 "this version does not support the report's configuration",
                 where=str(self.path),
@@ -111,7 +292,7 @@ class ReportFolder:
         Raises:
             InputError: If it cannot be read.
         """
-        return _read_table(self.folder / PER_QUERY_FILE, ("run", "query_id", "measure", "value"))
+        return self._read_table(PER_QUERY_FILE, _PER_QUERY_SCHEMA)
 
     @cached_property
     def latency(self) -> pl.DataFrame | None:
@@ -120,7 +301,7 @@ class ReportFolder:
         Raises:
             InputError: If it cannot be read.
         """
-        return _read_table(self.folder / LATENCY_FILE, ("run", "query_id", "latency_ms"))
+        return self._read_table(LATENCY_FILE, _LATENCY_SCHEMA)
 
     @cached_property
     def topics(self) -> Topics | None:
@@ -129,11 +310,11 @@ class ReportFolder:
         Raises:
             InputError: If they cannot be read.
         """
-        path = self.folder / TOPICS_FILE
-        if not path.is_file():
+        table = self.files.read_table(TOPICS_FILE)
+        if table is None:
             return None
-        _read_table(path, ("query_id", "text"))
-        return Topics(pl.read_parquet(path), str(path))
+        self._check_columns(table, TOPICS_FILE, {"query_id": pl.String, "text": pl.String})
+        return Topics(table, str(self.folder / TOPICS_FILE))
 
     @cached_property
     def titles(self) -> pl.DataFrame:
@@ -142,9 +323,23 @@ class ReportFolder:
         Raises:
             InputError: If the file cannot be read.
         """
-        found = _read_table(self.folder / DOCUMENTS_FILE, ("doc_id", "title"))
         schema = {"doc_id": pl.String, "title": pl.String}
+        found = self._read_table(DOCUMENTS_FILE, schema)
         return pl.DataFrame(schema=schema) if found is None else found
+
+    def _read_table(self, name: str, schema: dict[str, Any]) -> pl.DataFrame | None:
+        table = self.files.read_table(name)
+        if table is None:
+            return None
+        self._check_columns(table, name, schema)
+        return table.select(list(schema))
+
+    def _check_columns(self, table: pl.DataFrame, name: str, schema: dict[str, Any]) -> None:
+        for column, dtype in schema.items():
+            if table.schema.get(column) != dtype:
+                raise InputError(
+                    f"expected the columns {', '.join(schema)}", where=str(self.folder / name)
+                )
 
     def refuse_missing_files(self) -> None:
         """Refuse a report without its runs or judgments.
@@ -154,7 +349,7 @@ class ReportFolder:
         """
         for name in (QRELS_FILE, *(one.path for one in self.report.runs)):
             if name is not None:
-                _refuse_missing(self.folder / name)
+                self.files.file(name)
 
     def read_qrels(self, *, allow_changed: bool = False) -> Qrels:
         """Read the judgments beside the report.
@@ -165,8 +360,7 @@ class ReportFolder:
         Raises:
             InputError: If they are missing, or differ from those of the report.
         """
-        path = self.folder / QRELS_FILE
-        _refuse_missing(path)
+        path = self.files.file(QRELS_FILE)
         qrels = load_qrels(str(path))
         if not allow_changed and hash_qrels(qrels) != self.report.manifest.dataset.contents.get(
             "qrels"
@@ -198,8 +392,7 @@ class ReportFolder:
             InputError: As :meth:`read_run`.
         """
         if info.path is not None and not allow_changed:
-            path = self.folder / info.path
-            _refuse_missing(path)
+            path = self.files.file(info.path)
             if sha256_file(path) != info.sha256:
                 raise InputError("the run is not the one that was scored", where=str(path))
         return self.read_run_at(info.path, name)
@@ -216,8 +409,7 @@ class ReportFolder:
         """
         if place is None:
             return Run.from_dict({}, name)
-        path = self.folder / place
-        _refuse_missing(path)
+        path = self.files.file(place)
         return Run(load_run(str(path)).frame, name, str(path))
 
     def read_runs(
@@ -256,10 +448,28 @@ class ReportFolder:
             runs = self.read_runs(progress, allow_changed=allow_changed)
         averaging = self.report.manifest.averaging
         qrels = self.read_qrels(allow_changed=allow_changed)
-        bound = self.config.bind_measures(measures)
+        bound = self.bind_measures(measures)
         evaluation = score_runs(qrels, runs, bound, averaging, progress)
         progress("scoring", len(runs), len(runs))
         return evaluation
+
+
+def _as_stored(definition: MeasureDefinition, name: str) -> Definition:
+    """Return the definition of a measure of users, with no sentence of theirs."""
+    own = definition.name or name
+    stored = Definition(
+        name=own,
+        formula="",
+        gain="",
+        cutoff=definition.cutoff,
+        denominator="",
+        relevance_level=definition.relevance_level,
+        provider=definition.provider,
+        alias=None if name == own else name,
+        higher_is_better=definition.direction_of(name),
+        aggregate=definition.aggregate or "mean",
+    )
+    return without_words(stored if is_of_user(stored) else replace(stored, provider="user:code"))
 
 
 class StoredDocuments:
@@ -314,7 +524,7 @@ def copy_files(source: ReportFolder, folder: OutputFolder) -> None:
     names = [run.path for run in source.report.runs if run.path is not None]
     for name in [*names, QRELS_FILE]:
         try:
-            shutil.copyfile(source.folder / name, folder.partial / name)
+            shutil.copyfile(source.files.file(name), folder.partial / name)
         except OSError as error:
             raise InputError(
                 f"cannot be copied: {error.strerror}", where=str(source.folder / name)
@@ -407,65 +617,10 @@ class ReportScores:
         return found.sort("query_id")
 
 
-def _read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame | None:
-    if not path.is_file():
-        return None
-    try:
-        table = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError("cannot be read as Parquet", where=str(path)) from error
-    if not set(columns) <= set(table.columns):
-        raise InputError(f"expected the columns {', '.join(columns)}", where=str(path))
-    return table.select(columns)
-
-
-def _refuse_missing(path: Path) -> None:
-    if not path.is_file():
-        raise InputError(
-            "a file of the report is missing",
-            where=str(path),
-            remedy="keep the files of a benchmark together",
-        )
-
-
 def read_report_topics(source: ReportFolder) -> Topics | None:
-    """Reload a report's topics, fields included, if they are unchanged.
-
-    Args:
-        source: The report.
-
-    Returns:
-        The topics beside the report; in reports of earlier versions, which have none, those of the
-        original file or dataset. ``None`` if there were none, they can no longer be read, or they
-        changed. Without a file, the dataset is loaded only if its queries have fields other than
-        the text, because only those fields are needed later.
-    """
-    if source.topics is not None:
-        return source.topics if _is_same(source.topics, source) else None
-    file = source.report.manifest.dataset.files.get("topics")
-    if file is not None:
-        if not Path(file.path).is_file() or sha256_file(file.path) != file.sha256:
-            return None
-        return read_topics(file.path, source.config.topic_options)
-    if "query_fields" not in source.report.manifest.dataset.contents:
-        return None
-    try:
-        topics = _read_collection(source)
-    except TrectoolsPlusError:
-        return None
+    """Return the topics beside a report; ``None`` if they are absent or changed."""
+    topics = source.topics
     return topics if topics is not None and _is_same(topics, source) else None
-
-
-def _read_collection(source: ReportFolder) -> Topics | None:
-    """Read the topics of ``hpo``, ``sample`` or a dataset of the catalogue."""
-    config = source.config
-    if config.dataset == "hpo" or config.test_file is not None:
-        from trectools_plus.benchmark.run.dataset import HpoOptions, load_hpo_topics
-
-        return load_hpo_topics(HpoOptions.of(config))
-    if config.dataset is not None and is_named_collection(config.dataset):
-        return load_collection(config.dataset, with_corpus=False).topics
-    return None
 
 
 def _is_same(topics: Topics, source: ReportFolder) -> bool:
@@ -485,6 +640,6 @@ def _find_report(folder: Path) -> Path:
 def _created_at(path: Path) -> str:
     """Return when a report was made; an empty text if it cannot be read."""
     try:
-        return str(json.loads(path.read_text(encoding="utf-8"))["manifest"]["created_at"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return str(json.loads(read_document(path))["manifest"]["created_at"])
+    except (InputError, ValueError, LookupError, TypeError, RecursionError):
         return ""

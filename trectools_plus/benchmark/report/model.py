@@ -23,8 +23,9 @@ from trectools_plus.benchmark.report.verdict import (
 )
 from trectools_plus.display import TextTable
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.opening import unreadable
+from trectools_plus.formats.files.closed import read_document
 from trectools_plus.lazy_names import render
+from trectools_plus.plugins import without_user_code
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
@@ -149,14 +150,10 @@ def load_report(path: str | Path) -> BenchmarkReport:
     Raises:
         InputError: If the file cannot be read, is not a report, or has another schema version.
     """
+    text = read_document(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise unreadable(error, str(path)) from error
-    except UnicodeDecodeError as error:
-        raise InputError("the report is not UTF-8 text", where=str(path)) from error
-    try:
-        return BenchmarkReport.model_validate_json(text)
+        with without_user_code():
+            return BenchmarkReport.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "the file"
@@ -165,3 +162,5 @@ def load_report(path: str | Path) -> BenchmarkReport:
             where=str(path),
             remedy="use a BenchmarkReport.json written by `benchmark run`",
         ) from error
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise InputError("not a benchmark report", where=str(path)) from error

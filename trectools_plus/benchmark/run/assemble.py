@@ -11,7 +11,6 @@ from trectools_plus.benchmark.analyses.queries import (
     find_difficulty,
     find_discriminative_power,
     find_near_misses,
-    find_ontology,
 )
 from trectools_plus.benchmark.analyses.similarity import (
     FEWEST_MODES,
@@ -52,6 +51,7 @@ from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import notes_on_judges
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_conditions
 from trectools_plus.retrieval.backends.embedded.modes import models_used
@@ -103,14 +103,13 @@ def make_manifest(
         index_snapshots={
             name: mode.index_key for name, mode in modes.items() if mode.index_key is not None
         },
-        models=_list_models(config),
         blas_threads=limited_blas_threads() if config.runs is None else None,
         seed=config.seed,
         command=command,
     )
 
 
-def _list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
+def list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
     """Return the local models of all modes, by role; with the mode if modes use several."""
     if config.runs is not None:
         return {}
@@ -134,6 +133,7 @@ def make_report(
     modes: Modes,
     evaluation: Evaluation,
     manifest: Manifest,
+    ontology: Ontology | None,
 ) -> BenchmarkReport:
     """Compute every figure of a benchmark from its scores.
 
@@ -143,6 +143,7 @@ def make_report(
         modes: The modes.
         evaluation: Scores of the scored modes, from :func:`score_modes`.
         manifest: The report's manifest.
+        ontology: The ontology of the documents; ``None`` if they are not known to be terms.
     """
     scored = modes.scored
     measures = summarise(evaluation, config)
@@ -168,7 +169,6 @@ def make_report(
     best = find_best(evaluation, unranked, config.baseline)
     found = differences.comparisons
     runs = {name: mode.run for name, mode in scored.items()}
-    ontology = find_ontology(config, evaluation.measures)
     has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
     report = BenchmarkReport(
         manifest=manifest,
@@ -188,7 +188,6 @@ def make_report(
         components=list_components(scored, differences),
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
-            *dataset.notes,
             *retrieval_notes(config, dataset),
             *(
                 f"{one.requested_name}: {note}."

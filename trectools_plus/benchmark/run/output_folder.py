@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from trectools_plus.errors import InputError, TrectoolsPlusError
+from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.hashing import sha256_file
 
 RUNS_FOLDER = "runs"
@@ -208,12 +209,9 @@ def read_checksums(folder: Path) -> list[tuple[str, str]]:
         InputError: If the list cannot be read.
     """
     path = folder / CHECKSUMS_FILE
-    if not path.is_file():
+    if ClosedFolder(folder).find(CHECKSUMS_FILE) is None:
         return []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("cannot be read", where=str(path)) from error
+    lines = read_document(path).splitlines()
     pairs = [line.partition("  ") for line in lines if line]
     if any(len(digest) != 64 or not name for digest, _, name in pairs):
         raise InputError("expected a hash and a name in each line", where=str(path))

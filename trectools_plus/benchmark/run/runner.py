@@ -17,10 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from trectools_plus.benchmark.analyses.queries import find_ontology
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, copy_files
 from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id, restore_findings
-from trectools_plus.benchmark.run.assemble import make_manifest, make_report, score_modes
+from trectools_plus.benchmark.run.assemble import (
+    list_models,
+    make_manifest,
+    make_report,
+    score_modes,
+)
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, prepare_modes
@@ -38,8 +44,10 @@ from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import InputError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import Run, Topics
-from trectools_plus.measures.evaluation import notes_without_relevant
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import (
     Clock,
@@ -49,6 +57,7 @@ from trectools_plus.provenance import (
     utc_now,
 )
 from trectools_plus.retrieval.backends.embedded.modes import models_used
+from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
 
 _NAMES_FILE = re.compile(r"\b(ontology|annotations)=")
@@ -213,6 +222,20 @@ class BenchmarkInputs:
         :func:`~trectools_plus.benchmark.run.modes.prepare_modes`."""
         return prepare_modes(self.config, dataset, folder, progress)
 
+    def score(
+        self, dataset: Dataset, modes: Mapping[str, ModeRun], progress: Progress
+    ) -> Evaluation:
+        """Score every mode; see :func:`~trectools_plus.benchmark.run.assemble.score_modes`."""
+        return score_modes(self.config, dataset, modes, progress)
+
+    def list_models(self) -> dict[str, ModelRecord]:
+        """Return the local models of all modes, by role."""
+        return list_models(self.config)
+
+    def find_ontology(self, measures: Sequence[Measure]) -> Ontology | None:
+        """Return the ontology of the documents; ``None`` if they are not known to be terms."""
+        return find_ontology(self.config, measures)
+
 
 def run_benchmark(
     config: BenchmarkConfig,
@@ -306,13 +329,15 @@ def _run(
                 return _reuse(found, dataset, folder, changes)
         modes = inputs.prepare_modes(dataset, folder, progress)
         scored = modes.scored
-        evaluation = score_modes(config, dataset, scored, progress)
+        evaluation = inputs.score(dataset, scored, progress)
         progress("comparing", 0, 1)
         described = dataset.describe(len(evaluation.query_ids[next(iter(scored))]), contents)
         manifest = make_manifest(config, moment, experiment_id, described, scored, command)
         others = count_other_reports(folder.path, described.sha256) or None
-        manifest = manifest.model_copy(update={"cache_key": key, "other_reports": others})
-        report = make_report(config, dataset, modes, evaluation, manifest)
+        further = {"cache_key": key, "other_reports": others, "models": inputs.list_models()}
+        manifest = manifest.model_copy(update=further)
+        ontology = inputs.find_ontology(evaluation.measures)
+        report = make_report(config, dataset, modes, evaluation, manifest, ontology)
         folder.keep_components([one.run.path or "" for one in report.components])
         if strict_input:
             refuse_errors(_input_findings(report, config), strict_input=True)

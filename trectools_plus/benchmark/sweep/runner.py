@@ -175,7 +175,6 @@ def _run(
         seed=config.seed,
         command=command,
         other_reports=count_other_reports(folder.path, described.sha256),
-        notes=dataset.notes,
     )
     return SweepResult(report, evaluation.per_query(), run, folder)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from itertools import combinations
@@ -41,7 +40,6 @@ from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
 from trectools_plus.judging.values import merge_labels, values_of
-from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
     DEFAULT_SEED,
@@ -83,8 +81,8 @@ def estimate(
             several models have judged and none is named.
         CheckFailedError: If people or the model have judged too little to estimate anything.
     """
-    names = list(measures or folder.plan.measures)
-    parsed = parse_measures(names)
+    parsed = folder.parse_measures(measures or None)
+    names = [one.requested_name for one in parsed]
     shown = _choose_runs(folder, runs)
     by_people = read_people(folder.path) if people is None else people
     all_labels = read_labels(folder.path / LABELS_FILE)
@@ -93,7 +91,7 @@ def estimate(
         raise CheckFailedError(
             unasked, where=str(folder.path), remedy=f"run: judge label {folder.path} --resume"
         )
-    of_people = values_of(folder, by_people, names)
+    of_people = values_of(folder, by_people, parsed)
     if len(of_people.queries) < 2:
         raise CheckFailedError(
             f"people have judged {plural(len(of_people.queries), 'query', 'queries')} completely, "
@@ -102,7 +100,7 @@ def estimate(
             remedy=f"judge more with: review serve {folder.path}",
         )
     unanswered = unanswered_pairs(folder, of_people.complete)
-    of_model = values_of(folder, [one for one in labels if _pair(one) not in unanswered], names)
+    of_model = values_of(folder, [one for one in labels if _pair(one) not in unanswered], parsed)
     refusal = check_order(folder, by_people)
     if refusal is None and len(of_people.queries) < MIN_PEOPLE:
         refusal = (
@@ -157,7 +155,12 @@ def estimate(
     return report.model_copy(update={"result": state_result(report)})
 
 
-def write_judgments(folder: PlanFolder, model: str | None, target: str | Path) -> None:
+def write_judgments(
+    folder: PlanFolder,
+    model: str | None,
+    target: str | Path,
+    people: Sequence[Label] | None = None,
+) -> None:
     """Write ``people.qrels`` and ``model.qrels``; their second column says who judged.
 
     Grades of several people are merged; see docs/review.md.
@@ -165,7 +168,7 @@ def write_judgments(folder: PlanFolder, model: str | None, target: str | Path) -
     Raises:
         InputError: If a file cannot be written.
     """
-    people = read_people(folder.path)
+    people = read_people(folder.path) if people is None else people
     merged = merge_labels(people)
     last = {_pair(label): label for label in people}
     of_people = [
@@ -204,12 +207,8 @@ def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list
 
 
 def hash_labels(labels: Sequence[Label]) -> str:
-    """Return the hash of what was judged, by whom; not of texts and times."""
-    rows = sorted(
-        [one.query_id, one.doc_id, one.annotator, -1 if one.grade is None else one.grade]
-        for one in labels
-    )
-    return sha256_text(json.dumps(rows, ensure_ascii=False))
+    """Return the hash of labels with all that is known of them, in any order."""
+    return sha256_text("\n".join(sorted(label.model_dump_json() for label in labels)))
 
 
 def _agree(

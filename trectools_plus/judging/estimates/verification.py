@@ -1,16 +1,42 @@
-"""Verify a plan of judgments, and the report that was made from it."""
+"""Verify a plan of judgments, and the estimate that was made from it.
+
+The plan may come from a stranger: no code that it names is imported, and only plain files inside
+its folder are read.
+"""
 
 from __future__ import annotations
 
-import json
+import re
+import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+from pydantic import ValidationError
+
 from trectools_plus.display import Displayed
-from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.judging.estimates.estimate import estimate
-from trectools_plus.judging.estimates.report import REPORT_FILE
-from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.files.closed import read_json
+from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.judging.estimates.estimate import choose_model, estimate
+from trectools_plus.judging.estimates.report import REPORT_FILE, JudgmentReport
+from trectools_plus.judging.labelling import (
+    PROMPTS_FOLDER,
+    LabelOptions,
+    is_answered,
+    iter_questions,
+    reads_as,
+)
+from trectools_plus.judging.labels import LABELS_FILE, Label, iter_labels
+from trectools_plus.judging.people import read_people
+from trectools_plus.judging.plan import PlanFolder, ranks_of
+from trectools_plus.judging.review.store import DATABASE_NAME
+from trectools_plus.measures.parser import parse_measures
+from trectools_plus.plugins import without_user_code
+
+_LEFT_OUT = re.compile(r"no run has a result|the corpus lacks \d+ of \d+ pooled documents")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -18,59 +44,178 @@ class PlanCheck(Displayed):
     """The result of a verification of a plan.
 
     Attributes:
-        problems: Why a combined interval is refused, or what of the report does not hold.
+        problems: Why a combined interval is refused, or what of the folder does not hold.
         warnings: What readers must know before they believe the figures.
         figures: The number of intervals that were compared.
+        report: The estimate made again, if the folder has one.
+        people: The labels of people.
     """
 
     problems: list[str]
     warnings: list[str]
     figures: int = 0
+    report: JudgmentReport | None = None
+    people: Sequence[Label] = ()
 
 
-def verify_plan(folder: PlanFolder) -> PlanCheck:
-    """Check the files of a plan, its judgments, and its report if there is one.
+def verify_plan(folder: PlanFolder, scratch: str | Path) -> PlanCheck:
+    """Check the files of a plan, its judgments, and its estimate if there is one.
 
     Args:
         folder: The plan.
+        scratch: An empty folder for copies; nothing is written elsewhere.
 
     Returns:
         Problems and warnings; without problems, the combined intervals can be believed.
 
     Raises:
         CheckFailedError: If no model, or too few people have judged.
-        InputError: If the report cannot be read.
+        InputError: If the estimate cannot be read.
     """
     problems = []
     for part in ("pool", "topics", "documents", "runs"):
         try:
             getattr(folder, part)
-        except TrectoolsPlusError as error:
-            problems.append(str(error))
+        except (TrectoolsPlusError, LookupError, TypeError) as error:
+            problems.append(f"{part}: {error}")
     if problems:
         return PlanCheck(problems, [])
-    file = folder.path / REPORT_FILE
-    stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    options = {key: stored[key] for key in ("measures", "runs", "confidence", "seed") if stored}
-    model = stored["model"]["model"] if stored else None
-    made = estimate(folder, model=model, **options)
+    labels = list(iter_labels(folder.path / LABELS_FILE))
+    problems += [*_check_plan(folder), *_check_labels(folder, labels)]
+    people = _read_people(folder, Path(scratch))
+    stored = _read_report(folder)
+    if stored is None:
+        made = estimate(folder, people=people)
+        return PlanCheck([*problems, *_list_refusals(made)], made.warnings, people=people)
+    try:
+        choose_model(labels, stored.model.model, str(folder.path))
+        with without_user_code():
+            parse_measures(stored.measures)
+            made = estimate(
+                folder,
+                people=people,
+                measures=stored.measures,
+                runs=stored.runs,
+                model=stored.model.model,
+                confidence=stored.confidence,
+                seed=stored.seed,
+            )
+    except UsageError as error:
+        return PlanCheck([*problems, f"{REPORT_FILE}: cannot be made again: {error}"], [])
+    problems += [*_list_refusals(made), *_compare(folder, made)]
+    figures = sum(3 * len(one.estimates) for one in made.estimates)
+    return PlanCheck(problems, made.warnings, figures, made, people)
+
+
+def _read_people(folder: PlanFolder, scratch: Path) -> list[Label]:
+    """Read the labels of people from a copy: opening a database can write beside it."""
+    for name in (DATABASE_NAME, f"{DATABASE_NAME}-wal"):
+        path = folder.files.find(name)
+        if path is not None:
+            shutil.copyfile(path, scratch / name)
+    return read_people(scratch)
+
+
+def _read_report(folder: PlanFolder) -> JudgmentReport | None:
+    if folder.files.find(REPORT_FILE) is None:
+        return None
+    path = folder.path / REPORT_FILE
+    try:
+        return JudgmentReport.model_validate(read_json(path))
+    except ValidationError as error:
+        raise InputError("not an estimate from judgments", where=str(path)) from error
+
+
+def _list_refusals(made: JudgmentReport) -> Iterator[str]:
     if made.refusal is not None:
-        problems.append(f"no combined interval: {made.refusal}")
-    problems += [
-        f"query {one.query_id} does not count: {one.reason}" for one in made.counts.left_out
-    ]
-    if stored:
-        problems += _compare(stored, made.model_dump(mode="json"))
-    figures = sum(3 * len(one.estimates) for one in made.estimates) if stored else 0
-    return PlanCheck(problems, made.warnings, figures)
+        yield f"no combined interval: {made.refusal}"
+    for query in made.counts.left_out:
+        yield f"query {query.query_id} does not count: {query.reason}"
 
 
-def _compare(stored: dict[str, Any], made: dict[str, Any]) -> list[str]:
-    """Return how a stored report differs from the one that its plan gives now."""
-    if stored.get("labels_sha256") != made["labels_sha256"]:
+def _compare(folder: PlanFolder, made: JudgmentReport) -> list[str]:
+    """Return how a stored estimate differs from the one that its plan gives now."""
+    stored: dict[str, Any] = read_json(folder.path / REPORT_FILE)
+    again = made.model_dump(mode="json")
+    if stored.get("labels_sha256") != again["labels_sha256"]:
         return [f"{REPORT_FILE}: the judgments have changed since it was made"]
     return [
         f"{REPORT_FILE}: {key} differs from what the judgments give"
-        for key, value in made.items()
-        if key != "version" and stored.get(key) != value
+        for key in {**again, **stored}
+        if stored.get(key) != again.get(key)
     ]
+
+
+def _check_plan(folder: PlanFolder) -> Iterator[str]:
+    """Find what of a plan its runs, queries and seed do not give."""
+    plan = folder.plan
+    found = sorted(plan.queries)
+    order = np.random.default_rng(plan.seed).permutation(len(found)) if plan.seed >= 0 else []
+    if [found[place] for place in order] != plan.queries:
+        yield "plan.json: the order of the queries is not that of the seed"
+    if plan.queries != list(folder.topics):
+        yield "topics.jsonl: the queries are not those of the plan"
+    ranks = ranks_of({name: run.frame for name, run in folder.runs.items()})
+    pooled = {
+        query_id: {one.doc_id: dict(one.ranks) for one in pool}
+        for query_id, pool in folder.pool.items()
+    }
+    if pooled != ranks:
+        yield "pool.jsonl: the documents and ranks are not those of the runs"
+    deepest = max(
+        (max(one.values()) for pool in ranks.values() for one in pool.values()), default=0
+    )
+    if deepest > plan.depth:
+        yield f"plan.json: a run has {deepest} results, more than the depth {plan.depth}"
+    pairs = [doc_id for pool in ranks.values() for doc_id in pool]
+    lacking = sum(doc_id not in folder.documents for doc_id in pairs)
+    if (plan.pooled, plan.lacking) != (len(pairs), lacking):
+        yield f"plan.json: {len(pairs)} pairs are pooled, and {lacking} lack their document"
+    if not {*folder.documents} <= {*pairs}:
+        yield "documents.jsonl: it has documents that no run found"
+    for query_id, reason in plan.left_out.items():
+        if query_id in ranks or not _LEFT_OUT.fullmatch(reason):
+            yield f"plan.json: query {query_id} is not left out for a known reason"
+
+
+def _check_labels(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
+    """Find labels whose grade, texts or prompt are not those of their answer and of the plan."""
+    questions: dict[int | None, dict[tuple[str, str], Any]] = {}
+    answered = set()
+    prompts = set()
+    for number, label in enumerate(labels, 1):
+        where = f"{LABELS_FILE}: line {number}"
+        origin = label.origin
+        if label.kind != "model" or origin is None or origin.model != label.annotator:
+            yield f"{where}: not a label of the model that it names"
+            continue
+        if origin.longest not in questions:
+            options = (
+                LabelOptions() if origin.longest is None else LabelOptions(longest=origin.longest)
+            )
+            asked = iter_questions(folder, options, folder.plan.seed)
+            questions[origin.longest] = {(one.query_id, one.doc_id): one for one in asked}
+        question = questions[origin.longest].get((label.query_id, label.doc_id))
+        if question is None:
+            yield f"{where}: the plan has no such pair"
+        elif (label.text_sha256, label.cut) != (question.text_sha256, question.cut):
+            yield f"{where}: the judged texts are not those of the plan"
+        if not reads_as(label):
+            yield f"{where}: the grade is not that of the answer"
+        key = (origin.model_dump_json(), label.query_id, label.doc_id, label.repeat)
+        if key in answered:
+            yield f"{where}: the pair has an answer already"
+        if is_answered(label):
+            answered.add(key)
+        prompts.add((origin.host, origin.prompt_sha256))
+    for host, sha256 in sorted(prompts, key=str):
+        if host is not None and not _has_prompt(folder, sha256):
+            yield f"{PROMPTS_FOLDER}: no prompt with the hash {sha256[:16]}"
+
+
+def _has_prompt(folder: PlanFolder, sha256: str) -> bool:
+    """Return whether the prompt of a model is there and unchanged."""
+    if not re.fullmatch("[0-9a-f]{64}", sha256):
+        return False
+    path = folder.files.find(f"{PROMPTS_FOLDER}/{sha256[:16]}.txt")
+    return path is not None and sha256_text(path.read_bytes().decode(errors="replace")) == sha256

@@ -34,6 +34,7 @@ from trectools_plus.ontology.similarity import (
     best_matches,
     formula_named,
 )
+from trectools_plus.plugins import refuse_code
 
 _SHOWN = 3
 _SOURCES = (None, "graph", "annotations")
@@ -80,6 +81,7 @@ class MaxOntSim(BaseMeasure):
         for name in ("ontology", "annotations"):
             if parameters.get(name) is not None:
                 parameters[name] = str(parameters[name])
+                refuse_code(f"{name}={parameters[name]}")
         for name in ("formula", "ic"):
             if isinstance(parameters.get(name), str):
                 parameters[name] = parameters[name].lower()

@@ -20,7 +20,7 @@ from trectools_plus.measures.definitions.base import (
     fold_parameters,
 )
 from trectools_plus.measures.queries import RELEVANT
-from trectools_plus.plugins import find_entry_point, import_object
+from trectools_plus.plugins import find_entry_point, import_object, is_code_refused
 from trectools_plus.text import plural
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class UserProvider:
         """Return the names of the measures that installed packages register."""
         from importlib.metadata import entry_points
 
-        return sorted(entry_points(group=ENTRY_POINT_GROUP).names)
+        return [] if is_code_refused() else sorted(entry_points(group=ENTRY_POINT_GROUP).names)
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
         """Construct a measure that an installed package registers."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import Any
 
 NEAR = 1e-9
@@ -13,8 +12,6 @@ NEAR = 1e-9
 _IDENTITY = ("query_id", "mode", "component", "baseline", "contrast", "measure", "sign", "code")
 """Keys whose values identify an entry of a list."""
 _LONGEST = 120
-_COMPARED = ("action", "data", "formaction", "href", "src", "srcdoc", "type", "xlink:href")
-"""Attributes whose values decide what an element loads, opens or runs."""
 
 
 @dataclass(slots=True)
@@ -23,21 +20,15 @@ class DocumentComparison:
 
     Attributes:
         where: The name of the file, for findings.
-        same_version: True if the running version wrote the document, so that every text and every
-            key must be the same. Otherwise, keys may be missing, and sentences that differ are
-            findings only in the verdict.
         is_unknown: Returns whether the value at a path could not be made again.
         findings: A line for each value that differs, with its location.
         values: Number of compared values.
-        sentences: Number of sentences that differ and are no findings.
     """
 
     where: str
-    same_version: bool = True
     is_unknown: Callable[[str], bool] = lambda _: False
     findings: list[str] = field(default_factory=list)
     values: int = 0
-    sentences: int = 0
 
     def compare(self, reported: Any, rebuilt: Any, path: str = "") -> Any:
         """Compare two values, and everything inside them.
@@ -57,10 +48,7 @@ class DocumentComparison:
         self.values += 1
         if self._is_equal(reported, rebuilt, path):
             return reported
-        if self._is_other_sentence(reported, rebuilt, path):
-            self.sentences += 1
-        else:
-            self._add(path, reported, rebuilt)
+        self._add(path, reported, rebuilt)
         return rebuilt
 
     def _is_equal(self, reported: Any, rebuilt: Any, path: str) -> bool:
@@ -70,12 +58,6 @@ class DocumentComparison:
             return True
         return self.is_unknown(path)
 
-    def _is_other_sentence(self, reported: Any, rebuilt: Any, path: str) -> bool:
-        """Return whether another version wrote a sentence, outside the verdict."""
-        if self.same_version or not isinstance(reported, str) or not isinstance(rebuilt, str):
-            return False
-        return " " in reported and " " in rebuilt and not path.startswith("verdict.")
-
     def _compare_keys(
         self, reported: dict[str, Any], rebuilt: dict[str, Any], path: str
     ) -> dict[str, Any]:
@@ -84,7 +66,7 @@ class DocumentComparison:
             place = f"{path}.{key}" if path else key
             if key in reported:
                 found[key] = self.compare(reported[key], value, place)
-            elif self.same_version:
+            else:
                 found[key] = value
                 self.findings.append(f"{self.where}: {place}: missing, recomputed {_show(value)}")
         for key, value in reported.items():
@@ -99,7 +81,7 @@ class DocumentComparison:
                     )
         orders = [[key for key in one if key in other]
                   for one, other in ((reported, rebuilt), (rebuilt, reported))]  # fmt: skip
-        if self.same_version and orders[0] != orders[1]:
+        if orders[0] != orders[1]:
             self._add(f"{path or 'the document'} (order)", orders[0], orders[1])
         return found
 
@@ -116,7 +98,7 @@ class DocumentComparison:
                 (f"[{place}]", one, other)
                 for place, (one, other) in enumerate(zip(reported, rebuilt, strict=True))
             ]
-        elif len(reported) != len(rebuilt) and self.same_version:
+        elif len(reported) != len(rebuilt):
             self.findings.append(
                 f"{self.where}: {path}: {len(reported)} entries reported, {len(rebuilt)} recomputed"
             )
@@ -220,51 +202,3 @@ def _contrast(actual: str | None, expected: str | None) -> str:
     shown = [repr(text[begin : place + 40]) for text in (actual, expected)]
     column = f"column {place + 1}: " if begin else ""
     return f"{column}reported {shown[0]}, recomputed {shown[1]}"
-
-
-def find_added_markup(reported: str, rebuilt: str) -> Iterator[str]:
-    """Yield location and content of each script and kind of element that only one text contains.
-
-    An element is of the same kind if it has the same name and attributes, and loads, opens and runs
-    the same. Scripts of data are not compared.
-
-    Args:
-        reported: A page or a Markdown text.
-        rebuilt: The same text made again, by this version.
-    """
-    seen = {kind for _, kind in _list_markup(rebuilt)}
-    for line, kind in _list_markup(reported):
-        if kind not in seen:
-            seen.add(kind)
-            yield f"line {line}: not in a page of these figures: {_show(kind)}"
-
-
-def _list_markup(text: str) -> list[tuple[int, str]]:
-    reader = _MarkupReader()
-    reader.feed(text)
-    reader.close()
-    return reader.found
-
-
-class _MarkupReader(HTMLParser):
-    """Collects the line and the kind of each element, and the code of scripts."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[int, str]] = []
-        self._in_script = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        shown = [
-            f'{name}="{value}"' if name in _COMPARED or name.startswith("on") else name
-            for name, value in sorted(attrs, key=str)
-        ]
-        self._in_script = tag == "script" and ("type", "application/json") not in attrs
-        self.found.append((self.getpos()[0], f"<{' '.join([tag, *shown])}>"))
-
-    def handle_endtag(self, tag: str) -> None:
-        self._in_script = self._in_script and tag != "script"
-
-    def handle_data(self, data: str) -> None:
-        if self._in_script and data.strip():
-            self.found.append((self.getpos()[0], f"<script>{data.strip()}"))

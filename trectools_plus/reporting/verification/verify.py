@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
@@ -14,14 +13,12 @@ import polars as pl
 from polars import selectors
 
 from trectools_plus.benchmark.rebuild import Rebuilt, find_other_version, rebuild_result
-from trectools_plus.benchmark.report import SCHEMA_VERSION, BenchmarkReport
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import (
     ANNOTATED_FOLDER,
     CHECKSUMS_FILE,
     COMPONENTS_FOLDER,
-    HTML_FILE,
-    MARKDOWN_FILE,
     MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
     PLOTS_FOLDER,
@@ -29,8 +26,11 @@ from trectools_plus.benchmark.run.output_folder import (
     read_checksums,
 )
 from trectools_plus.display import Displayed, TextTable
-from trectools_plus.errors import InputError, MissingExtraError
+from trectools_plus.errors import MissingExtraError
+from trectools_plus.formats.files.closed import hash_original, read_json
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.judging.estimates.estimate import write_judgments
+from trectools_plus.judging.estimates.report import REPORT_FILE as JUDGMENT_REPORT_FILE
 from trectools_plus.judging.estimates.verification import verify_plan
 from trectools_plus.judging.plan import PlanFolder, find_plan
 from trectools_plus.progress import Progress, no_progress
@@ -38,13 +38,20 @@ from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.plots.figures import FORMATS
 from trectools_plus.reporting.plots.style import can_draw
+from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
+from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
+from trectools_plus.reporting.results.judgments import write_judgment_report
 from trectools_plus.reporting.verification.documents import (
     DocumentComparison,
-    find_added_markup,
     find_text_changes,
 )
 from trectools_plus.text import plural
 
+JUDGMENT_FILES = (
+    *(JUDGMENT_REPORT_FILE, JUDGMENT_MARKDOWN, JUDGMENT_PAGE),
+    *("people.qrels", "model.qrels"),
+)
+"""What ``judge estimate`` writes."""
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
 _KEYS = ("run", "query_id", "measure", "doc_id")
@@ -95,13 +102,12 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     Markdown, page, runs and plots byte by byte. If another version of Matplotlib or another
     platform drew the plots, or Matplotlib is not installed, they are unproven.
 
-    If another version of this package wrote the report, its figures and its verdict are compared.
-    Markdown, page and plots are not verified, which is a problem; elements and scripts that the new
-    page does not contain are listed. Reports of schema version 1.0 are not verified.
+    A report of another version of this package is not verified, which is a problem.
 
-    Original files and datasets are read again if they are available and unchanged. Without them,
-    the parts that depend on them are unproven, as are measured times, the date, the machine and the
-    command.
+    The writer of the folder may be a stranger: code and addresses that it names are not used, and
+    only plain files inside it are read. Original files are read again if they are available and
+    unchanged. Without them, the findings on them are unproven, as are the values of measures that
+    are classes of users, measured times, the date, the machine and the command.
 
     A plan of judgments is verified too: its files, the order in which people judged, and the
     estimate that was made from them.
@@ -123,13 +129,12 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     if source.path.parent != source.folder:  # the report of a mode
         source = ReportFolder(source.folder)
     progress = progress or no_progress
+    other_version = find_other_version(source.report.manifest.packages)
+    if other_version is not None:
+        return Verification(0, 0, [f"{source.path.name}: {other_version}"])
     progress("hashing files", 0, 1)
     problems, files = _check_hashes(source)
     progress("hashing files", 1, 1)
-    schema = source.report.schema_version
-    if schema != SCHEMA_VERSION:
-        reason = f"reports of schema version {schema} can be read, but are not verified"
-        return Verification(0, files, [*problems, f"{source.path.name}: {reason}"])
     with tempfile.TemporaryDirectory() as temporary:
         rebuilt = rebuild_result(source, Path(temporary, "again"), progress)
         try:
@@ -144,9 +149,34 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
 
 
 def _verify_judgments(folder: PlanFolder) -> Verification:
-    found = verify_plan(folder)
+    """Verify a plan, and compare the pages and judgments beside it with those made again."""
+    stored = folder.files.find(JUDGMENT_REPORT_FILE)
+    written = folder.plan.version if stored is None else _version_of(read_json(stored))
+    other_version = find_other_version({"trectools-plus": written})
+    if other_version is not None:
+        return Verification(0, 0, [f"{JUDGMENT_REPORT_FILE}: {other_version}"])
+    with tempfile.TemporaryDirectory() as temporary:
+        scratch = Path(temporary)
+        found = verify_plan(folder, scratch)
+        problems = list(found.problems)
+        if found.report is not None:
+            write_judgment_report(found.report, scratch)
+            write_judgments(folder, found.report.model.model, scratch, found.people)
+        for name in JUDGMENT_FILES:
+            path, again = folder.files.find(name), scratch / name
+            if path is None and again.is_file():
+                problems.append(f"{name}: the file is missing")
+            elif path is not None and not again.is_file():
+                problems.append(f"{name}: the judgments do not give this file")
+            elif path is not None and path.read_bytes() != again.read_bytes():
+                changes = islice(_compare_texts(path, again), _MOST_FINDINGS)
+                problems += [f"{name}: {change}" for change in changes]
     files = len(folder.plan.files) + len(folder.plan.runs)
-    return Verification(found.figures, files, found.problems, warnings=found.warnings)
+    return Verification(found.figures, files, problems, warnings=found.warnings)
+
+
+def _version_of(document: Any) -> str:
+    return str(document.get("version")) if isinstance(document, dict) else ""
 
 
 def _check_hashes(source: ReportFolder) -> tuple[list[str], int]:
@@ -158,42 +188,27 @@ def _check_hashes(source: ReportFolder) -> tuple[list[str], int]:
             checked[run.path] = run.sha256
     listed = read_checksums(source.folder)
     if not listed:
-        state = "lists no file" if (source.folder / CHECKSUMS_FILE).is_file() else "missing"
+        state = "missing" if source.files.find(CHECKSUMS_FILE) is None else "lists no file"
         problems.append(
             f"{CHECKSUMS_FILE}: {state}: copy it from the benchmark's original folder, or run the "
             "benchmark again"
         )
     checked |= {name: digest for digest, name in listed}
     for name, digest in checked.items():
-        problems += _check_hash(source.folder / name, name, digest)
-    given = list(source.report.manifest.dataset.files.values())
-    runs = (result.run.source for result in source.report.modes.values())
+        file = source.files.find(name)
+        if file is None:
+            problems.append(f"{name}: the file is missing")
+        elif sha256_file(file) != digest:
+            problems.append(f"{name}: the file changed (its hash differs)")
     # Input files may have been moved: the figures depend only on the copies beside the report.
-    found = [one for one in (*given, *runs) if one is not None and Path(one.path).is_file()]
-    for file in found:
-        problems += _check_hash(Path(file.path), file.path, file.sha256)
+    originals = {path: hash_original(path) for path in source.originals}
+    found = {path: digest for path, digest in originals.items() if digest is not None}
+    problems += [
+        f"{path}: the file changed (its hash differs)"
+        for path, digest in found.items()
+        if digest != source.originals[path]
+    ]
     return problems, len(checked) + len(found)
-
-
-def _check_hash(path: Path, name: str, digest: str | None) -> Iterator[str]:
-    if not path.is_file():
-        yield f"{name}: the file is missing"
-    elif sha256_file(path) != digest:
-        yield f"{name}: the file changed (its hash differs)"
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError("cannot be read as JSON", where=str(path)) from error
-
-
-def _read_table(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError("cannot be read as Parquet", where=str(path)) from error
 
 
 def _compare_tables(reported: pl.DataFrame, again: pl.DataFrame, where: str) -> list[str]:
@@ -243,7 +258,6 @@ class _Files:
         self._rebuilt = rebuilt
         self._again = rebuilt.result.folder.partial
         packages, versions = source.report.manifest.packages, package_versions()
-        self._other_version = find_other_version(source.report)
         machine = source.report.manifest.platform == describe_machine()["platform"]
         self._same_plots = machine and packages.get("matplotlib") == versions.get("matplotlib")
         drawn = (source.folder / PLOTS_FOLDER).glob("*.*")
@@ -261,8 +275,7 @@ class _Files:
         listed = {name for _, name in read_checksums(source.folder)}
         for done, name in enumerate(expected):
             progress("comparing files", done, len(expected))
-            path = source.path if name == REPORT_FILE else source.folder / name
-            self._compare_file(name, path, listed)
+            self._compare_file(name, listed)
         progress("comparing files", len(expected), len(expected))
         if source.path.name != REPORT_FILE:
             name = source.path.name
@@ -288,41 +301,37 @@ class _Files:
         path = self._source.path
         comparison = self._new_comparison(path.name)
         again = self._rebuilt.result.report.model_dump(mode="json")
-        found = comparison.compare(_read_json(path), again)
+        found = comparison.compare(read_json(path), again)
         self._add(comparison)
         self._report_is_right = not comparison.findings
         return BenchmarkReport.model_validate({**again, **found})
 
     def _render(self, report: BenchmarkReport) -> None:
         """Write all files again, with the values per query of the folder if they are right."""
-        folder, result = self._source.folder, self._rebuilt.result
-        path = folder / PER_QUERY_FILE
-        if not path.is_file():
-            raise InputError("a file of the report is missing", where=str(path))
-        values = _read_table(path)
+        source, result = self._source, self._rebuilt.result
+        source.files.file(PER_QUERY_FILE)
+        values = source.files.read_table(PER_QUERY_FILE)
+        assert values is not None
         problems = _compare_tables(values, result.per_query, PER_QUERY_FILE)
         self.problems += problems
         self.values += result.per_query.height * result.per_query.width
         result = replace(result, report=report)
         if not problems:
             result = replace(result, per_query=values)
-        annotated = any((folder / ANNOTATED_FOLDER).glob("*.run"))
+        annotated = any((source.folder / ANNOTATED_FOLDER).glob("*.run"))
         render_files(result, ir_metadata=annotated, plots=bool(self._drawn) and can_draw())
 
     def _new_comparison(self, name: str) -> DocumentComparison:
-        texts_known, same_version = self._rebuilt.texts_known, self._other_version is None
+        texts_known = self._rebuilt.texts_known
 
         def is_unknown(path: str) -> bool:  # the text of a query, not that of the verdict
             return not texts_known and path.endswith("].text")
 
-        return DocumentComparison(name, same_version, is_unknown)
+        return DocumentComparison(name, is_unknown)
 
     def _add(self, comparison: DocumentComparison) -> None:
         self.values += comparison.values
         self.problems += comparison.findings
-        if comparison.sentences:
-            differ = f"{plural(comparison.sentences, 'sentence')} not verified"
-            self.problems.append(f"{comparison.where}: {differ}: {self._other_version}")
 
     def _find_foreign(self, known: set[str]) -> None:
         foreign = []
@@ -337,18 +346,17 @@ class _Files:
         if foreign:
             self.unproven.append(f"files that are not part of the report: {', '.join(foreign)}")
 
-    def _compare_file(self, name: str, path: Path, listed: set[str]) -> None:
+    def _compare_file(self, name: str, listed: set[str]) -> None:
+        is_report = name == REPORT_FILE
+        path = self._source.path if is_report else self._source.files.find(name)
         again = self._again / name
-        if not path.is_file():
-            if self._other_version is None:
-                self.problems.append(f"{name}: the file is missing")
+        if path is None:
+            self.problems.append(f"{name}: the file is missing")
             return
         if listed and name not in listed:
             self.problems.append(f"{name}: not listed in {CHECKSUMS_FILE}")
         if path.stat().st_size == again.stat().st_size and path.read_bytes() == again.read_bytes():
             return
-        if self._other_version and _has_layout(name):
-            self.problems.append(f"{name}: not verified: {self._other_version}")
         found = list(islice(self._differences(name, path, again), 10 * _MOST_FINDINGS))
         shown = found if name.endswith(".json") else found[:_MOST_FINDINGS]
         self.problems += [f"{name}: {one}" for one in shown]
@@ -359,16 +367,13 @@ class _Files:
         if name.endswith(".parquet"):
             if name == PER_QUERY_FILE:  # compared before
                 return
-            table = _read_table(again)
+            table, stored = pl.read_parquet(again), self._source.files.read_table(name)
+            assert stored is not None
             self.values += table.height * table.width
-            self.problems += _compare_tables(_read_table(path), table, name)[:_MOST_FINDINGS]
+            self.problems += _compare_tables(stored, table, name)[:_MOST_FINDINGS]
         elif name.startswith(f"{PLOTS_FOLDER}/"):
-            if self._same_plots and self._other_version is None:
+            if self._same_plots:
                 yield "the plot differs from the plot of these figures"
-        elif self._other_version and _has_layout(name):
-            if name in (MARKDOWN_FILE, HTML_FILE):
-                texts = [one.read_text(encoding="utf-8", errors="replace") for one in (path, again)]
-                yield from find_added_markup(*texts)
         elif not name.endswith(".json"):
             yield from _compare_texts(path, again)
         else:
@@ -379,18 +384,11 @@ class _Files:
         is_right = self._report_is_right
         if name != REPORT_FILE:  # compared before
             comparison = self._new_comparison(name)
-            comparison.compare(_read_json(path), _read_json(again))
+            comparison.compare(read_json(path), read_json(again))
             self._add(comparison)
             is_right = not comparison.findings
-        if is_right and self._other_version is None:
+        if is_right:
             yield from _compare_texts(path, again)
-
-
-def _has_layout(name: str) -> bool:
-    """Return whether versions differ in the form of a file, not only in its figures."""
-    return name in (MARKDOWN_FILE, HTML_FILE) or name.startswith(
-        (f"{PLOTS_FOLDER}/", f"{ANNOTATED_FOLDER}/")
-    )
 
 
 def _compare_texts(path: Path, again: Path) -> Iterator[str]:

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, model_validator
 
 from trectools_plus.choices import Panel
 from trectools_plus.models import Model
+from trectools_plus.plugins import is_code_refused
 from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.milvus.support import MilvusSettings
@@ -37,6 +38,8 @@ def find_backend(name: str) -> BackendEntry | None:
     """
     if name in BACKENDS:
         return BACKENDS[name]
+    if is_code_refused():  # the settings of a report, which nobody searches with
+        return BackendEntry("trectools_plus.retrieval.source:Backend")
     for point in entry_points(group=ENTRY_POINT_GROUP, name=name):
         found = point.load()
         if not (isinstance(found, type) and issubclass(found, Backend)):

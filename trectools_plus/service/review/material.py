@@ -12,8 +12,7 @@ from typing import Any
 import polars as pl
 
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
-from trectools_plus.benchmark.run.output_folder import QRELS_FILE
+from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
@@ -127,12 +126,10 @@ def _first_results(run: Run, depth: int) -> dict[str, tuple[str, ...]]:
 
 def _find_dataset(source: ReportFolder) -> tuple[Dataset | None, tuple[str, ...]]:
     """Return the report's dataset if it is unchanged, and a note if texts are unavailable."""
-    config = source.config
-    if config.dataset is None:
-        # Use the copy in the report's folder: the original may have been standard input.
-        config = config.model_copy(update={"qrels": str(source.folder / QRELS_FILE)})
     try:
-        dataset = load_dataset(config)
+        dataset, reason = source.load_original()
+        if dataset is None:
+            return None, (f"ids are shown instead of texts: {reason}",)
         now, then = dataset.hash_contents(), source.report.manifest.dataset.contents
     except (TrectoolsPlusError, OSError) as error:
         return None, (f"ids are shown instead of texts: the dataset cannot be read: {error}",)

@@ -182,7 +182,8 @@ def report_benchmark(
         typer.echo(reporting.render_json(result.report), nl=False)
     else:
         _show_result(result, files, everything=everything)
-    for text in benchmark.input_notes(result.report, config):
+    of_data = [] if result.dataset is None else result.dataset.notes
+    for text in (*of_data, *benchmark.input_notes(result.report, config)):
         note(text)
     # The report is already written.
     raise_all(_errors_of_modes(result))

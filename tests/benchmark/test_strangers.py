@@ -1,0 +1,377 @@
+"""Reports of strangers: nothing that they name is run, requested, or read outside of the folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import polars as pl
+import pytest
+from harness.forging import JSON, edit_json, reseal
+from trectools_plus.benchmark.compare.reproduction import compare_reproduction
+
+from trectools_plus.benchmark import run_benchmark, verify_report
+from trectools_plus.benchmark.gate import GateRules, run_gate
+from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report.folder import FILES, ReportFolder
+from trectools_plus.benchmark.report.listing import list_reports
+from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName
+from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.reporting.files import write_reports
+from trectools_plus.service.review.material import load_material
+
+CODE = "from pathlib import Path\nPath('ran').touch()\n"
+MEASURE = '''
+from trectools_plus.measures import BaseMeasure
+
+class First(BaseMeasure):
+    """Confirmed by an independent audit."""
+
+    def score_query(self, ranked_doc_ids, qrels_of_query):
+        return float(qrels_of_query.get(ranked_doc_ids[0], 0) > 0)
+'''
+
+
+@pytest.fixture(scope="module")
+def given(module_bench: Any) -> Path:
+    folder: Path = module_bench.make("given", {"a": {n: n % 4 for n in range(60)}, "b": {8: 0}})
+    return folder
+
+
+@pytest.fixture
+def folder(given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy, in which ``evil.py`` can be imported."""
+    copy = Path(shutil.copytree(given, tmp_path / "out"))
+    (copy / "evil_report.py").write_text(CODE)
+    monkeypatch.chdir(copy)
+    return copy
+
+
+def use_everywhere(folder: Path, honest: Path) -> None:
+    """Read the report with every function that reads reports."""
+    uses: list[Callable[[], Any]] = [
+        lambda: verify_report(folder),
+        lambda: run_gate(folder, honest, GateRules(measures=("R@10",))),
+        lambda: run_gate(honest, folder, GateRules(measures=("R@10",))),
+        lambda: compare_reproduction(folder, honest),
+        lambda: compare_reproduction(honest, folder),
+        lambda: load_material(folder),
+        lambda: list_reports(folder),
+        lambda: ReportFolder(folder).config,
+    ]
+    for use in uses:
+        with suppress(TrectoolsPlusError):
+            use()
+
+
+def set_config(**settings: Any) -> Callable[[Path], None]:
+    return edit_json(lambda document: document["manifest"]["config"].update(settings))
+
+
+def name_headline(document: dict[str, Any]) -> None:
+    document["headline_measures"] = ["evil_report:Measure"]
+    document["primary_measure"] = ""
+    document["verdict"] = None
+
+
+OF_CODE: dict[str, Callable[[Path], None]] = {
+    "measures": set_config(measures=["evil_report:Measure", "R@10"]),
+    "a nested class": set_config(measures=["evil_report:Measure.x@10"]),
+    "the primary measure": set_config(primary_measure="evil_report:Measure"),
+    "headlines": set_config(headline_measures=["evil_report:Measure"]),
+    "targets": set_config(targets={"evil_report:Measure": None}),
+    "headlines of the report": edit_json(name_headline),
+    "retriever": set_config(runs=None, corpus="c", topics="t", retriever={"a": "evil_report:f"}),
+    "backend": set_config(backend="evil_report"),
+}
+
+
+@pytest.mark.parametrize("name", OF_CODE)
+def test_a_report_runs_no_code(folder: Path, given: Path, name: str) -> None:
+    OF_CODE[name](folder)
+    reseal(folder)
+    use_everywhere(folder, given)
+    assert not (folder / "ran").exists()
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[bytes]]]:
+    """A server that records whether it is called."""
+    called: list[bytes] = []
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            called.append(b"called")
+            connection.close()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/x", called
+    listener.close()
+
+
+def set_file(document: dict[str, Any], kind: str, path: str) -> None:
+    manifest = document["manifest"]
+    if kind == "runs":
+        manifest["config"]["runs"]["a"] = path
+        document["modes"]["a"]["run"]["source"] = {"path": path, "sha256": "0" * 64}
+    else:
+        manifest["config"][kind] = path
+        manifest["dataset"]["files"][kind] = {"path": path, "sha256": "0" * 64}
+
+
+@pytest.mark.parametrize("kind", [*FILES, "dataset", "runs"])
+def test_a_report_requests_no_address(
+    folder: Path, given: Path, server: tuple[str, list[bytes]], kind: str
+) -> None:
+    address, called = server
+    for measure in ("R@10", "MaxOntSim@10", f"MaxOntSim(ontology='{address}')@10"):
+        edit_json(lambda document: set_file(document, kind, address))(folder)
+        set_config(measures=[measure])(folder)
+        reseal(folder)
+        use_everywhere(folder, given)
+    assert called == []
+
+
+@pytest.mark.parametrize("path", ["/proc/kmsg", "/dev/zero", "-", "pipe", "link", "irds:x"])
+@pytest.mark.parametrize("kind", ["qrels", "ontology", "runs"])
+def test_a_report_opens_no_device(folder: Path, given: Path, kind: str, path: str) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "link").symlink_to("/dev/zero")
+    edit_json(lambda document: set_file(document, kind, path))(folder)
+    reseal_without(folder, "pipe", "link")
+    use_everywhere(folder, given)
+
+
+def reseal_without(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).rename(folder.parent / name)
+    reseal(folder)
+    for name in names:
+        (folder.parent / name).rename(folder / name)
+
+
+def merge(document: dict[str, Any], name: str) -> None:
+    document["manifest"]["merged"] = [{"name": name, "path": "x.run", "sha256": "0" * 64}]
+    document["modes"][name] = document["modes"]["b"]
+
+
+NAMES = ["../../x", "/tmp/x", "..", "a/b", "a\nb", "a\\..\\x", "", ".x", "x" * 300, "A"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_of_a_report_is_no_path(folder: Path, given: Path, name: str) -> None:
+    victims = [folder.parent / "x.run", folder.parent / "x.json"]
+    for victim in victims:
+        victim.write_text("mine")
+    edit_json(lambda document: merge(document, name))(folder)
+    reseal(folder)
+    with pytest.raises(TrectoolsPlusError):
+        verify_report(folder)
+    use_everywhere(folder, given)
+    assert [victim.read_text() for victim in victims] == ["mine", "mine"]
+
+
+@pytest.mark.parametrize("path", ["../x.run", "/etc/passwd", "/dev/zero", "runs/../../x", "a\0b"])
+def test_a_run_of_a_report_is_in_the_folder(folder: Path, given: Path, path: str) -> None:
+    edit_json(lambda document: document["modes"]["a"]["run"].update(path=path))(folder)
+    with pytest.raises(TrectoolsPlusError):
+        verify_report(folder)
+    use_everywhere(folder, given)
+
+
+FILES_BESIDE = [
+    JSON,
+    "SHA256SUMS",
+    "qrels.txt",
+    "runs/a.run",
+    "per_query.parquet",
+    "topics.parquet",
+]
+
+
+@pytest.mark.parametrize("name", [*FILES_BESIDE, "BenchmarkReport.html", "reports/a.json"])
+@pytest.mark.parametrize("kind", ["pipe", "link", "loop"])
+def test_files_of_a_report_are_regular_and_inside(
+    folder: Path, given: Path, name: str, kind: str
+) -> None:
+    (folder / name).unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(folder / name)
+    else:
+        (folder / name).symlink_to(name.rpartition("/")[2] if kind == "loop" else given / name)
+    with suppress(TrectoolsPlusError):
+        assert verify_report(folder).problems
+    use_everywhere(folder, given)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a":' * 100_000, "", "\0", "[1]", "null", "1e999"]
+)
+def test_a_document_that_is_no_report_is_refused(folder: Path, given: Path, text: str) -> None:
+    (folder / JSON).write_text(text)
+    with pytest.raises(TrectoolsPlusError):
+        verify_report(folder)
+    use_everywhere(folder, given)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"resamples": 10**12}, {"qrels": {"q": {"d": 1}}}, {"runs": ["a"]}, {"runs": {"a": {}}},
+     {"seed": "x"}, {"confidence": None}, {"headline_measures": 3}],
+)  # fmt: skip
+def test_settings_of_another_kind_are_refused(
+    folder: Path, given: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(folder.parent / "cache"))
+    set_config(**settings)(folder)
+    reseal(folder)
+    with pytest.raises(TrectoolsPlusError):
+        verify_report(folder)
+    use_everywhere(folder, given)
+    assert not (folder.parent / "cache").exists()
+
+
+def test_a_table_with_too_many_rows_is_refused(folder: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("trectools_plus.formats.files.closed.MAX_ROWS", 10)
+    with pytest.raises(TrectoolsPlusError):
+        _ = ReportFolder(folder).per_query
+
+
+def test_verification_writes_nothing(folder: Path) -> None:
+    before = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
+    verify_report(folder)
+    after = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
+    assert before == after
+
+
+@pytest.fixture
+def with_class(small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An honest report with a measure of its writer, whose code the reader does not have."""
+    (tmp_path / "own_of_writer.py").write_text(MEASURE)
+    monkeypatch.syspath_prepend(tmp_path)
+    run = small.write_run("a", {"q1": ["d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
+    other = small.write_run("b", {"q1": ["d1"], "q2": ["d2"], "q3": ["d4"], "q4": ["d6"]})
+    folder = tmp_path / "out"
+    options = {"runs": {"a": run, "b": other}, "topics": small.topics, "qrels": small.qrels}
+    options |= {"measures": "RR,own_of_writer:First@1", "resamples": 100}
+    write_reports(run_benchmark(load_config(options={**options, "output_dir": str(folder)})))
+    (tmp_path / "own_of_writer.py").unlink()
+    return folder
+
+
+def test_values_of_measures_of_the_writer_are_not_computed_again(with_class: Path) -> None:
+    found = verify_report(with_class)
+    assert found.problems == []
+    assert any("First@1" in one for one in found.unproven)
+
+
+def test_figures_from_values_of_the_writer_are_verified(with_class: Path) -> None:
+    def forge(document: dict[str, Any]) -> None:
+        document["modes"]["a"]["measures"]["First@1"]["mean"] = 0.9
+
+    edit_json(forge)(with_class)
+    reseal(with_class)
+    assert any("First@1.mean" in one for one in verify_report(with_class).problems)
+
+
+def test_a_measure_of_the_writer_adds_no_sentence(with_class: Path) -> None:
+    def forge(document: dict[str, Any]) -> None:
+        for mode in document["modes"].values():
+            mode["measures"]["First@1"]["definition"]["formula"] = "the official measure"
+
+    assert "audit" not in (with_class / JSON).read_text()
+    edit_json(forge)(with_class)
+    reseal(with_class)
+    assert any("definition.formula" in one for one in verify_report(with_class).problems)
+
+
+def test_a_measure_of_the_writer_has_no_name_of_a_standard_measure(with_class: Path) -> None:
+    text = (with_class / JSON).read_text().replace('"First@1"', '"nDCG@10"')
+    (with_class / JSON).write_text(text)
+    table = pl.read_parquet(with_class / "per_query.parquet")
+    table = table.with_columns(pl.col("measure").replace("First@1", "nDCG@10"))
+    table.write_parquet(with_class / "per_query.parquet")
+    reseal(with_class)
+    with pytest.raises(TrectoolsPlusError):
+        verify_report(with_class)
+
+
+OPENED = {
+    # Inside the folder.
+    "RunFile.path", "MergedRun.name",
+    # Only with the content that the report names.
+    "SourceFile.path", "MergedRun.path",
+    # Validated as a configuration; see below.
+    "Manifest.config",
+}  # fmt: skip
+TEXTS = """
+    BenchmarkReport.best_mode BenchmarkReport.best_mode_significant
+    BenchmarkReport.discriminative_power BenchmarkReport.equal_measures
+    BenchmarkReport.groups BenchmarkReport.headline_measures BenchmarkReport.modes
+    BenchmarkReport.notes BenchmarkReport.primary_measure BenchmarkReport.strata
+    BenchmarkReport.unranked BenchmarkReport.unscored BestOverall.measure BestOverall.mode
+    BestOverall.not_different BestOverall.rule Comparison.baseline Comparison.contrast
+    Comparison.correction Comparison.family Comparison.measure Comparison.test
+    ComponentMeasure.correction ComponentMeasure.family ComponentResult.component
+    ComponentResult.measures ComponentResult.mode ConfidenceInterval.method
+    ConfidenceInterval.note DatasetInfo.contents DatasetInfo.files DatasetInfo.id
+    DatasetInfo.sha256 DatasetInfo.version Diagnosis.mode Diagnosis.observed Diagnosis.sign
+    Diagnosis.suggests Diagnostics.cut_short Diagnostics.judged Diagnostics.missing_queries
+    Diagnostics.notes Diagnostics.queries_without_relevant Diagnostics.shallow_queries
+    Difficulty.agreement Difficulty.measure FailingQuery.first_relevant_rank
+    FailingQuery.measure FailingQuery.query_id FailingQuery.text FailingQuery.values
+    FindingRecord.code FindingRecord.doc_id FindingRecord.fix FindingRecord.message
+    FindingRecord.name FindingRecord.query_id FindingRecord.remedy Manifest.cache_key
+    Manifest.cached_from Manifest.command Manifest.config_hash Manifest.created_at
+    Manifest.experiment_id Manifest.index_snapshots Manifest.models Manifest.packages
+    Manifest.platform Manifest.python MeasureDefinition.aggregate MeasureDefinition.alias
+    MeasureDefinition.averaged_over MeasureDefinition.denominator MeasureDefinition.formula
+    MeasureDefinition.gain MeasureDefinition.name MeasureDefinition.provider
+    MeasureDefinition.ties MeasureDefinition.trec_eval_call MergedRun.sha256
+    ModeResult.label ModeResult.measures ModelRecord.path ModelRecord.sha256 NearMiss.mode
+    NearMiss.query_id NearMiss.text Pool.measure Pool.modes QueryDifficulty.query_id
+    RunFile.sha256 SetSize.use SetSize.warning Similarity.modes SourceFile.sha256
+    TargetResult.band TargetResult.names TermLabel.doc_id TermLabel.label TieInfo.straddling
+    UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
+    Verdict.best Verdict.measure Verdict.next_steps Verdict.probability Verdict.second
+    Verdict.text
+"""
+
+
+def iter_texts(schema: dict[str, Any]) -> Iterator[str]:
+    """Yield the fields of a schema that can have any text, also as a key or in a list."""
+    for model, definition in {**schema["$defs"], "BenchmarkReport": schema}.items():
+        for name, field in definition.get("properties", {}).items():
+            text = json.dumps(field)
+            is_text = '"type": "string"' in text and '"enum"' not in text
+            if is_text or '"additionalProperties"' in text:
+                yield f"{model}.{name}"
+
+
+def test_every_text_of_a_report_is_known_to_be_safe() -> None:
+    """A new field must be added here: what is not in ``OPENED`` is compared or shown only."""
+    found = {*iter_texts(BenchmarkReport.model_json_schema())}
+    assert found == {*OPENED, *TEXTS.split()}
+
+
+def test_every_setting_that_names_a_file_is_guarded() -> None:
+    """A new setting with a file must be one of ``FILES``, which are opened only if unchanged."""
+    hints = get_type_hints(BenchmarkConfig, include_extras=True)
+    reader = repr(FileName.__metadata__[0].func)  # type: ignore[attr-defined]
+    named = {name for name, hint in hints.items() if reader in repr(hint)}
+    assert named == {*FILES, "dataset", "runs", "output_dir"}

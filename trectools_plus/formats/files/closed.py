@@ -1,0 +1,184 @@
+"""Files in folders that strangers made: reports and plans.
+
+A file is named by words, is a regular file inside the folder after links are resolved, and is not
+larger than a limit. So it is no device, no pipe, no file of the reader, and no compressed text that
+needs more memory than disk.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.files.opening import is_address, is_catalogue_name, unreadable
+from trectools_plus.formats.hashing import sha256_file
+
+PLAIN_NAME = re.compile(r"\w[\w .+-]{0,249}")
+"""Names of runs, modes and of the parts of a file's path; they contain no separators."""
+MAX_BYTES = 2**32
+MAX_DOCUMENT_BYTES = 2**28
+MAX_ROWS = 20_000_000
+_SYSTEM = ("/dev", "/proc", "/sys")
+
+
+class ClosedFolder:
+    """A folder of which only plain files are read.
+
+    Args:
+        path: The folder.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def find(self, name: str, limit: int = MAX_BYTES) -> Path | None:
+        """Return a file; ``None`` if there is none.
+
+        Args:
+            name: Relative to the folder, with forward slashes.
+            limit: The largest size in bytes.
+
+        Raises:
+            InputError: If the name is not plain, or the file is outside of the folder, not regular
+                or too large.
+        """
+        parts = name.split("/")
+        if not all(PLAIN_NAME.fullmatch(part) for part in parts):
+            raise InputError(
+                f"{name[:200]!r} is not a name of a file in this folder",
+                where=str(self.path),
+                remedy="use the folder as the command wrote it",
+            )
+        return find_inside(self.path.joinpath(*parts), self.path, limit)
+
+    def file(self, name: str, limit: int = MAX_BYTES) -> Path:
+        """Return a file; see :meth:`find`.
+
+        Raises:
+            InputError: Also if there is none.
+        """
+        path = self.find(name, limit)
+        if path is None:
+            raise InputError(
+                "a file of the report is missing",
+                where=str(self.path / name),
+                remedy="keep the files of a benchmark together",
+            )
+        return path
+
+    def read_table(self, name: str) -> pl.DataFrame | None:
+        """Return a Parquet table; ``None`` if there is none.
+
+        Raises:
+            InputError: If it cannot be read or has too many rows; see :meth:`find`.
+        """
+        path = self.find(name)
+        if path is None:
+            return None
+        try:
+            rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+            if rows > MAX_ROWS:
+                raise InputError(f"the table has more than {MAX_ROWS:,} rows", where=str(path))
+            with path.open("rb") as stream:
+                return pl.read_parquet(stream)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError("cannot be read as Parquet", where=str(path)) from error
+
+
+def find_inside(path: Path, folder: Path, limit: int = MAX_BYTES) -> Path | None:
+    """Return a regular file of limited size inside a folder; ``None`` if there is none.
+
+    Raises:
+        InputError: If it is outside of the folder, not regular or too large.
+    """
+    try:
+        resolved, root = path.resolve(), folder.resolve()
+        if not resolved.is_relative_to(root):
+            raise InputError("the file is a link to a place outside of the folder", where=str(path))
+        if not resolved.exists():
+            return None
+        status = resolved.stat()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InputError("cannot be read: its links lead nowhere", where=str(path)) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError("expected a regular file", where=str(path))
+    if status.st_size > limit:
+        raise InputError(f"the file has more than {limit:,} bytes", where=str(path))
+    return path
+
+
+def read_document(path: str | Path, folder: str | Path | None = None) -> str:
+    """Return the text of a JSON document beside which other files lie.
+
+    Args:
+        path: The document.
+        folder: The folder that it must be in after links are resolved; by default its own.
+
+    Raises:
+        InputError: If it cannot be read, or is not a regular file of limited size.
+    """
+    file = Path(path)
+    found = find_inside(file, file.parent if folder is None else Path(folder), MAX_DOCUMENT_BYTES)
+    if found is None:
+        raise InputError("no such file", where=str(path), remedy="check the path")
+    try:
+        return found.read_text(encoding="utf-8")
+    except OSError as error:
+        raise unreadable(error, str(path)) from error
+    except UnicodeDecodeError as error:
+        raise InputError("not UTF-8 text", where=str(path)) from error
+
+
+def read_json(path: str | Path) -> Any:
+    """Return the value of a JSON document; see :func:`read_document`.
+
+    Raises:
+        InputError: Also if it is not JSON, or nested too deeply.
+    """
+    text = read_document(path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError("cannot be read as JSON", where=str(path)) from error
+
+
+def hash_original(path: str, limit: int = MAX_BYTES) -> str | None:
+    """Return the SHA-256 of a file that a stranger names.
+
+    Args:
+        path: The file.
+        limit: The largest size in bytes.
+
+    Returns:
+        The hash; ``None`` for an address, standard input, a file of the system, and a path without
+        a regular file of limited size.
+    """
+    if path == "-" or is_address(path) or is_catalogue_name(path):
+        return None
+    try:
+        resolved = Path(path).resolve()
+        status = resolved.stat()
+        is_system = any(resolved.is_relative_to(folder) for folder in _SYSTEM)
+        is_regular = stat.S_ISREG(status.st_mode) and status.st_size <= limit
+        return sha256_file(resolved) if is_regular and not is_system else None
+    except (OSError, RuntimeError, ValueError, InputError):
+        return None
+
+
+def is_unchanged(path: str, hashes: Mapping[str, str]) -> bool:
+    """Return whether a file that a stranger names has the content that the stranger knows.
+
+    Only then may it be read: it then shows the stranger's content and nothing else.
+
+    Args:
+        path: The file.
+        hashes: SHA-256 by path.
+    """
+    return path in hashes and hash_original(path) == hashes[path]
