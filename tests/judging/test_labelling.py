@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from harness.scripted_server import REACTIONS, grade, serve
+from harness.scripted_server import REACTIONS, completion, grade, serve
 from sklearn.metrics import cohen_kappa_score
 
 from trectools_plus.errors import CheckFailedError, FormatError, InputError, UsageError
@@ -460,3 +460,24 @@ def test_qrels_say_who_judged(tmp_path: Path) -> None:
     )
     write_qrels([person], path)
     assert path.read_text("utf-8") == "q1 person d1 1\n"
+
+
+def test_the_model_that_answered_is_recorded_and_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(
+        REACTIONS,
+        "another model",
+        lambda handler, right: handler.send({**completion(right), "model": "tiny-cheap"}),
+    )
+    plan = make(tmp_path)
+    with serve({DOCUMENTS["d1"]: ["another model", "always"]}) as server:
+        summary = label(plan, model(server.url))
+    answered = {(one.query_id, one.doc_id): one.answered_by for one in labels_of(plan)}
+    assert {pair for pair, name in answered.items() if name == "tiny-cheap"} == {
+        ("q1", "d1"),
+        ("q2", "d1"),
+    }
+    assert set(answered.values()) == {None, "tiny-cheap"}
+    assert summary.other_models == {"tiny-cheap": 2}
+    assert "tiny-cheap" in describe_labels(summary)

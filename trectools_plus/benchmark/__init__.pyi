@@ -35,6 +35,9 @@ from trectools_plus.benchmark.run.config_file import load_search_settings as loa
 from trectools_plus.benchmark.run.dataset import load_hpo_collection as load_hpo_collection
 from trectools_plus.benchmark.run.dataset import open_collection as open_collection
 from trectools_plus.benchmark.run.dataset import open_corpus as open_corpus
+from trectools_plus.benchmark.run.output_folder import (
+    refuse_overwriting_in as refuse_overwriting_in,
+)
 from trectools_plus.benchmark.run.runner import BenchmarkResult as BenchmarkResult
 from trectools_plus.benchmark.run.runner import input_notes as input_notes
 from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark

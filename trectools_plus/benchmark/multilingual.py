@@ -29,6 +29,7 @@ from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.models import ReportModel
@@ -45,6 +46,8 @@ from trectools_plus.text import listed, plural
 SCHEMA_VERSION: Literal["1.1"] = "1.1"
 PARALLEL_SETS = tuple(f"hpo-{language}-standard" for language in ("en", "de", "fr", "es", "nl"))
 """The default test sets: the same meanings in five languages."""
+REPORT_FILE = "MultilingualReport.json"
+MARKDOWN_FILE = "MultilingualComparison.md"
 DEFAULT_FOLDER = Path("results") / "multilingual"
 
 
@@ -196,6 +199,9 @@ def run_multilingual(
     options = options or {}
     by_language = languages_of(sets)
     folder = Path(options.get("output_dir") or DEFAULT_FOLDER)
+    refuse_foreign_beside(
+        folder, (REPORT_FILE, MARKDOWN_FILE), REPORT_FILE, ("languages", "across", "mode_names")
+    )
     several = Counter(by_language.values())
     results: dict[str, BenchmarkResult] = {}
     try:

@@ -7,10 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from trectools_plus.benchmark.run.output_folder import REPORT_FILE
+from trectools_plus.benchmark.run.output_folder import REPORT_FILE, SWEEP_FILE
 from trectools_plus.text import plural
 
-SWEEP_FILE = "SweepReport.json"
 _START = 1 << 18
 """The part of a report that is read, in bytes. The hash is before all figures."""
 

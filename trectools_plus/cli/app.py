@@ -18,10 +18,13 @@ RUNS = {
     "fetch": CommandEntry(
         "runs.fetch:runs_fetch", "Search a collection and write one run file for each mode."
     ),
-    "fuse": CommandEntry("runs.writing:runs_fuse", "Merge run files into one, query by query."),
+    "fuse": CommandEntry(
+        "runs.writing:runs_fuse", "Merge run files into one, query by query.", data=["output"]
+    ),
     "convert": CommandEntry(
         "runs.writing:runs_convert",
         "Convert a run to TREC form: from CSV, JSON, MS MARCO or TREC RAG.",
+        data=["output"],
     ),
     "info": CommandEntry(
         "runs.info:runs_info", "Summarise a run file: size, depth, scores, ties, order."
@@ -35,6 +38,7 @@ QRELS = {
     "convert": CommandEntry(
         "references:qrels_convert",
         "Convert qrels to TREC form: from CSV, BEIR, JSON, MS MARCO, prels or NTCIR.",
+        data=["output"],
     ),
 }
 TOPICS = {
@@ -51,7 +55,7 @@ TESTSET = {
     ),
     "list": CommandEntry("sets:testset_list", "List the shipped test sets."),
     "convert": CommandEntry(
-        "sets:testset_convert", "Convert test sets to topics and qrels, or back."
+        "sets:testset_convert", "Convert test sets to topics and qrels, or back.", data=["output"]
     ),
     "split": CommandEntry(
         "sets:testset_split",
@@ -60,6 +64,7 @@ TESTSET = {
     "refresh": CommandEntry(
         "sets:testset_refresh",
         "Make the next version of a test set: replace queries by new ones of the same kind.",
+        data=["output"],
     ),
     "agreement": CommandEntry(
         "sets:testset_agreement",
@@ -103,11 +108,14 @@ BENCHMARK = {
         "benchmark.reports:benchmark_list", "List the reports in a folder, newest first."
     ),
     "show": CommandEntry(
-        "benchmark.reports:benchmark_show", "Print a report, or write its comparison table."
+        "benchmark.reports:benchmark_show",
+        "Print a report, or write its comparison table.",
+        results=["table"],
     ),
     "metrics": CommandEntry(
         "benchmark.metrics:benchmark_metrics",
         "Export the values of a report as Prometheus metrics.",
+        results=["textfile"],
     ),
 }
 EXTRACTION = {
@@ -136,7 +144,9 @@ REVIEW = {
         "review:review_show", "Show the agreement of annotators, and the modes that they prefer."
     ),
     "export": CommandEntry(
-        "review:review_export", "Export grades as qrels, of one annotator or of all."
+        "review:review_export",
+        "Export grades as qrels, of one annotator or of all.",
+        data=["qrels"],
     ),
     "import": CommandEntry(
         "review:review_import", "Add judgments of people that were made elsewhere to a plan."
@@ -168,10 +178,13 @@ TOP = {
         "packaged:packaged_files",
         "List or copy examples, JSON Schemas, monitoring rules and sample data of the package.",
     ),
-    "eval": CommandEntry("eval:evaluate_runs", "Score run files against relevance judgments."),
+    "eval": CommandEntry(
+        "eval:evaluate_runs", "Score run files against relevance judgments.", results=["output"]
+    ),
     "compare": CommandEntry(
         "compare:compare_runs",
         "Compare run files: the best one, significance, a table for a paper.",
+        results=["to"],
     ),
     "explain": CommandEntry(
         "explain:explain_name", "Explain what a measure computes, or what a validation rule checks."

@@ -20,6 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from trectools_plus.cli.outputs import guard_outputs
 from trectools_plus.cli.verbosity import add_verbosity, note_later
 
 ALIASES = {"--model-name": "--embedding-model", "--model": "--embedding-model"}
@@ -83,12 +84,16 @@ class CommandEntry:
         summary: The first line of the help; the function's docstring is the rest.
         settings: Settings of the Typer context.
         reads_flags: Whether the command parses all flags itself, ``-q`` and ``-v`` included.
+        results: Parameters that name files for results; see :func:`guard_outputs`.
+        data: Parameters that name a run, qrels or a test set to write.
     """
 
     home: str
     summary: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     reads_flags: bool = False
+    results: Sequence[str] = ()
+    data: Sequence[str] = ()
 
 
 class Command(TyperCommand):
@@ -156,11 +161,14 @@ def load_command(name: str, entry: CommandEntry) -> Any:
     """Import a command's module, and make a Typer command from its function."""
     module, _, function = entry.home.partition(":")
     callback: Callable[..., None] = getattr(import_module(f"{_COMMANDS}.{module}"), function)
+    description = getdoc(callback) or ""
+    if entry.results or entry.data:
+        callback = guard_outputs(callback, entry.results, entry.data)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     single.command(
         name,
         cls=Command,
-        help=f"{entry.summary}\n\n{getdoc(callback) or ''}",
+        help=f"{entry.summary}\n\n{description}",
         context_settings=dict(entry.settings),
     )(callback if entry.reads_flags else add_verbosity(callback))
     return get_command(single)

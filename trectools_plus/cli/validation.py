@@ -175,7 +175,7 @@ class Fixer:
             target, self._codes = validation.split_fix_values(output.fix)
             self._targets = _targets(paths, target)
             for written in self._targets.values():
-                validation.refuse_overwriting(written, (*paths, *other_inputs))
+                formats.refuse_overwriting(written, (*paths, *other_inputs))
 
     def fixed(self, path: str) -> str:
         """Return the file to check: the fixed copy, or ``path`` itself if nothing was written.

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from trectools_plus.errors import FormatError, MissingExtraError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
+from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.provenance import format_time, utc_now
 
@@ -131,6 +132,12 @@ def make_phenopacket(
     }
 
 
+def _is_ours(file: Path) -> bool:
+    """Return whether a file is a phenopacket that :func:`make_phenopacket` made."""
+    metadata = (read_manifest(file) or {}).get("metaData")
+    return isinstance(metadata, dict) and metadata.get("createdBy") == "trectools-plus"
+
+
 def write_phenopackets(
     findings: Mapping[str, Iterable[Finding]], folder: str | Path, ontology: Ontology
 ) -> list[Path]:
@@ -141,8 +148,12 @@ def write_phenopackets(
     """
     make_folder(Path(folder))
     files = []
+    names = {doc_id: f"{quote(doc_id, safe=' ')}.json" for doc_id in findings}
+    refuse_foreign(
+        folder, names.values(), {name for name in names.values() if _is_ours(Path(folder, name))}
+    )
     for doc_id, found in findings.items():
-        file = Path(folder, f"{quote(doc_id, safe=' ')}.json")
+        file = Path(folder, names[doc_id])
         record = make_phenopacket(doc_id, found, ontology)
         if can_check():
             check_phenopacket(record, str(file))

@@ -20,7 +20,7 @@ from trectools_plus.plugins import (
     working_directory_on_path,
 )
 from trectools_plus.redaction import is_secret_name, secret_in_url
-from trectools_plus.retrieval.backends.http.answers import AnswerError
+from trectools_plus.retrieval.backends.http.answers import AnswerError, refuse_error
 from trectools_plus.retrieval.backends.http.client import JsonClient
 from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.source import Failure
@@ -37,10 +37,12 @@ class Reply(NamedTuple):
     Attributes:
         text: The raw text.
         problem: Why the text is not to be read, for example because it is cut off.
+        model: The model that answered, if the service names it.
     """
 
     text: str
     problem: str | None = None
+    model: str | None = None
 
 
 class Labeller(Protocol):
@@ -143,7 +145,8 @@ class ModelLabeller:
         reply = self._client.request(make, read, sha256_text(content))
         if isinstance(reply, Failure):
             return reply
-        return Reply(self._client.scrub(reply.text), reply.problem)
+        model = None if reply.model is None else self._client.scrub(reply.model)
+        return reply._replace(text=self._client.scrub(reply.text), model=model)
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""
@@ -210,21 +213,24 @@ def read_reply(document: Any) -> Reply:
     Raises:
         AnswerError: If it is not a chat completion, or reports an error.
     """
-    choices = document.get("choices") if isinstance(document, Mapping) else None
+    refuse_error(document, "choices")
+    choices = document.get("choices") if isinstance(document, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise AnswerError("the answer has no choices", document)
+    refuse_error(choices[0], "message")
     message = choices[0].get("message")
     if not isinstance(message, Mapping):
         raise AnswerError("the answer has no message", document)
-    text = _text_of(message.get("content"))
+    text, problem = _text_of(message.get("content")), None
     finish = choices[0].get("finish_reason")
     if message.get("refusal"):
-        return Reply(text or str(message["refusal"]), "a refusal")
-    if finish == "content_filter":
-        return Reply(text, "a refusal (content filter)")
-    if finish == "length":
-        return Reply(text, "it is cut off at max_tokens")
-    return Reply(text)
+        text, problem = text or str(message["refusal"]), "a refusal"
+    elif finish == "content_filter":
+        problem = "a refusal (content filter)"
+    elif finish == "length":
+        problem = "it is cut off at max_tokens"
+    model = document.get("model")
+    return Reply(text, problem, model if isinstance(model, str) and model else None)
 
 
 def _text_of(content: Any) -> str:

@@ -28,7 +28,7 @@ from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.source import CircuitBreaker, Failure
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import none_if_nan
-from trectools_plus.text import plural
+from trectools_plus.text import plural, visible
 
 PROMPTS_FOLDER = "prompts"
 _CHARACTERS_PER_TOKEN = 4
@@ -115,6 +115,7 @@ class LabelSummary:
         seconds: The duration.
         out_of_calls: Whether the limit of calls was reached.
         failure: The failure that stopped the work, if any.
+        other_models: The number of documents that another model than the requested one judged.
     """
 
     judge: str
@@ -128,6 +129,7 @@ class LabelSummary:
     seconds: float
     out_of_calls: bool
     failure: str | None
+    other_models: dict[str, int]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the summary as JSON."""
@@ -288,10 +290,10 @@ class Labelling:
         found = read_grade(reply.text)
         problem = reply.problem or found.problem
         answer = reply.text.encode("utf-8", "replace").decode()  # without unpaired surrogates
-        if problem is None:
-            self._store(question, found.grade, answer=answer)
-        else:
-            self._store(question, None, reason=f"{_UNREADABLE}{problem}", answer=answer)
+        reason = None if problem is None else f"{_UNREADABLE}{problem}"
+        model = None if reply.model is None else visible(reply.model, _LONGEST_MODEL)
+        grade = found.grade if problem is None else None
+        self._store(question, grade, reason=reason, answer=answer, model=model)
         return None
 
     def _store(
@@ -301,6 +303,7 @@ class Labelling:
         *,
         reason: str | None = None,
         answer: str | None = None,
+        model: str | None = None,
     ) -> None:
         label = Label(
             query_id=question.query_id,
@@ -312,6 +315,7 @@ class Labelling:
             reason=reason,
             origin=self._origin,
             answer=answer,
+            answered_by=None if model == self._judge.name else model,
             cut=question.cut,
             repeat=question.repeat,
             text_sha256=question.text_sha256,
@@ -341,6 +345,7 @@ class Labelling:
         if self._folder.plan.lacking:
             missing[_NOT_IN_CORPUS] = self._folder.plan.lacking
         grades = Counter(label.grade for label in first if label.grade is not None)
+        others = Counter(label.answered_by for label in first if label.answered_by is not None)
         out_of_calls = stopped is not None and stopped.reason == _OUT_OF_CALLS
         return LabelSummary(
             judge=self._judge.name,
@@ -353,12 +358,14 @@ class Labelling:
             calls=self._calls.made,
             seconds=seconds,
             out_of_calls=out_of_calls,
+            other_models=dict(others.most_common()),
             failure=None if stopped is None or out_of_calls else stopped.reason,
         )
 
 
 _OUT_OF_CALLS = "the limit of calls is reached"
 _UNREADABLE = "answer not used: "
+_LONGEST_MODEL = 200
 
 
 def _check_options(options: LabelOptions) -> None:
@@ -459,6 +466,9 @@ def describe_labels(summary: LabelSummary) -> str:
     if summary.grades:
         shown = (f"grade {grade}: {count:,}" for grade, count in summary.grades.items())
         parts[0] += f" ({', '.join(shown)})"
+    if summary.other_models:
+        names = (f"{name} ({count:,})" for name, count in summary.other_models.items())
+        parts.append(f"answered by another model than requested: {', '.join(names)}")
     if summary.missing:
         reasons = ", ".join(f"{count:,} ({reason})" for reason, count in summary.missing.items())
         parts.append(f"missing: {reasons}")

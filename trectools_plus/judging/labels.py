@@ -67,6 +67,8 @@ class Label(ReportModel):
     """For models: what determines the answer."""
     answer: str | None = None
     """For models: the raw text."""
+    answered_by: str | None = None
+    """For models: the model that answered, if it is not the requested one."""
     cut: bool = False
     """For models: whether the document was too long and only its beginning was shown."""
     repeat: int = 0

@@ -50,8 +50,12 @@ _PLACEHOLDERS = ("query", "document")
 _PLACEHOLDER = re.compile(r"\{(query|document)\}")
 _MARK_LENGTH = 8
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]]*(?=\s)|[。！？]""")
-_THOUGHT = re.compile(r".*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_END_OF_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_ATTEMPTS = 16
+_OBJECT = re.compile(r"""\{\s*["}]""")
+MAX_ANSWER_LENGTH = 1 << 16
+"""The part of an answer that is read, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +154,10 @@ def read_grade(answer: str) -> ReadGrade:
     """Return the grade in the JSON of an answer; other text around the JSON is ignored.
 
     A model's thoughts before the answer, between ``<think>`` and ``</think>``, are no part of it.
+    Only the first :data:`MAX_ANSWER_LENGTH` characters are read.
     """
-    text = _THOUGHT.sub("", answer)
+    text = answer[:MAX_ANSWER_LENGTH]
+    text = text[max((found.end() for found in _END_OF_THOUGHT.finditer(text)), default=0) :]
     if _OPEN_THOUGHT.search(text):
         return ReadGrade(None, "it ends before the thoughts of the model end")
     if not text.strip():
@@ -163,10 +169,15 @@ def read_grade(answer: str) -> ReadGrade:
 
 
 def _find_grades(text: str) -> list[Any]:
-    """Return the values of ``grade`` in all JSON objects of a text."""
+    """Return the values of ``grade`` in all JSON objects of a text.
+
+    Objects that are not closed can make many attempts long: after a multiple of the text's length
+    was read in vain, nothing more is read.
+    """
     grades: list[Any] = []
-    place = text.find("{")
-    while place != -1:
+    end, budget = 0, _ATTEMPTS * len(text)
+    while budget >= 0 and (start := _OBJECT.search(text, end)) is not None:
+        place = start.start()
         found: list[Any] = []
 
         def collect(pairs: list[tuple[str, Any]], found: list[Any] = found) -> None:
@@ -174,12 +185,13 @@ def _find_grades(text: str) -> list[Any]:
 
         try:
             _, end = json.JSONDecoder(object_pairs_hook=collect).raw_decode(text, place)
-        except (ValueError, RecursionError):
-            end = place + 1
+        except json.JSONDecodeError as error:
+            end, budget = place + 1, budget - (error.pos - place) - len(text) // 64
+        except (ValueError, RecursionError):  # a number with too many digits, or nested too deeply
+            end, budget = place + 1, budget - len(text)
         else:
             grades += found
-        place = text.find("{", end)
-    return grades
+    return grades if budget >= 0 else []
 
 
 def _as_grade(value: Any) -> ReadGrade:

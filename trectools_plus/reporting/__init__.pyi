@@ -48,6 +48,10 @@ from trectools_plus.reporting.results.comparisons import (
 )
 from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
+from trectools_plus.reporting.results.extraction import (
+    check_extraction_folder as check_extraction_folder,
+)
+from trectools_plus.reporting.results.extraction import check_sweep_folder as check_sweep_folder
 from trectools_plus.reporting.results.extraction import comparison_document as comparison_document
 from trectools_plus.reporting.results.extraction import print_comparison as print_comparison
 from trectools_plus.reporting.results.extraction import print_extraction as print_extraction
@@ -66,6 +70,9 @@ from trectools_plus.reporting.results.gate import gate_document as gate_document
 from trectools_plus.reporting.results.gate import print_gate as print_gate
 from trectools_plus.reporting.results.gate import render_gate_markdown as render_gate_markdown
 from trectools_plus.reporting.results.gate import render_refusal_markdown as render_refusal_markdown
+from trectools_plus.reporting.results.judgments import (
+    check_judgment_folder as check_judgment_folder,
+)
 from trectools_plus.reporting.results.judgments import (
     print_judgment_report as print_judgment_report,
 )

@@ -79,7 +79,7 @@ def write_reports(
         with folder.final_names():
             modes, images = render_files(result, ir_metadata=ir_metadata, plots=plots)
             load_report(folder.partial / REPORT_FILE)
-        folder.publish(keep=_given_files(result))
+        folder.publish()
     except BaseException:
         folder.discard()
         raise
@@ -174,12 +174,6 @@ def _write_page(result: BenchmarkResult, titles: pl.DataFrame | None) -> None:
         None if dataset is None else dataset.judged,
     )
     write_text(folder / HTML_FILE, render_html(result.report, evidence))
-
-
-def _given_files(result: BenchmarkResult) -> frozenset[Path]:
-    """Return the run files that were compared; they can be in the output folder."""
-    sources = (mode.run.source for mode in result.report.modes.values())
-    return frozenset(Path(source.path).resolve() for source in sources if source is not None)
 
 
 def ir_metadata_header(report: BenchmarkReport, mode: str) -> str:

@@ -16,6 +16,7 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import iter_lines
+from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
@@ -33,6 +34,7 @@ from trectools_plus.testsets.model import (
 
 Layout = Literal["trec", "trec-jsonl", "beir"]
 
+_METADATA_KEYS = ("dataset_id", "version", "language", "description")
 LAYOUTS: Mapping[Layout, tuple[str, str]] = {
     "trec": ("topics.tsv", "qrels.txt"),
     "trec-jsonl": ("topics.jsonl", "qrels.txt"),
@@ -156,6 +158,8 @@ def write_folder(test_set: TestSet, folder: str | Path, layout: Layout) -> list[
     # Check both before writing either: topics are useless without qrels.
     refuse_unwritable(topics.frame, ("query_id",), "topics")
     refuse_unwritable(qrels.frame, ("query_id", "doc_id"), "qrels")
+    names = [*LAYOUTS[layout], METADATA_FILE]
+    refuse_foreign_beside(root, names, METADATA_FILE, _METADATA_KEYS)
     try:
         qrels_path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

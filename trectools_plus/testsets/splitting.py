@@ -13,6 +13,7 @@ from trectools_plus.choices import StratumField
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import make_folder
+from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.testsets.conversion import render_test_set, write_test_set
 from trectools_plus.testsets.languages import languages_in
@@ -121,9 +122,17 @@ def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
         root / f"{_FILE_NAME.sub('-', part.metadata.dataset_id)}.json"
         for part in (split.used, split.held_out)
     )
+    written = {file.name for file in (used, held_out) if _is_part(file)}
+    refuse_foreign(root, (used.name, held_out.name), written)
     write_test_set(split.used, used)
     write_test_set(split.held_out, held_out)
     return used, held_out
+
+
+def _is_part(file: Path) -> bool:
+    """Return whether a file is a part of a test set that was split."""
+    metadata = (read_manifest(file) or {}).get("metadata")
+    return isinstance(metadata, dict) and "parent" in metadata
 
 
 def parent_of(test_set: TestSet) -> dict[str, str]:

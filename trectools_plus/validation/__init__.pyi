@@ -24,7 +24,6 @@ from trectools_plus.validation.findings import refuse_errors as refuse_errors
 from trectools_plus.validation.fixes.engine import fix_qrels as fix_qrels
 from trectools_plus.validation.fixes.engine import fix_run as fix_run
 from trectools_plus.validation.fixes.engine import fix_topics as fix_topics
-from trectools_plus.validation.fixes.engine import refuse_overwriting as refuse_overwriting
 from trectools_plus.validation.fixes.engine import split_fix_values as split_fix_values
 from trectools_plus.validation.fixes.session import FixOptions as FixOptions
 from trectools_plus.validation.fixes.summary import FixSummary as FixSummary

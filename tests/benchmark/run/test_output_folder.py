@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+import multiprocessing
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -53,34 +56,104 @@ def test_runs_of_a_replaced_report_are_deleted(tmp_path: Path) -> None:
     (tmp_path / "runs" / "changed.run").write_text("by hand")
     (tmp_path / "runs" / "foreign.run").write_text("another's")
     second = OutputFolder(tmp_path)
+    second.plan(["runs/both.run"], [tmp_path / "runs" / "kept.run"])
     fill(second, {"both": "5"})
-    second.publish(keep=frozenset({(tmp_path / "runs" / "kept.run").resolve()}))
+    second.publish()
     runs = contents(tmp_path / "runs")
     assert runs == {"both.run": "5", "kept.run": "2", "changed.run": "by hand",
                     "foreign.run": "another's"}  # fmt: skip
 
 
 @pytest.mark.parametrize("report", ["{", "[]", '{"modes": {"a": 1}}', '{"modes": {"a": {}}}'])
-def test_a_file_that_is_not_a_report_names_no_runs(tmp_path: Path, report: str) -> None:
+def test_a_file_that_no_list_names_is_not_replaced(tmp_path: Path, report: str) -> None:
     (tmp_path / "BenchmarkReport.json").write_text(report)
     folder = OutputFolder(tmp_path)
     fill(folder, {"a": "1"})
-    folder.publish()
-    assert (tmp_path / "runs" / "a.run").read_text() == "1"
+    with pytest.raises(InputError):
+        folder.publish()
+    folder.discard()
+    assert contents(tmp_path) == {"BenchmarkReport.json": report}
 
 
-def test_a_report_cannot_name_files_elsewhere(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["../x.run", "runs/../../x.run", "{tmp}/x.run"])
+def test_a_list_cannot_name_files_elsewhere(tmp_path: Path, name: str) -> None:
     outside = tmp_path / "x.run"
     outside.write_text("1")
-    sha256 = hashlib.sha256(b"1").hexdigest()
     out = tmp_path / "out"
-    out.mkdir()
-    run = {"path": "runs/../../x.run", "sha256": sha256}
-    (out / "BenchmarkReport.json").write_text(json.dumps({"modes": {"a": {"run": run}}}))
+    first = OutputFolder(out)
+    fill(first, {"a": "1"})
+    first.publish()
+    digest = hashlib.sha256(b"1").hexdigest()
+    with (out / "SHA256SUMS").open("a") as sums:
+        sums.write(f"{digest}  {name.format(tmp=tmp_path)}\n")
     folder = OutputFolder(out)
     fill(folder, {})
     folder.publish()
     assert outside.exists()
+    assert not (out / "runs" / "a.run").exists()
+
+
+def test_a_list_of_others_files_is_no_list_of_a_report(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "a.run").write_text("user")
+    digest = hashlib.sha256(b"user").hexdigest()
+    (tmp_path / "SHA256SUMS").write_text(f"{digest}  runs/a.run\n")
+    folder = OutputFolder(tmp_path)
+    before = {**contents(tmp_path)}
+    with pytest.raises(InputError):
+        folder.plan(["runs/a.run"], [])
+    fill(folder, {"a": "1"})
+    with pytest.raises(InputError):
+        folder.publish()
+    folder.discard()
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("moves", range(8))  # four earlier files are moved, and four new ones
+def test_the_folder_of_a_killed_process_is_removed(tmp_path: Path, moves: int) -> None:
+    out = tmp_path / "out"
+    first = OutputFolder(out)
+    fill(first, {"a": "1", "b": "2"})
+    first.publish()
+    before = contents(out)
+    context = multiprocessing.get_context("fork")
+    killed = context.Process(target=_publish_and_die, args=[out, moves])
+    killed.start()
+    killed.join()
+    assert killed.exitcode == -signal.SIGKILL
+    [partial] = out.glob(".partial-*")
+    for path in (partial, *partial.rglob("*")):
+        os.utime(path, (0, 0))
+    third = OutputFolder(out)
+    assert [path.name for path in out.glob(".partial-*")] == [third.partial.name]
+    third.discard()
+    assert contents(out) == before
+
+
+def _publish_and_die(out: Path, moves: int) -> None:
+    second = OutputFolder(out)
+    fill(second, {"a": "3", "c": "4"})
+    replace, done = Path.replace, []
+
+    def last(source: Path, target: Path) -> Path:
+        if len(done) == moves:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done.append(source)
+        return replace(source, target)
+
+    Path.replace = last  # type: ignore[method-assign]
+    second.publish()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_folder_of_a_living_process_is_kept(tmp_path: Path) -> None:
+    first = OutputFolder(tmp_path)
+    os.utime(first.partial, (0, 0))
+    second = OutputFolder(tmp_path)
+    assert first.partial.exists()
+    second.discard()
+    first.discard()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_move_that_fails_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +193,7 @@ def test_folders_instead_of_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "BenchmarkReport.json").mkdir()
     folder = OutputFolder(tmp_path)
     fill(folder, {"a": "1"})
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError):
         folder.publish()
     (tmp_path / "file").write_text("")
     for name in ("file", "file/out"):

@@ -8,7 +8,6 @@ mode that finds nothing has no file, because readers refuse a run without rows.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -46,6 +45,7 @@ from trectools_plus.errors import CheckFailedError, InputError, MissingExtraErro
 from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks
+from trectools_plus.formats.files.abandoned import temporary_folder
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
@@ -296,7 +296,7 @@ class RunReader:
             UsageError: If the worker does not see the file, sees another one, or cannot read it.
         """
         check_seen(given.path, given.place)
-        with tempfile.TemporaryDirectory(prefix="trectools-plus-") as name:
+        with temporary_folder() as name:
             folder = OutputFolder(name)
             try:
                 mode = read_mode_run(given.name, given.place.path, self.dataset, folder)

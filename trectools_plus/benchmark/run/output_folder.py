@@ -7,17 +7,18 @@ moved to their places at the end. After a failure, the files of an earlier bench
 from __future__ import annotations
 
 import contextlib
-import json
+import os
 import secrets
 import shutil
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from trectools_plus.errors import InputError, TrectoolsPlusError
+from trectools_plus.formats.files.abandoned import find_abandoned, make_locked_folder
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
+from trectools_plus.formats.files.outputs import refuse_foreign, refuse_overwriting
 from trectools_plus.formats.hashing import sha256_file
 
 RUNS_FOLDER = "runs"
@@ -34,17 +35,31 @@ PLOT_NAMES = (
     "run_similarity",
 )
 PLOT_ENDINGS = (".png", ".svg")
-_PLOT_FILES = [f"{PLOTS_FOLDER}/{name}{ending}" for name in PLOT_NAMES for ending in PLOT_ENDINGS]
 QRELS_FILE = "qrels.txt"
 REPORT_FILE = "BenchmarkReport.json"
+SWEEP_FILE = "SweepReport.json"
+SWEEP_MARKDOWN_FILE = "SweepReport.md"
+SWEEP_HTML_FILE = "SweepReport.html"
+WINNER_FILE = "winner.run"
 MARKDOWN_FILE = "BenchmarkComparison.md"
 HTML_FILE = "BenchmarkReport.html"
 PER_QUERY_FILE = "per_query.parquet"
 LATENCY_FILE = "latency.parquet"
 TOPICS_FILE = "topics.parquet"
 DOCUMENTS_FILE = "documents.parquet"
-_OPTIONAL_FILES = (LATENCY_FILE, TOPICS_FILE, DOCUMENTS_FILE)
 CHECKSUMS_FILE = "SHA256SUMS"
+REPORT_FILES = (REPORT_FILE, MARKDOWN_FILE, HTML_FILE, PER_QUERY_FILE, QRELS_FILE, CHECKSUMS_FILE)
+"""The files of every report."""
+SWEEP_FILES = (
+    SWEEP_FILE,
+    SWEEP_MARKDOWN_FILE,
+    SWEEP_HTML_FILE,
+    PER_QUERY_FILE,
+    WINNER_FILE,
+    CHECKSUMS_FILE,
+)
+"""The files of every sweep."""
+_PARTIAL = ".partial-*"
 _REPLACED = "replaced"
 
 
@@ -68,23 +83,27 @@ class OutputFolder:
 
     def __init__(self, path: str | Path, *, exclusive: bool = False) -> None:
         self.path = Path(path)
+        self._inputs: frozenset[Path] = frozenset()
         # Absolute, so that it is deleted even if the current folder changes.
-        self.partial = self.path.absolute() / f".partial-{secrets.token_hex(6)}"
+        self.partial = self.path.absolute() / _PARTIAL.replace("*", secrets.token_hex(6))
         made: list[Path] = []
+        lock: int | None = None
         try:
             made += [one for one in self.partial.parents if not one.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(exist_ok=not exclusive)
-            (self.partial / RUNS_FOLDER).mkdir(parents=True)
+            remove_abandoned(self.path)
+            lock = make_locked_folder(self.partial)
+            (self.partial / RUNS_FOLDER).mkdir()
             (self.partial / COMPONENTS_FOLDER).mkdir()
         except FileExistsError as error:
             if exclusive and self.path.is_dir():
                 raise
             raise _write_error(error, self.path) from error
         except OSError as error:
-            _clean_up(self.partial, made)
+            _clean_up(self.partial, made, lock)
             raise _write_error(error, self.path) from error
-        self.discard = weakref.finalize(self, _clean_up, self.partial, made)
+        self.discard = weakref.finalize(self, _clean_up, self.partial, made, lock)
         """Delete the unpublished files, and the folders that were created for them."""
 
     @contextlib.contextmanager
@@ -107,25 +126,41 @@ class OutputFolder:
             if file.relative_to(self.partial).as_posix() not in paths:
                 file.unlink()
 
-    def publish(self, *, keep: frozenset[Path] = frozenset()) -> None:
-        """Move all files to their places: the report last, so that it never describes other files.
-
-        Run files and plots of the replaced report are deleted. If a file cannot be moved, all
-        moved files are moved back.
+    def plan(self, names: Iterable[str], inputs: Iterable[str | Path | None]) -> None:
+        """Raise an error if an input would be replaced, or a file that no earlier report lists.
 
         Args:
-            keep: Resolved paths of files that must not be deleted.
+            names: Files that will be written, relative to the folder.
+            inputs: Files that are read. They are never deleted.
 
         Raises:
-            InputError: If a file cannot be moved.
+            UsageError: If an input would be replaced.
+            InputError: If another file would be replaced.
+        """
+        paths = [path for path in inputs if path is not None]
+        for name in names:
+            refuse_overwriting(self.path / name, paths)
+            refuse_foreign(self.path, [name], _read_listed(self.path))
+        self._inputs = frozenset(Path(path).resolve() for path in paths)
+
+    def publish(self) -> None:
+        """Move all files to their places: the report last, so that it never describes other files.
+
+        They replace only files of an earlier report. Its other files are deleted, unless they were
+        changed. If a file cannot be moved, all moved files are moved back.
+
+        Raises:
+            InputError: If a file cannot be moved, or would replace another file.
         """
         self._write_checksums()
         new = sorted(
             (file.relative_to(self.partial) for file in self.partial.rglob("*") if file.is_file()),
-            key=lambda name: (name.name == REPORT_FILE, name),
+            # The list of the files is the first, because an interrupted move is undone with it.
+            key=lambda name: (name.name == REPORT_FILE, name.name != CHECKSUMS_FILE, name),
         )
-        found = [*self._stale_runs(), *self._stale_extras()]
-        stale = [name for name in found if (self.path / name).resolve() not in keep]
+        listed = _read_listed(self.path)
+        refuse_foreign(self.path, new, listed)
+        stale = [name for name in map(Path, listed) if self._is_stale(name, listed[str(name)])]
         old = [name for name in dict.fromkeys([*reversed(new), *stale]) if self._exists(name)]
         moves = [
             *((self.path / name, self.partial / _REPLACED / name) for name in old),
@@ -145,8 +180,7 @@ class OutputFolder:
             if isinstance(error, OSError):
                 raise _write_error(error, self.path) from error
             raise
-        self.discard.detach()
-        shutil.rmtree(self.partial, ignore_errors=True)
+        self.discard()  # the other files are in their folders, which are therefore kept
 
     def _write_checksums(self) -> None:
         """Write the hash of every file in the format of ``sha256sum --check SHA256SUMS``."""
@@ -167,23 +201,73 @@ class OutputFolder:
             )
         return target.exists() or target.is_symlink()
 
-    def _stale_runs(self) -> list[Path]:
-        """List unchanged run files of an earlier benchmark."""
-        return [
-            Path(folder, name)
-            for folder in (RUNS_FOLDER, COMPONENTS_FOLDER)
-            for name, sha256 in _read_runs(self.path / REPORT_FILE, folder).items()
-            if (file := self.path / folder / name).is_file() and sha256_file(file) == sha256
-        ]
+    def _is_stale(self, name: Path, sha256: str) -> bool:
+        """Return whether a file of an earlier report is unchanged, and no input."""
+        file = self.path / name
+        is_input = file.resolve() in self._inputs
+        return not is_input and file.is_file() and sha256_file(file) == sha256
 
-    def _stale_extras(self) -> list[Path]:
-        """List the files of an earlier benchmark that only some benchmarks have."""
-        report = self.path / REPORT_FILE
-        files = [Path(ANNOTATED_FOLDER, name) for name in _read_runs(report)]
-        files += [Path(mode_report_name(mode)) for mode in _read_modes(report)]
-        if report.is_file():
-            files = [*map(Path, [*_PLOT_FILES, *_OPTIONAL_FILES]), *files]
-        return [name for name in files if (self.path / name).is_file()]
+
+def _read_listed(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file in the list of a report; empty without a report."""
+    try:
+        listed = {name: digest for digest, name in read_checksums(folder)}
+    except InputError:
+        return {}
+    listed = {name: digest for name, digest in listed.items() if _is_inside(folder, name)}
+    if not any(name in listed and (folder / name).is_file() for name in (REPORT_FILE, SWEEP_FILE)):
+        return {}
+    return {**listed, CHECKSUMS_FILE: ""}
+
+
+def refuse_overwriting_in(folder: Path, output: str | Path) -> None:
+    """Raise an error if an output is a file of a folder that is read.
+
+    Args:
+        folder: The folder of a report or of other data, or a file, for example a report.
+        output: The output.
+
+    Raises:
+        UsageError: If it exists in the folder; of the folder of a report, if it is in its list.
+    """
+    if folder.name == REPORT_FILE:
+        folder = folder.parent
+    root, path = folder.resolve(), Path(output).resolve()
+    if not (folder.is_dir() and path.is_file() and path.is_relative_to(root)):
+        return
+    names: Iterable[str] = _read_listed(folder)
+    if not names and (folder / REPORT_FILE).is_file():
+        names = REPORT_FILES
+    paths = [folder / name for name in names] if names else [path]
+    refuse_overwriting(output, paths)
+
+
+def _is_inside(folder: Path, name: str) -> bool:
+    path = (folder / name).parent.resolve() / Path(name).name
+    return Path(name).as_posix() == name and path.is_relative_to(folder.resolve())
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Remove the hidden folders of killed processes; undo a publication that was interrupted."""
+    for partial in find_abandoned(folder, _PARTIAL):
+        replaced = partial / _REPLACED
+        files = {file for file in partial.rglob("*") if file.is_file()}
+        moved = {file for file in files if file.is_relative_to(replaced)}
+        if moved and moved != files:
+            _undo(folder, partial, {file.relative_to(replaced).as_posix() for file in moved})
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _undo(folder: Path, partial: Path, replaced: Collection[str]) -> None:
+    """Move the files of an earlier report back, and delete those that were already moved."""
+    if not (partial / CHECKSUMS_FILE).exists():  # it is moved before all other new files
+        for _, name in read_checksums(folder):
+            is_moved = name not in replaced and not (partial / name).exists()
+            if is_moved and _is_inside(folder, name):
+                (folder / name).unlink(missing_ok=True)
+    for name in [name for name in replaced if _is_inside(folder, name)]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (partial / _REPLACED / name).replace(folder / name)
 
 
 def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
@@ -195,6 +279,10 @@ def claim_folder(parent: Path, experiment_id: str) -> tuple[str, OutputFolder]:
     Raises:
         InputError: If the folder cannot be created.
     """
+    for abandoned in {path.parent for path in parent.glob(f"*/{_PARTIAL}")}:
+        remove_abandoned(abandoned)
+        with contextlib.suppress(OSError):  # it has a report
+            abandoned.rmdir()
     for number in count(1):
         name = experiment_id if number == 1 else f"{experiment_id}-{number}"
         with contextlib.suppress(FileExistsError):
@@ -223,36 +311,10 @@ def mode_report_name(mode: str) -> str:
     return f"{MODE_REPORTS_FOLDER}/{mode}.json"
 
 
-def _read_modes(report: Path) -> list[str]:
-    """Return the modes of a report whose names are file names; empty without a valid report."""
-    try:
-        modes = list(json.loads(report.read_text(encoding="utf-8"))["modes"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return []
-    return [mode for mode in modes if Path(mode).name == mode]
-
-
-def _read_runs(report: Path, folder: str = RUNS_FOLDER) -> dict[str, str]:
-    """Return name and SHA-256 of a report's runs in a folder; empty without a valid report."""
-    try:
-        document: Any = json.loads(report.read_text(encoding="utf-8"))
-        modes = [*document["modes"].values(), *document.get("components", ())]
-        runs = [mode["run"] for mode in modes]
-        found: Mapping[str, str] = {
-            str(run["path"]): str(run["sha256"]) for run in runs if run["path"] is not None
-        }
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return {}
-    prefix = f"{folder}/"
-    return {
-        name: sha256
-        for path, sha256 in found.items()
-        if (name := path.removeprefix(prefix)) != path and Path(name).name == name
-    }
-
-
-def _clean_up(partial: Path, made: list[Path]) -> None:
+def _clean_up(partial: Path, made: list[Path], lock: int | None) -> None:
     shutil.rmtree(partial, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)
     for folder in made:
         with contextlib.suppress(OSError):  # another file is in it
             folder.rmdir()

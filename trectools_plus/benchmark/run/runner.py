@@ -35,6 +35,8 @@ from trectools_plus.benchmark.run.output_folder import (
     PER_QUERY_FILE,
     QRELS_FILE,
     REPORT_FILE,
+    REPORT_FILES,
+    RUNS_FOLDER,
     OutputFolder,
     claim_folder,
     read_checksums,
@@ -309,6 +311,9 @@ def _run(
     else:
         folder = OutputFolder(config.output_dir)
     try:
+        planned = [*REPORT_FILES, *(f"{RUNS_FOLDER}/{name}.run" for name in config.mode_keys)]
+        given = (config.runs or {}).values()
+        folder.plan(planned, [*given, config.qrels, config.topics, config.corpus])
         progress("reading the data", 0, 1)
         dataset = inputs.load_dataset()
         progress("reading the data", 1, 1)

@@ -13,7 +13,11 @@ import polars as pl
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
-from trectools_plus.benchmark.run.output_folder import OutputFolder, claim_folder
+from trectools_plus.benchmark.run.output_folder import (
+    SWEEP_FILES,
+    OutputFolder,
+    claim_folder,
+)
 from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
 from trectools_plus.benchmark.sweep.config import SweepConfig
 from trectools_plus.benchmark.sweep.report import (
@@ -98,6 +102,8 @@ def run_sweep(
     else:
         folder = OutputFolder(config.output_dir)
     try:
+        given = (config.runs or {}).values()
+        folder.plan(SWEEP_FILES, [*given, config.qrels, config.topics, config.corpus])
         with notebook_progress(progress) as shown:
             return _run(config, shown, command, folder)
     except BaseException:

@@ -124,6 +124,8 @@ def extraction_run(
       trectools-plus extraction run data --predictions mine.jsonl --format json
     """
     _check_effect(settings, predictions is not None)
+    if output_dir is not None:
+        reporting.check_extraction_folder(output_dir)
     with show_progress() as progress:
         result = extraction.run_extraction(
             folder,
@@ -246,6 +248,8 @@ def extraction_sweep(
       trectools-plus extraction sweep data --dataset GeneReviews --output-dir results/sweep
       trectools-plus extraction sweep data --systems both --parameter num_results --values 1,5,10,30
     """
+    if output_dir is not None:
+        reporting.check_sweep_folder(output_dir)
     with show_progress() as progress:
         found = extraction.sweep_extraction(
             folder,

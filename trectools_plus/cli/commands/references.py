@@ -116,8 +116,6 @@ def qrels_convert(
       qrels convert judgments.csv --output qrels.txt
       qrels convert prels.20001-60000 --from prels > qrels.txt
     """
-    if output != "-":
-        validation.refuse_overwriting(output, (qrels,))
     names = formats.column_names(columns)
     converted = validation.convert_qrels(qrels, source_format=source_format, columns=names)
     formats.write_qrels(converted.table, output)

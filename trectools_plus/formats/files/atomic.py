@@ -7,10 +7,12 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, Literal, overload
 
 from trectools_plus.errors import InputError
+from trectools_plus.formats.files.abandoned import find_abandoned, lock
 
 
 @overload
@@ -30,10 +32,10 @@ def atomic_write(
 
     The content is written to a temporary file in the same folder, which is flushed to the disk and
     then renamed; the folder is flushed too. If the ``with`` block raises, the disk is full or the
-    process is killed, the previous file does not change. Only a killed process leaves the
-    temporary file behind. A new file gets the default permissions; an existing file keeps its
-    permissions. A symbolic link is followed. Devices and pipes are written directly, and ``-`` is
-    standard output.
+    process is killed, the previous file does not change. The temporary file of a killed process is
+    removed when a file in the same folder is written again. A new file gets the default
+    permissions; an existing file keeps its permissions. A symbolic link is followed. Devices and
+    pipes are written directly, and ``-`` is standard output.
 
     Args:
         path: The file.
@@ -65,6 +67,7 @@ def _through_temporary(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]
 
     temporary = target.with_name(f".tmp-{secrets.token_hex(8)}")
     try:
+        _remove_abandoned(target.parent)
         with _open_new(temporary, target, mode) as stream:
             yield stream
             stream.flush()
@@ -79,10 +82,19 @@ def _through_temporary(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]
             temporary.unlink()
 
 
+@cache
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files of killed processes, once in each process."""
+    for path in find_abandoned(folder, ".tmp-" + 16 * "[0-9a-f]"):
+        if path.is_file():
+            path.unlink()
+
+
 def _open_new(temporary: Path, target: Path, mode: str) -> IO[Any]:
     """Create the temporary file with the default permissions or those of the existing file."""
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
+        lock(descriptor)
         with suppress(FileNotFoundError):
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         return _wrap(descriptor, mode)

@@ -155,6 +155,9 @@ def estimate(
     return report.model_copy(update={"result": state_result(report)})
 
 
+QRELS_FILES = ("people.qrels", "model.qrels")
+
+
 def write_judgments(
     folder: PlanFolder,
     model: str | None,
@@ -176,7 +179,7 @@ def write_judgments(
         for (query_id, doc_id), label in last.items()
     ]
     of_model = choose_model(read_labels(folder.path / LABELS_FILE), model, str(folder.path))
-    for name, labels in (("people.qrels", of_people), ("model.qrels", of_model)):
+    for name, labels in zip(QRELS_FILES, (of_people, of_model), strict=True):
         write_qrels(labels, Path(target) / name)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from trectools_plus.errors import CheckFailedError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.files.abandoned import temporary_folder
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.query_chunks import iter_query_chunks
@@ -355,8 +355,8 @@ def judge_file(
         raise NotInPartsError
     try:
         if regroup:
-            with tempfile.TemporaryDirectory(prefix="trectools-plus-") as folder:
-                view, results = read_regrouped(path, Path(folder), SETTINGS, judge)
+            with temporary_folder() as folder:
+                view, results = read_regrouped(path, folder, SETTINGS, judge)
         else:
             view, results = read_in_parts(path, iter_query_chunks(path), SETTINGS, judge)
     except TrectoolsPlusError as error:  # for example, a damaged stream

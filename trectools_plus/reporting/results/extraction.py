@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TextIO
 
+from trectools_plus.benchmark.run.output_folder import PLOT_ENDINGS
 from trectools_plus.display import TextTable
 from trectools_plus.extraction.comparison import ExtractionComparison
 from trectools_plus.extraction.predictions import write_predictions
@@ -14,6 +15,7 @@ from trectools_plus.extraction.report import REPORT_FILE, ExtractionFigure, Extr
 from trectools_plus.extraction.runner import ExtractionResult, LeaveOneOut, Sweep
 from trectools_plus.extraction.scoring import method_over_documents
 from trectools_plus.formats.files.atomic import make_folder
+from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.reporting.export import render_json, write_text
 from trectools_plus.reporting.markdown import escape, markdown_table, render_table, shorten
 from trectools_plus.reporting.plots.figures import save_plots
@@ -143,6 +145,23 @@ def print_extraction(report: ExtractionReport, stream: TextIO) -> None:
         console.print(f"Note: {note}.")
 
 
+def check_extraction_folder(folder: str | Path) -> None:
+    """Raise an error if :func:`write_extraction` would replace files that it did not write.
+
+    Raises:
+        InputError: If a file exists, and no report is beside it.
+    """
+    names = (REPORT_FILE, MARKDOWN_FILE, PREDICTIONS_FILE)
+    refuse_foreign_beside(folder, names, REPORT_FILE, ("manifest", "system", "scores"))
+
+
+def check_sweep_folder(folder: str | Path) -> None:
+    """Do the same for :func:`write_sweep`."""
+    plots = (f"precision_recall_tradeoff{ending}" for ending in PLOT_ENDINGS)
+    keys = [one.name for one in fields(Sweep)]
+    refuse_foreign_beside(folder, (SWEEP_FILE, *plots), SWEEP_FILE, keys)
+
+
 def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, Path]:
     """Write the report as JSON and Markdown, and the predictions.
 
@@ -157,6 +176,7 @@ def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, 
         InputError: If a file cannot be written.
     """
     target = Path(folder)
+    check_extraction_folder(target)
     make_folder(target)
     files = {
         "predictions": target / PREDICTIONS_FILE,
@@ -183,6 +203,7 @@ def write_sweep(sweep: Sweep, folder: str | Path) -> list[Path]:
     Raises:
         InputError: If a file cannot be written.
     """
+    check_sweep_folder(folder)
     path = Path(folder, SWEEP_FILE)
     plots = save_plots([draw_tradeoff(sweep)], folder) if can_draw() else []
     write_text(path, json.dumps(sweep_document(sweep), indent=2) + "\n")

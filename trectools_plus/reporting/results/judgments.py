@@ -9,6 +9,8 @@ from typing import Any, TextIO
 
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
+from trectools_plus.formats.files.outputs import refuse_foreign_beside
+from trectools_plus.judging.estimates.estimate import QRELS_FILES
 from trectools_plus.judging.estimates.report import (
     REPORT_FILE,
     JudgmentReport,
@@ -32,6 +34,16 @@ _HEADINGS = {
 _KINDS = ("people", "model", "combined")
 
 
+def check_judgment_folder(folder: str | Path) -> None:
+    """Raise an error if files of an estimate would replace files that are none.
+
+    Raises:
+        InputError: If a file exists, and no report of an estimate is beside it.
+    """
+    names = (REPORT_FILE, MARKDOWN_FILE, HTML_FILE, *QRELS_FILES)
+    refuse_foreign_beside(folder, names, REPORT_FILE, ("counts", "estimates", "measures"))
+
+
 def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[str, Path]:
     """Write JSON, Markdown and page of an estimate.
 
@@ -45,6 +57,7 @@ def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[st
     Raises:
         InputError: If a file cannot be written.
     """
+    check_judgment_folder(folder)
     make_folder(Path(folder))
     texts = {
         REPORT_FILE: render_json(report),

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TextIO
 
 from trectools_plus.benchmark.multilingual import (
+    MARKDOWN_FILE,
+    REPORT_FILE,
     CrossLingual,
     MultilingualReport,
     MultilingualResult,
@@ -26,9 +28,6 @@ from trectools_plus.reporting.wording import (
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.text import make_console
-
-JSON_FILE = "MultilingualReport.json"
-MARKDOWN_FILE = "MultilingualComparison.md"
 
 READING = (
     "Each language has its own evaluation and test set. Mean, variance (ddof 1) and gap (best "
@@ -51,7 +50,7 @@ def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
         UsageError: If this result was already written.
     """
     pages = {language: write_reports(one)["html"] for language, one in result.results.items()}
-    files = {"json": result.output_dir / JSON_FILE, "markdown": result.output_dir / MARKDOWN_FILE}
+    files = {"json": result.output_dir / REPORT_FILE, "markdown": result.output_dir / MARKDOWN_FILE}
     write_text(files["json"], render_json(result.report))
     write_text(files["markdown"], render_multilingual_markdown(result.report))
     return {**files, **pages}

@@ -6,10 +6,18 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from trectools_plus.benchmark.run.output_folder import REPORT_FILE
+from trectools_plus.benchmark.run.output_folder import (
+    PER_QUERY_FILE,
+    PLOTS_FOLDER,
+    REPORT_FILE,
+    SWEEP_FILE,
+)
+from trectools_plus.benchmark.run.output_folder import SWEEP_HTML_FILE as HTML_FILE
+from trectools_plus.benchmark.run.output_folder import SWEEP_MARKDOWN_FILE as MARKDOWN_FILE
+from trectools_plus.benchmark.run.output_folder import WINNER_FILE as RUN_FILE
 from trectools_plus.benchmark.sweep.report import SweepReport
 from trectools_plus.benchmark.sweep.runner import SweepResult
-from trectools_plus.benchmark.tried import SWEEP_FILE, tried_sentence
+from trectools_plus.benchmark.tried import tried_sentence
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
@@ -23,11 +31,6 @@ from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import NARROW, name_test, show, show_ci
 from trectools_plus.text import make_console, plural
 
-MARKDOWN_FILE = "SweepReport.md"
-HTML_FILE = "SweepReport.html"
-PER_QUERY_FILE = "per_query.parquet"
-RUN_FILE = "winner.run"
-PLOTS_FOLDER = "visualizations"
 _SHOWN = 20
 """Variants in the terminal."""
 

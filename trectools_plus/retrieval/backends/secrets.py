@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from urllib.parse import quote
@@ -12,6 +13,9 @@ from trectools_plus.errors import UsageError
 
 HIDDEN = "***"
 _MIN_LENGTH = 8
+_SHOWN = 4
+"""The number of characters of a masked secret that identify it."""
+_MASK = re.compile(r"[*•●∙·…]+|\.{2,}|[xX]{3,}|_{3,}|#{3,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +36,37 @@ class Secret:
         return len(self.value) >= _MIN_LENGTH and self.scrub(text) != text
 
     def scrub(self, text: str) -> str:
-        """Replace the secret in a text by ``***``, also if it is escaped for JSON or for a URL."""
+        """Replace the secret in a text by ``***``.
+
+        It may be escaped for JSON or for a URL, or some of its characters may be masked.
+        """
         for spelling in _spellings(self.value):
             text = text.replace(spelling, HIDDEN)
-        return text
+        return _hide_masked(text, self.value) if len(self.value) >= _MIN_LENGTH else text
+
+
+def _hide_masked(text: str, secret: str) -> str:
+    """Hide the start and the end of the secret around a mask like ``…`` or ``****``."""
+    starts = [secret[:size] for size in range(len(secret) - 1, 0, -1)]
+    ends = [secret[-size:] for size in range(len(secret) - 1, 0, -1)]
+    parts, place = [], 0
+    for mask in _MASK.finditer(text):
+        before, after = text[mask.start() - 1 : mask.start()], text[mask.end() : mask.end() + 1]
+        start = next(
+            (
+                len(one)
+                for one in starts
+                if one[-1] == before and text.endswith(one, 0, mask.start())
+            ),
+            0,
+        )
+        end = next(
+            (len(one) for one in ends if one[0] == after and text.startswith(one, mask.end())), 0
+        )
+        if start + end >= _SHOWN:
+            parts += [text[place : max(place, mask.start() - start)], HIDDEN]
+            place = mask.end() + end
+    return "".join([*parts, text[place:]])
 
 
 @cache

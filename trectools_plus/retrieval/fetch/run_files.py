@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import CheckFailedError, InputError
 from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
 from trectools_plus.formats.tables import Topics
@@ -215,6 +216,7 @@ def fetch_to_dir(
             without an answer); or if a written run has errors.
     """
     corpus, topics = request.corpus, request.topics
+    _refuse_other_files(Path(output_dir), request.modes)
     with _output_folder(Path(output_dir)) as folder:
         with fetch_with_journals(request, folder, resume=resume, progress=progress) as runs:
             common = {
@@ -236,6 +238,22 @@ def fetch_to_dir(
     refuse_unscorable(outcomes, folder)
     _refuse_errors(files)
     return files
+
+
+def _refuse_other_files(folder: Path, modes: Iterable[str]) -> None:
+    """Refuse to replace a run that has neither the manifest nor the journal of a fetch."""
+    names = {mode: f"{mode}.run" for mode in modes}
+    refuse_foreign(
+        folder,
+        [*names.values(), *(f"{name}.manifest.json" for name in names.values())],
+        {
+            written
+            for mode, name in names.items()
+            if (read_manifest(folder / f"{name}.manifest.json") or {}).get("mode") == mode
+            or (folder / f"{name}.journal").is_file()
+            for written in (name, f"{name}.manifest.json")
+        },
+    )
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import sysconfig
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import yaml
 from starlette.requests import Request
 
 from trectools_plus.errors import SeveralFilesError, TrectoolsPlusError
+from trectools_plus.formats.files.abandoned import temporary_folder
 from trectools_plus.formats.files.compression import detect
 from trectools_plus.formats.files.limits import MAX_DEPTH
 from trectools_plus.formats.topic_records.forms import form_of
@@ -183,8 +183,8 @@ def private_folder() -> Iterator[Folder]:
     Raises:
         ProblemError: For any error of this package in the block.
     """
-    with tempfile.TemporaryDirectory(prefix="trectools-plus-") as path:
-        folder = Folder(Path(path))
+    with temporary_folder() as path:
+        folder = Folder(path)
         try:
             yield folder
         except (TrectoolsPlusError, SeveralFilesError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ import numpy as np
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.files.binary import PARQUET, BinaryFileError
 from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.files.outputs import refuse_overwriting
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.formats.writing import open_output
@@ -159,30 +159,12 @@ def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     return outputs[0], tuple(codes)
 
 
-def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path | None]) -> None:
-    """Raise an error if the output is one of the inputs, under the same or another name.
-
-    Raises:
-        UsageError: If the output is one of the inputs, or standard output.
-    """
+def _check_output(output: str | Path, inputs: Iterable[str | Path | None]) -> None:
     if str(output) == "-":
         raise UsageError(
             "cannot write a fixed file to standard output", where="--fix -", remedy="name a file"
         )
-    for given in inputs:
-        if given is not None and str(given) != "-" and _is_same(given, output):
-            raise UsageError(
-                "would overwrite the input",
-                where=str(output),
-                remedy="name another file; the input is never changed",
-            )
-
-
-def _is_same(left: str | Path, right: str | Path) -> bool:
-    try:
-        return Path(left).samefile(right)
-    except (OSError, ValueError):  # one of them does not exist yet
-        return os.path.realpath(left) == os.path.realpath(right)
+    refuse_overwriting(output, inputs)
 
 
 def fix_run(
@@ -218,7 +200,7 @@ def fix_run(
         UsageError: If the output is the input, or a code has no fix for runs.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    refuse_overwriting(output, (path, qrels if isinstance(qrels, str | Path) else None))
+    _check_output(output, (path, qrels if isinstance(qrels, str | Path) else None))
     view = None if qrels is None else as_qrels_view(qrels)
     other = None if isinstance(view, FileReport) else view
     session = FixSession(CATALOGUE, "run", frozenset(codes), options, max_depth, other)
@@ -249,7 +231,7 @@ def fix_qrels(
         UsageError: If the output is the input, or a code has no fix for qrels.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    refuse_overwriting(output, (path, run if isinstance(run, str | Path) else None))
+    _check_output(output, (path, run if isinstance(run, str | Path) else None))
     view = None if run is None else as_run_view(run)
     other = None if isinstance(view, FileReport) else view
     session = FixSession(CATALOGUE, "qrels", frozenset(codes), options, other=other)
@@ -282,7 +264,7 @@ def fix_topics(
         UsageError: If the output is the input, or a code has no fix for topics.
         InputError: If a file cannot be read, or the output cannot be written.
     """
-    refuse_overwriting(output, (path,))
+    _check_output(output, (path,))
     session = FixSession(CATALOGUE, "topics", frozenset(codes), options)
     return write_fixed_copy(path, output, session, _edit_topics)
 

@@ -48,6 +48,7 @@ def judge_estimate(
       judge estimate plan --model llama-3.1-8b --format json
     """
     folder = judging.PlanFolder(plan)
+    reporting.check_judgment_folder(output_dir or folder.path)
     chosen, names = split_measures(runs or [], measures)
     report = judging.estimate(
         folder,

@@ -49,8 +49,6 @@ def runs_convert(
       runs convert hits.csv --columns query=q,doc_id=_id,score=_score --output my.run
       runs convert systems.csv --output runs
     """
-    if output != "-":
-        validation.refuse_overwriting(output, (run,))
     names = formats.column_names(columns)
     if tag is not None:
         converted = validation.convert_run(run, source_format=source_format, tag=tag, columns=names)
@@ -59,8 +57,7 @@ def runs_convert(
         found = validation.convert_runs(run, source_format=source_format, columns=names)
     targets = [output] if len(found) == 1 else _targets(list(found), output)
     for target in targets:
-        if target != "-":
-            validation.refuse_overwriting(target, (run,))
+        formats.refuse_overwriting(target, (run,))
     for target, converted in zip(targets, found.values(), strict=True):
         Path(target).parent.mkdir(exist_ok=True)
         formats.write_run(converted.table, target)
@@ -148,8 +145,6 @@ def runs_fuse(
     """
     if len(runs) < 2:
         raise UsageError("one run cannot be fused", where=runs[0], remedy="name two or more")
-    if any(path != "-" and output.exists() and output.samefile(path) for path in runs):
-        raise UsageError("the output is one of the runs", where=str(output), remedy="name another")
     fusion = retrieval.Fusion(
         method=method,
         k=k,

@@ -207,7 +207,7 @@ def _find_matches(
         found: list[JSONPathMatch] = []
         for match in matches:
             if above_list and not _selects_all_members(segment):
-                _refuse_error(match.obj, _selected_name(segment))
+                refuse_error(match.obj, _selected_name(segment))
             here = list(segment.resolve([match]))
             if not here and not _means_no_results(match.obj, segment):
                 if above_list:
@@ -310,7 +310,7 @@ def _has_empty_list(value: Any) -> bool:
     return isinstance(value, list) and (not value or any(map(_has_empty_list, value)))
 
 
-def _refuse_error(value: Any, name_in_path: str | None) -> None:
+def refuse_error(value: Any, name_in_path: str | None) -> None:
     """Check that an object does not report an error or missing documents.
 
     Args:

@@ -6,7 +6,7 @@ import json
 import os
 import random
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from trectools_plus.errors import UsageError
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.retrieval.backends.http.answers import AnswerError, find_reason
+from trectools_plus.retrieval.backends.http.coding import ACCEPTED, CodingError, unpacked
 from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.source import Failure, FailureKind
 
@@ -97,6 +98,11 @@ class JsonClient:
         self._key = key
         self._throttle = Throttle()
         self._client = _make_client(settings, headers, transport)
+        # Imported here, because it imports the network library.
+        from trectools_plus.retrieval.backends.http.deadline import Deadline, limit_time
+
+        self._deadline = Deadline()
+        limit_time(self._client, self._deadline)
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""
@@ -155,10 +161,12 @@ class JsonClient:
         """Send one request."""
         import httpx
 
-        deadline = monotonic() + self._settings.timeout
         try:
-            with self._client.stream(**make()) as response:
-                return self._receive(response, deadline)
+            with (
+                self._deadline.set(self._settings.timeout),
+                self._client.stream(**make()) as response,
+            ):
+                return self._receive(response)
         except httpx.TimeoutException:
             seconds = f"{self._settings.timeout:g} s"
             return _Retry(f"no answer from {self._origin} within {seconds}", "unavailable")
@@ -174,22 +182,23 @@ class JsonClient:
             return _Retry(reason, "unavailable")
         except httpx.RequestError as error:
             return _Retry(self._describe("the answer cannot be read", error))
+        except CodingError as error:
+            return _Retry(self._describe("the answer cannot be read", error))
 
     @property
     def _origin(self) -> str:
         parts = urlsplit(self._settings.url)
         return f"{parts.scheme}://{parts.netloc}"
 
-    def _receive(self, response: httpx.Response, deadline: float) -> _Document | _Retry | Failure:
-        """Read an answer within the limits of time and size."""
+    def _receive(self, response: httpx.Response) -> _Document | _Retry | Failure:
+        """Read an answer within the limit of its size."""
         chunks, size = [], 0
-        for chunk in response.iter_bytes():
+        # The decoders of httpx have no limit.
+        for chunk in unpacked(_limited(response), response.headers.get("content-encoding")):
             chunks.append(chunk)
             size += len(chunk)
             if size > MAX_ANSWER_BYTES:
                 return Failure(f"the answer is larger than {MAX_ANSWER_BYTES // 2**20} MiB")
-            if monotonic() > deadline:
-                return _Retry(f"no whole answer within {self._settings.timeout:g} s", "unavailable")
         return self._classify(response, b"".join(chunks))
 
     def _classify(self, response: httpx.Response, content: bytes) -> _Document | _Retry | Failure:
@@ -259,6 +268,17 @@ class JsonClient:
         return text if self._key is None else self._key.scrub(text)
 
 
+def _limited(response: httpx.Response) -> Iterator[bytes]:
+    """Yield the body as it was sent."""
+    assert isinstance(response.stream, Iterable)
+    size = 0
+    for chunk in response.stream:
+        size += len(chunk)
+        if size > MAX_ANSWER_BYTES:  # without content, as in the name in a header of gzip
+            raise CodingError(f"it is larger than {MAX_ANSWER_BYTES // 2**20} MiB")
+        yield chunk
+
+
 def _make_client(
     settings: ClientSettings, headers: Mapping[str, str], transport: httpx.BaseTransport | None
 ) -> httpx.Client:
@@ -266,7 +286,7 @@ def _make_client(
 
     try:
         return httpx.Client(
-            headers=headers,
+            headers={**headers, "accept-encoding": ACCEPTED},
             timeout=settings.timeout,
             limits=httpx.Limits(max_connections=settings.concurrency),
             follow_redirects=False,  # the key must not be sent to another host

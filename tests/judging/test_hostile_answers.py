@@ -1,0 +1,102 @@
+"""Answers of a service that are wrong, dishonest or made to be slow."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from trectools_plus.judging.endpoint import read_reply
+from trectools_plus.judging.prompt import MAX_ANSWER_LENGTH, ReadGrade, read_grade
+from trectools_plus.retrieval.backends.http.answers import AnswerError
+from trectools_plus.retrieval.backends.secrets import Secret
+
+KEY = "sk-proj-abcdef1234567890wxyz"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "a" * (1 << 20),
+        "{" * 200_000,
+        '{"' * 200_000,
+        '{"a":' * 200_000,
+        '{"a":[' * 100_000,
+        '{"a":1,' * 100_000,
+        '{"a":{"b":' * 300 + '"x":1,' * 10_000,
+        "{ " * 100_000,
+        "{" + " " * 100_000 + "{",
+        "<think>" * 100_000,
+        "</think" * 100_000,
+        '{"grade": ' + "1" * 60_000 + "}",
+        "x" * MAX_ANSWER_LENGTH + '{"grade": 1}',
+    ],
+    ids=lambda answer: f"{answer[:12]} {len(answer)}",
+)
+def test_long_answers_are_read_in_little_time(answer: str) -> None:
+    started = monotonic()
+    assert read_grade(answer).grade is None
+    assert monotonic() - started < 5
+
+
+def test_an_object_after_many_broken_ones_is_read() -> None:
+    assert read_grade('{"a" ' * 300 + '{"grade": 2}') == ReadGrade(2)
+
+
+def completion(**members: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": '{"grade": 2}'}
+    return {"choices": [{"message": message}], "model": "m", **members}
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"error": "overloaded"},
+        {"error": {"message": "no such model", "code": 404}},
+        {"errors": ["x"]},
+        {"status": "error"},
+        {"success": False},
+        {"choices": [{"message": {"content": '{"grade": 2}'}, "error": {"code": 502}}]},
+        {"choices": []},
+        {"choices": [{}]},
+    ],
+)
+def test_an_answer_with_an_error_is_not_graded(members: dict[str, Any]) -> None:
+    with pytest.raises(AnswerError):
+        read_reply(completion(**members))
+
+
+@pytest.mark.parametrize("members", [{}, {"error": None}, {"error": {}}, {"errors": []}])
+def test_an_answer_without_an_error_names_its_model(members: dict[str, Any]) -> None:
+    reply = read_reply(completion(**members))
+    assert (reply.text, reply.problem, reply.model) == ('{"grade": 2}', None, "m")
+
+
+@pytest.mark.parametrize("model", [None, "", 7, ["m"]])
+def test_a_model_without_a_name_is_not_recorded(model: Any) -> None:
+    assert read_reply(completion(model=model)).model is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"wrong key {KEY}.", "wrong key ***."),
+        ("wrong key sk-proj-****wxyz.", "wrong key ***."),
+        ("key=sk-proj********", "key=***"),
+        ("sk-proj-abcdef…", "***"),
+        ("(...7890wxyz)", "(***)"),
+        ("sk-projXXXXXXXwxyz", "***"),
+        ("sk-p•••••yz and ****wxyz", "*** and ***"),
+        ("a **bold** word... and sk-***", "a **bold** word... and sk-***"),
+    ],
+)
+def test_a_partly_masked_key_is_hidden(text: str, shown: str) -> None:
+    assert Secret(KEY).scrub(text) == shown
+
+
+@pytest.mark.parametrize("text", ["a*" * 200_000, "." * 500_000, "x_" * 200_000])
+def test_masks_are_found_in_little_time(text: str) -> None:
+    started = monotonic()
+    assert Secret(KEY).scrub(text) == text
+    assert monotonic() - started < 20

@@ -1,0 +1,146 @@
+"""Outputs never replace inputs, and in folders only files that the same command wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.files.content import iter_lines
+
+_CHARACTERS_READ = 1 << 20
+_DATA_COLUMN = re.compile(r"query|qid|topic|doc|pid|passage|corpus|relevan|grade", re.IGNORECASE)
+_MEASURE = re.compile(r"\b(?:measures?|schema_version)\b")
+"""Names a column or key of every result, and of no run, qrels or topics."""
+_RUN_ROW = re.compile(r"\S+\s+\S+\s+\S+\s+\S+\s+[-+]?[0-9.]\S*\s+\S+")
+_QRELS_ROW = re.compile(r"\S+\s+\S+\s+\S+\s+[-+]?[0-9]+")
+_THREE_COLUMNS_ROW = re.compile(r"[0-9]\S*\s+\S+\s+[-+]?[0-9.]\S*")
+_TOPICS_ROW = re.compile(r"[^\t]+\t[^\t]+")
+_DATA_ROWS = (_RUN_ROW, _QRELS_ROW, _THREE_COLUMNS_ROW, _TOPICS_ROW)
+
+
+def refuse_overwriting(output: str | Path, inputs: Iterable[str | Path | None]) -> None:
+    """Raise an error if the output is one of the inputs, under the same or another name.
+
+    Raises:
+        UsageError: If it is.
+    """
+    for path in inputs:
+        if path is not None and str(path) != "-" and _is_same(path, output):
+            raise UsageError(
+                "would overwrite the input",
+                where=str(output),
+                remedy="name another file; the input is never changed",
+            )
+
+
+def _is_same(left: str | Path, right: str | Path) -> bool:
+    """Return whether two paths are one file; devices and pipes can be read and written."""
+    try:
+        return Path(left).is_file() and Path(left).samefile(right)
+    except (OSError, ValueError):  # one of them does not exist yet
+        return False
+
+
+def refuse_lost_data(output: str | Path) -> None:
+    """Raise an error if a result would replace a run, qrels, topics or a test set.
+
+    The name of the file of a result is easily confused with that of an input.
+
+    Raises:
+        UsageError: If the file contains one.
+    """
+    if Path(output).is_file() and _contains_data(Path(output)):
+        raise UsageError(
+            "exists, and contains a run, qrels or topics",
+            where=str(output),
+            remedy="name another file, or delete this one first",
+        )
+
+
+def _contains_data(path: Path) -> bool:
+    lines: list[str] = []
+    size = 0
+    try:
+        for line in iter_lines(path):
+            text = line[:_CHARACTERS_READ].decode("utf-8", "replace").strip().removeprefix("\ufeff")
+            if text and not text.startswith("#"):
+                lines.append(text)
+                size += len(text)
+            if size > _CHARACTERS_READ:
+                break
+    except TrectoolsPlusError:
+        return _has_data_columns(path)
+    if not lines:
+        return False
+    first, head = lines[0], " ".join(lines)
+    if first.startswith(("{", "[")) or re.search(r"<(?:top|topics|query|queries)\b", head, re.I):
+        return not _MEASURE.search(head)
+    if re.search("[,\t]", first) and _DATA_COLUMN.search(first):
+        return not _MEASURE.search(first)
+    return any(2 * sum(map(bool, map(row.fullmatch, lines))) > len(lines) for row in _DATA_ROWS)
+
+
+def _has_data_columns(path: Path) -> bool:
+    """Return whether a file is a table in Parquet, but none of measures."""
+    import polars as pl
+
+    try:
+        names = " ".join(pl.read_parquet_schema(path))
+    except (OSError, pl.exceptions.PolarsError):
+        return False
+    return bool(_DATA_COLUMN.search(names)) and not _MEASURE.search(names)
+
+
+def refuse_foreign(
+    folder: str | Path, names: Iterable[str | Path], written: Collection[str] = ()
+) -> None:
+    """Raise an error if files of a folder would be replaced that the command did not write.
+
+    Args:
+        folder: The folder.
+        names: The files that will be written, relative to the folder.
+        written: Those that the command wrote earlier.
+
+    Raises:
+        InputError: If one of them exists and is not in ``written``.
+    """
+    for name in names:
+        path = Path(folder, name)
+        if Path(name).as_posix() not in written and os.path.lexists(path):
+            raise InputError(
+                "exists, and was not written by this command",
+                where=str(path),
+                remedy="use another folder, or move the file",
+            )
+
+
+def refuse_foreign_beside(
+    folder: str | Path, names: Collection[str], manifest: str, keys: Collection[str]
+) -> None:
+    """Do the same for files that are always written together with a manifest.
+
+    Args:
+        folder: The folder.
+        names: The files that will be written; the manifest is one of them.
+        manifest: The JSON file; if it is there, the command wrote the others too.
+        keys: Keys of the manifest, by which it is known.
+
+    Raises:
+        InputError: If a file exists, and the manifest does not.
+    """
+    content = read_manifest(Path(folder, manifest))
+    is_written = content is not None and content.keys() >= set(keys)
+    refuse_foreign(folder, names, names if is_written else ())
+
+
+def read_manifest(path: Path) -> dict[str, object] | None:
+    """Return a JSON object; ``None`` if the file is missing or something else."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
