@@ -10,9 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.corpus import DocumentCollection
+from trectools_plus.formats.hashing import sha256_columns
 from trectools_plus.formats.tables import Topics
 from trectools_plus.progress import Progress, no_progress, notebook_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
@@ -31,6 +34,7 @@ from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
 from trectools_plus.retrieval.fetch.topics import (
     AnyTopics,
     TopicsChangedError,
+    check_topic_fields,
     check_topics,
     hash_topics,
     iter_queries,
@@ -91,9 +95,23 @@ class FetchRequest:
             "exclude_self": self.options.exclude_self,
             "collapse": None if collapse is None else collapse.model_dump(mode="json"),
             "topics": hash_topics(self.topics),
+            **self._facts_of_fields,
             "corpus": None if self.corpus is None else self.corpus.sha256(),
             **self.backend.request_facts(self.backend_request()),
         }
+
+    @property
+    def topic_fields(self) -> list[str]:
+        """The fields of the topics that the backend sends, besides id and text."""
+        return self.backend.topic_fields(self.modes)
+
+    @property
+    def _facts_of_fields(self) -> dict[str, str]:
+        fields, topics = self.topic_fields, self.topics
+        if not fields or not isinstance(topics, Topics):
+            return {}
+        texts = topics.frame.select(pl.col(fields).map_elements(repr, pl.String, skip_nulls=False))
+        return {"topic_fields": sha256_columns(texts, fields)}
 
     def backend_request(self, progress: Progress = no_progress) -> BackendRequest:
         """Return the request to open the backend."""
@@ -199,6 +217,7 @@ def fetch_with_journals(
 
 def _check_request(request: FetchRequest) -> None:
     depth, backend = request.options.depth, request.backend
+    check_topic_fields(request.topics, request.topic_fields)
     if depth < 1:
         raise UsageError(f"expected a depth of at least 1 but got {depth}")
     if isinstance(request.topics, Topics):
@@ -284,7 +303,8 @@ def _fetch_mode(
     sample = sample_queries(request.topics, source.latency_sample)
 
     def pending() -> Iterator[Query]:
-        return (one for one in iter_queries(request.topics) if one.query_id not in known)
+        queries = iter_queries(request.topics, request.topic_fields)
+        return (query for query in queries if query.query_id not in known)
 
     batches = _batches(pending, source.batch_size, sample)
 
