@@ -245,7 +245,7 @@ class Source(ABC):
             thread.
         latency_sample: Number of queries that are sent alone to measure the latency. The others
             are sent in batches, and their latency is not recorded. ``None`` records the latency of
-            every query as the source reports it.
+            every query as the source reports it, with ``concurrency`` above 1 that of 100.
     """
 
     batch_size: int = 1

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.hashing import sha256_columns
 from trectools_plus.formats.tables import Topics
 from trectools_plus.progress import Progress, no_progress, notebook_progress
-from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
+from trectools_plus.retrieval.backends.embedded.backend import LATENCY_SAMPLE, EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
@@ -300,18 +300,23 @@ def _fetch_mode(
     known, breaker = store.answers, CircuitBreaker()
     done, total = len(known), len(request.topics)
     progress(f"searching {mode}", done, total)
-    sample = sample_queries(request.topics, source.latency_sample)
+    # Simultaneous requests slow each other down.
+    is_parallel = source.latency_sample is None and source.concurrency > 1
+    size = LATENCY_SAMPLE if is_parallel else source.latency_sample
+    sample = sample_queries(request.topics, size)
 
     def pending() -> Iterator[Query]:
         queries = iter_queries(request.topics, request.topic_fields)
         return (query for query in queries if query.query_id not in known)
 
-    batches = _batches(pending, source.batch_size, sample)
+    timed = _timed_batches(pending, sample)
+    others = _other_batches(pending, source.batch_size, sample)
 
     def answer(queries: list[Query]) -> Outcomes:
         return answer_batch(source, queries, request.options)
 
-    for found in call_concurrently(answer, batches, source, breaker):
+    one_by_one = ([answer(batch)] for batch in takewhile(lambda _: not breaker.stopped, timed))
+    for found in chain(one_by_one, call_concurrently(answer, others, source, breaker)):
         outcomes = [outcome for batch in found for outcome in batch]
         outcomes = outcomes if sample is None else _keep_latencies(outcomes, sample)
         store.add(outcomes)
@@ -333,15 +338,17 @@ def _fetch_mode(
     return AnsweredRun(mode, request.topics, answers, failures, source.index_keys())
 
 
-def _batches(
+def _timed_batches(
+    queries: Callable[[], Iterator[Query]], sample: frozenset[str] | None
+) -> Iterator[list[Query]]:
+    """Yield each query of the sample alone."""
+    return ([query] for query in queries() if query.query_id in sample) if sample else iter(())
+
+
+def _other_batches(
     queries: Callable[[], Iterator[Query]], size: int, sample: frozenset[str] | None
 ) -> Iterator[list[Query]]:
-    """Yield each query of the sample alone, then the others in batches.
-
-    The queries are read twice, because there may be too many to keep them.
-    """
-    if sample is not None:
-        yield from ([query] for query in queries() if query.query_id in sample)
+    """Yield the other queries in batches; they are read again, as too many may not be kept."""
     others = (one for one in queries() if sample is None or one.query_id not in sample)
     yield from iter(lambda: list(islice(others, size)), [])
 
