@@ -360,7 +360,7 @@ def test_latency_is_that_of_single_requests(monkeypatch: pytest.MonkeyPatch) -> 
 
     topics = Topics.from_dict({f"q{number}": "a" for number in range(20)})
     request = FetchRequest(None, topics, ["x"], backend=Parallel())
-    latencies = fetch_runs(request)["x"].outcome.latency_ms
+    latencies = fetch_runs(request)["x"].latency_ms
     timed = {f"q{number}" for number in np.flatnonzero(~np.isnan(latencies))}
     assert [at_once for _, at_once in source.calls[:5]] == [1] * 5
     assert {query_id for query_id, _ in source.calls[:5]} == timed
