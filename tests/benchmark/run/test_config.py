@@ -437,3 +437,12 @@ def test_the_service_serves_or_refuses(tmp_path: Path, setting: str, of_data: bo
     else:
         with pytest.raises(UsageError):
             load_search_settings(path, other_documents=True)
+
+
+def test_settings_of_the_fusion_are_accepted_beside_retrieval(tmp_path: Path) -> None:
+    text = '{"dataset": "hpo", "fusion_method": "rrf", "rrf_k": 20, "candidates": 50}'
+    settings = load_config(write(tmp_path, text)).retrieval
+    assert (settings.fusion, settings.rrf_k, settings.candidates) == ("rrf", 20, 50)
+    text = "dataset: hpo\nnormalisation: z-score\nmissing_documents: zero\n"
+    settings = load_config(write(tmp_path, text)).retrieval
+    assert (settings.normalisation, settings.missing_documents) == ("z-score", "zero")
