@@ -77,7 +77,16 @@ def test_the_command_sends_fields_of_topics(program: Any, tmp_path: Path) -> Non
         f"  results: none\n  ids: $.ids[*]\n  scores: none\n  body: |\n    {BODY}\n"
     )
     done = program(
-        ["runs", "fetch", "--config", str(config), "--output-dir", str(tmp_path / "out")], tmp_path
+        [
+            "trectools-plus",
+            "runs",
+            "fetch",
+            "--config",
+            str(config),
+            "--output-dir",
+            str(tmp_path / "out"),
+        ],
+        tmp_path,
     )
     server.shutdown()
     server.server_close()
