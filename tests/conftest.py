@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -225,6 +225,7 @@ class Bench:
         *,
         queries: int = 60,
         grade: int = 1,
+        judged: Sequence[int] = (3,),
         plots: bool = False,
         **settings: Any,
     ) -> Path:
@@ -236,6 +237,7 @@ class Bench:
                 0 if the document is not retrieved.
             queries: Number of queries.
             grade: Grade of the relevant documents.
+            judged: The numbers of the other documents that are judged, as not relevant.
             plots: Whether to draw plots, which is slow.
             settings: Further settings of the benchmark.
         """
@@ -246,7 +248,13 @@ class Bench:
         data = self.folder / f"{name}-data"
         data.mkdir()
         qrels = data / "qrels.txt"
-        qrels.write_text("".join(f"q{n} 0 good {grade}\nq{n} 0 b3 0\n" for n in range(queries)))
+        qrels.write_text(
+            "".join(
+                f"q{n} 0 {doc_id} {label}\n"
+                for n in range(queries)
+                for doc_id, label in [("good", grade), *((f"b{other}", 0) for other in judged)]
+            )
+        )
         runs = {}
         for mode, places in ranks.items():
             runs[mode] = str(data / f"{mode}.run")

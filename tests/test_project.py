@@ -212,16 +212,23 @@ VERSIONED = ("README.md", "docs/index.md", "docs/examples/gate.yml")
 README_LINES = shell_lines((ROOT / "README.md").read_text("utf-8"))
 
 
-def test_readme_begins_with_the_commands_of_a_checkout_and_then_installs() -> None:
+def test_readme_begins_with_installation_runs_and_qrels_and_ends_with_the_ontology() -> None:
     wheel = f"dist/trectools_plus-{trectools_plus.__version__}-py3-none-any.whl"
-    assert README_LINES[:6] == [
-        "scripts/demo",
-        "scripts/test",
-        "pip install '.[hpo]'",
-        "trectools-plus demo",
+    assert README_LINES[:2] == ["pip install .", "trectools-plus demo"]
+    assert README_LINES[2].startswith("trectools-plus runs validate fixtures/")
+    of_hpo = [line for line in README_LINES if re.search(r"\bhpo\b|query ", line)]
+    assert README_LINES.index(of_hpo[0]) > README_LINES.index(
+        "trectools-plus benchmark run --dataset sample --modes lexical,vector,hybrid"
+    )
+    assert [line for line in README_LINES if "demo" in line] == ["trectools-plus demo"]
+    assert README_LINES[-2:] == [
         "pip wheel --no-deps --wheel-dir dist .",
-        f"pip install '{wheel}[hpo]'",
+        f"pip install {wheel}",
     ]
+
+
+def test_no_log_of_a_library_is_in_the_repository() -> None:
+    assert not (ROOT / "cwl.log").exists()
 
 
 def test_every_file_that_states_the_version_states_this_one() -> None:

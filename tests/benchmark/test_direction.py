@@ -41,6 +41,8 @@ class Cost(BaseMeasure):
         return float(min(good, default=100))
 '''
 NAME = "costs:Cost"
+COMPLETE = tuple(range(12))
+"""All documents are judged."""
 MODES = {
     "near": dict.fromkeys(range(60), 2),
     "far": dict.fromkeys(range(60), 6) | {0: 5, 1: 7},
@@ -58,7 +60,9 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def folder(costs: None, module_bench: Any) -> Path:
-    made: Path = module_bench.make("before", MODES, measures=[NAME, "RR@10"], plots=True)
+    made: Path = module_bench.make(
+        "before", MODES, measures=[NAME, "RR@10"], judged=COMPLETE, plots=True
+    )
     return made
 
 
@@ -102,10 +106,16 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
 
 def test_only_a_rising_cost_fails_the_gate(folder: Path, bench: Any) -> None:
     higher = bench.make(
-        "higher", {"near": dict.fromkeys(range(60), 3), "far": MODES["far"]}, measures=[NAME]
+        "higher",
+        {"near": dict.fromkeys(range(60), 3), "far": MODES["far"]},
+        measures=[NAME],
+        judged=COMPLETE,
     )
     lower = bench.make(
-        "lower", {"near": dict.fromkeys(range(60), 1), "far": MODES["far"]}, measures=[NAME]
+        "lower",
+        {"near": dict.fromkeys(range(60), 1), "far": MODES["far"]},
+        measures=[NAME],
+        judged=COMPLETE,
     )
     rules = GateRules((NAME,))
     result = run_gate(higher, folder, rules)
@@ -122,8 +132,10 @@ def test_only_a_rising_cost_fails_the_gate(folder: Path, bench: Any) -> None:
 
 
 def test_a_cost_that_the_report_lacks_is_scored_and_gated(costs: None, bench: Any) -> None:
-    before = bench.make("old", MODES, measures=["RR@10"])
-    after = bench.make("new", {**MODES, "near": dict.fromkeys(range(60), 4)}, measures=["RR@10"])
+    before = bench.make("old", MODES, measures=["RR@10"], judged=COMPLETE)
+    after = bench.make(
+        "new", {**MODES, "near": dict.fromkeys(range(60), 4)}, measures=["RR@10"], judged=COMPLETE
+    )
     near, far = run_gate(after, before, GateRules((NAME,))).entries
     assert (near.failed, far.failed) == (True, False)
 

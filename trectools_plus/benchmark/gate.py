@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,11 +14,13 @@ from trectools_plus.benchmark.compare.compare_reports import (
     pair_scores,
     refuse_incomparable,
 )
+from trectools_plus.benchmark.condensed import JudgedShares
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import queries_needed
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
@@ -91,6 +93,10 @@ class GateEntry:
         failed: True if the gate fails for this entry.
         higher: True if the mean is so much better that the baseline should be raised.
         fallen: Queries that got worse, worst first; ``None`` without per-query values.
+        condensed: The means of the baseline and of the current report without the unjudged
+            documents of both, if these may be the reason for a failure; otherwise ``None``.
+        decidable: False if the entry fails only with the unjudged documents: then it neither fails
+            nor passes.
     """
 
     mode: str
@@ -110,6 +116,8 @@ class GateEntry:
     failed: bool
     higher: bool
     fallen: list[QueryChange] | None
+    condensed: tuple[float, float] | None = None
+    decidable: bool = True
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -122,6 +130,8 @@ class GateResult(Displayed):
         notes: Remarks on the comparison.
         current: The report under test.
         baseline: The report that it is compared with.
+        judged: The shares of judged documents among the first ten, in the baseline and in the
+            current report, by mode; empty if no document is judged as not relevant.
     """
 
     _entries: ClassVar = "entries"
@@ -132,11 +142,17 @@ class GateResult(Displayed):
     notes: list[str]
     current: BenchmarkReport
     baseline: BenchmarkReport
+    judged: dict[str, tuple[float, float]]
 
     @property
     def passed(self) -> bool:
-        """True if no entry failed."""
-        return not any(entry.failed for entry in self.entries)
+        """True if every entry is decidable, and none failed."""
+        return not any(entry.failed or not entry.decidable for entry in self.entries)
+
+    @property
+    def decidable(self) -> bool:
+        """False if an entry is not decidable, and none failed."""
+        return self.passed or any(entry.failed for entry in self.entries)
 
 
 def run_gate(
@@ -179,10 +195,11 @@ def run_gate(
         for case, pair in zip(cases, pairs, strict=True)
     ]
     means = [over_shared or mean for mean, over_shared in zip(means, shared_means, strict=True)]
+    sources = current_source, baseline_source
     if rules.require_significant:
-        _refuse_unknown_values("--require-significant", pairs, (current_source, baseline_source))
+        _refuse_unknown_values("--require-significant", pairs, sources)
     if rules.non_inferior is not None:
-        _refuse_unknown_values("--non-inferior", pairs, (current_source, baseline_source))
+        _refuse_unknown_values("--non-inferior", pairs, sources)
         _refuse_sums(stored[0], names)
     alone = rules.non_inferior is not None
     changes = _test_changes(pairs, current_source.report.manifest.config, alone=alone)
@@ -190,7 +207,12 @@ def run_gate(
         _make_entry(stored[0], case, mean, change, rules)
         for case, mean, change in zip(cases, means, changes, strict=True)
     ]
-    notes = _notes(current_source, baseline_source, pairs)
+    shares = JudgedShares.of(baseline_source, current_source)
+    notes = [*_notes(current_source, baseline_source, pairs), *shares.notes]
+    try:
+        entries = _fail_without_unjudged(entries, pairs, measures, shares, (stored[0], rules))
+    except InputError as error:
+        notes.append(f"the means without unjudged documents are not known: {error}")
     for (mode, name), pair, over_shared in zip(cases, pairs, shared_means, strict=True):
         if pair is not None and over_shared is not None:
             label = current_source.report.modes[mode].label
@@ -199,7 +221,8 @@ def run_gate(
                 f"{name} of {label} is compared over the {len(pair.shared.ids)} queries that "
                 "both reports define",
             ]
-    return GateResult(rules, entries, notes, current_source.report, baseline_source.report)
+    reports = current_source.report, baseline_source.report
+    return GateResult(rules, entries, notes, *reports, shares.by_mode)
 
 
 def parse_drop(text: str, where: str = "--max-drop") -> float:
@@ -402,6 +425,57 @@ def _make_entry(
         higher=drop < -EQUAL and (-drop > tolerance + EQUAL or significant is True),
         fallen=None if change is None else change.scores.changes(only_losses=True),
     )
+
+
+def _fail_without_unjudged(
+    entries: Sequence[GateEntry],
+    pairs: Sequence[PairedScores | None],
+    measures: Sequence[Measure],
+    shares: JudgedShares,
+    rules: tuple[ReportScores, GateRules],
+) -> list[GateEntry]:
+    """Check failures that unjudged documents may explain again, without these documents.
+
+    Args:
+        entries: The entries, of which each mode has one per measure.
+        pairs: Their scores.
+        measures: The measures.
+        shares: The judgments.
+        rules: The scores of the current report, and the limits.
+
+    Returns:
+        The entries; a failure that is gone is not decidable.
+
+    Raises:
+        InputError: If runs or judgments are missing, or not those of the report.
+    """
+    checked = {
+        place: (pair, measure)
+        for place, (entry, pair) in enumerate(zip(entries, pairs, strict=True))
+        if entry.failed and pair is not None
+        if shares.may_explain(entry.mode, measure := measures[place % len(measures)])
+    }
+    if not checked:
+        return [*entries]
+    failing, of_measures = zip(*checked.values(), strict=True)
+    condensed = dict(zip(checked, shares.condense(failing, of_measures), strict=True))
+    family = [condensed.get(place, pair) for place, pair in enumerate(pairs)]
+    config = shares.sources[1].report.manifest.config
+    changes = _test_changes(family, config, alone=rules[1].non_inferior is not None)
+    found = [*entries]
+    for place, pair in condensed.items():
+        baseline, current = pair.means
+        if not baseline:
+            continue
+        case = found[place].mode, found[place].measure
+        again = _make_entry(rules[0], case, (current, baseline), changes[place], rules[1])
+        found[place] = replace(
+            found[place],
+            condensed=(baseline, current),
+            failed=again.failed,
+            decidable=again.failed,
+        )
+    return found
 
 
 def _ends_from_worst(change: _Change | None, sign: float) -> tuple[float, float]:

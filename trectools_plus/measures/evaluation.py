@@ -31,7 +31,7 @@ from trectools_plus.measures.definitions.base import (
     FloatArray,
     Measure,
 )
-from trectools_plus.measures.parser import match_name, parse_measures
+from trectools_plus.measures.parser import match_name, parse_measure, parse_measures
 from trectools_plus.measures.queries import ScoredQueries
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed, plural
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from trectools_plus.measures.scoring.scores import ScoredFile
 
 
+JUDGED = "Judged@10"
 AnyName = str | Measure
 """The name of a run or a measure, or a measure."""
 
@@ -93,6 +94,8 @@ class Evaluation(Displayed):
         counts: The numbers of queries, per run.
         queries_without_relevant: Queries of the qrels without a document of grade 1 or more.
         tables: Per run, values of shape (queries, measures); ``nan`` is undefined.
+        judged: The mean share of judged documents among the first ten of the queries with results,
+            per run; empty if no document is judged as not relevant.
         notes: Notes on the input for readers of the figures, for example that no document reaches
             a measure's relevance level, or that the input has findings that change no figure; one
             line each.
@@ -105,6 +108,7 @@ class Evaluation(Displayed):
     queries_without_relevant: list[str]
     tables: Mapping[str, FloatArray]
     notes: list[str] = field(default_factory=list)
+    judged: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def missing(self) -> Missing:
@@ -479,6 +483,7 @@ def evaluate(
             same name.
     """
     averaging = check_averaging(missing, no_relevant)
+    from trectools_plus.measures.judged import notes_on_judges
     from trectools_plus.validation.inputs import as_qrels, as_runs
     from trectools_plus.validation.loading import (
         RunLoader,
@@ -513,7 +518,8 @@ def evaluate(
 
     named = as_runs(runs, load_results, of_run_tables)
     found = refuse_unscorable(judged, list(named.values()), parsed, strict_input=strict_input)
-    notes = notes_on_findings([*of_runs, *found[0]], [*of_qrels, *found[1]])
+    of_input = notes_on_findings([*of_runs, *found[0]], [*of_qrels, *found[1]])
+    notes = [*notes_on_judges(judged), *of_input]
     return score_runs(judged, named, parsed, averaging, progress, notes=notes)
 
 
@@ -528,7 +534,7 @@ def score_runs(
 ) -> Evaluation:
     """Score runs that were validated before; see :func:`evaluate`.
 
-    A :class:`ScoredFile` was scored with these measures while it was read; if all runs are such
+    A :class:`ScoredFile` was scored :func:`with_judged` while it was read; if all runs are such
     files, grades without documents suffice. With :class:`JudgedQueries`, the judged documents of a
     run are found once for several calls. ``progress`` receives the number of runs scored so far.
     ``notes`` on the input are added to those of the result.
@@ -537,6 +543,10 @@ def score_runs(
         CheckFailedError: If queries without a relevant document are left out, and no other is left.
         UsageError: If a measure cannot score this input.
     """
+    import numpy as np
+
+    from trectools_plus.measures.judged import has_nonrelevant
+
     queries = _queries_of(qrels).counted(averaging.no_relevant)
     query_ids, without = queries.query_ids, queries.without_relevant
     if not query_ids and without:
@@ -544,7 +554,7 @@ def score_runs(
             "no query of the qrels has a relevant document, so no_relevant=drop leaves no query",
             remedy="check that the grades are in column 4, or use no_relevant=zero",
         )
-    scored_runs = _score_each(runs, queries, measures, progress)
+    scored_runs = _score_each(runs, queries, with_judged(measures), progress)
     of_measures = [
         f"{one.requested_name}: {note}"
         for one in measures
@@ -554,13 +564,27 @@ def score_runs(
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
     of_runs: list[str] = []
+    pooled, judged = has_nonrelevant(qrels), {}
+    column = [one.name for one in with_judged(measures)].index(JUDGED)
     for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
         of_runs += run_notes
         kept, counts[name] = choose_queries(query_ids, without, run.query_ids, averaging.missing)
-        tables[name] = table[kept]
+        tables[name] = np.ascontiguousarray(table[kept, : len(measures)])
         averaged[name] = [query_ids[position] for position in kept]
+        in_run = {*run.query_ids}
+        answered = [at for at in kept if query_ids[at] in in_run]
+        if pooled and answered and column < table.shape[1]:
+            judged[name] = float(table[answered, column].mean())
     all_notes = [*notes_without_relevant(without, averaging), *of_measures, *of_runs, *notes]
-    return Evaluation(list(measures), averaging, averaged, counts, without, tables, all_notes)
+    return Evaluation(
+        list(measures), averaging, averaged, counts, without, tables, all_notes, judged
+    )
+
+
+def with_judged(measures: Sequence[Measure]) -> list[Measure]:
+    """Return the measures and, unless it is one of them, the share of judged documents."""
+    is_there = any(one.name == JUDGED for one in measures)
+    return [*measures] if is_there else [*measures, parse_measure(JUDGED)]
 
 
 def choose_queries(

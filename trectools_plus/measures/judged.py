@@ -9,7 +9,7 @@ that are read in chunks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import compress
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
 
 IntArray = npt.NDArray[np.int64]
+
+_LEAST_JUDGED, _LARGEST_DIFFERENCE = 0.8, 0.1 + 1e-9
+_MOST_SHARES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -484,6 +487,42 @@ class Judgments(Grades):
         else:
             is_other = np.isin(rows, judged, invert=True)
         return rows[is_other], judgments[is_other]
+
+
+def has_nonrelevant(qrels: Qrels | JudgedQueries | Grades) -> bool:
+    """Return whether a document is judged as not relevant.
+
+    Otherwise the qrels list only relevant documents, and all others are meant to be not relevant.
+    """
+    if isinstance(qrels, Grades):
+        return bool((qrels.relevance < RELEVANT).any())
+    rows = qrels.judged if isinstance(qrels, JudgedQueries) else qrels.frame.lazy()
+    return bool((rows.select("relevance").collect()["relevance"] < RELEVANT).any())
+
+
+def notes_on_unjudged(shares: Mapping[str, float]) -> list[str]:
+    """Return a note if few of the first documents are judged, or in one run fewer than in another.
+
+    Args:
+        shares: The mean share of judged documents among the first ten, by run.
+    """
+    if not shares or not has_few_judged(shares.values()):
+        return []
+    lowest = sorted(shares, key=lambda name: shares[name])[:_MOST_SHARES]
+    shown = ", ".join(f"{name} {share:.0%}" for name, share in shares.items() if name in lowest)
+    more = f", and {len(shares) - len(lowest)} more" if len(shares) > len(lowest) else ""
+    return [
+        f"judged among the first ten documents: {shown}{more}; an unjudged document counts as not "
+        "relevant"
+    ]
+
+
+def has_few_judged(shares: Iterable[float]) -> bool:
+    """Return whether a share is below 80%, or two differ by more than ten points."""
+    ordered = sorted(shares)
+    return bool(ordered) and (
+        ordered[0] < _LEAST_JUDGED or ordered[-1] - ordered[0] > _LARGEST_DIFFERENCE
+    )
 
 
 def notes_on_judges(qrels: Qrels | Grades) -> list[str]:

@@ -180,6 +180,7 @@ ALIASES: Mapping[str, Alias] = {
     "HR": Alias("HitRate"),
     "Hit": Alias("HitRate"),
     "hit_rate": Alias("HitRate"),
+    **dict.fromkeys(("cosine_accuracy", "dot_accuracy"), Alias("HitRate")),
     **dict.fromkeys(("average_position", "avg_position", "mean_position"), Alias("MeanRank")),
     **dict.fromkeys(("averagePosition", "avgPosition", "meanPosition"), Alias("MeanRank")),
     **dict.fromkeys(("minimum_position", "min_position", "best_position"), Alias("MinRank")),
@@ -188,6 +189,7 @@ ALIASES: Mapping[str, Alias] = {
     "R-Prec": Alias("Rprec"),
     "R-Precision": Alias("Rprec"),
     "ndcg_burges": Alias("nDCG", {"dcg": "exp-log2"}),
+    "dcg_burges": Alias("DCG", {"dcg": "exp-log2"}),
     "SetRelP": Alias("SetP", {"relative": True}),
     "NumRelRet": Alias("NumRet", {"rel": 1}),
     **_trec_eval_aliases(),
@@ -393,9 +395,14 @@ def _refuse_trec_eval_only(text: str, name: str) -> None:
     if name in measures_of(10) and name.casefold() not in _ALIASES:
         if find_label(name) is not None:
             return
+        measure = measures_of(10)[name]
+        takes_values = measure.takes in ("cutoffs", "points") or text.startswith(f"{name}.")
+        values = text.removeprefix(name).lstrip("._@") if takes_values else ""
+        request = f"{name}.{values}" if values else name
+        version = " --trec-eval-version 10" if measure.since == 10 else ""
         raise UsageError(
             f"there is no measure {text!r}",
-            remedy=f"`trectools-plus trec-eval -m {text} QRELS RUN` computes it",
+            remedy=f"`trectools-plus trec-eval{version} -m {request} QRELS RUN` computes {request}",
         )
 
 

@@ -158,11 +158,13 @@ class Query(Displayed):
         query_id: Its id.
         text: Its text.
         language: Its declared language; empty if it declares none.
+        fields: The fields of its topic that the backend needs.
     """
 
     query_id: str
     text: str
     language: str = field(default="", kw_only=True)
+    fields: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -243,7 +245,7 @@ class Source(ABC):
             thread.
         latency_sample: Number of queries that are sent alone to measure the latency. The others
             are sent in batches, and their latency is not recorded. ``None`` records the latency of
-            every query as the source reports it.
+            every query as the source reports it, with ``concurrency`` above 1 that of 100.
     """
 
     batch_size: int = 1
@@ -364,6 +366,10 @@ class Backend(ABC):
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:  # noqa: ARG002
         """Return additional facts for the journal's key that depend on the request."""
         return {}
+
+    def topic_fields(self, modes: Sequence[str]) -> list[str]:  # noqa: ARG002
+        """Return the fields of the topics that some modes send, besides id and text."""
+        return []
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
         """Return the local models that a mode uses, by role."""

@@ -412,3 +412,41 @@ def test_targets_may_be_one_number_or_lack_a_baseline() -> None:
     targets = load_config(options={**FILES, "targets": own}).all_targets
     assert (targets["nDCG@10"].baseline, targets["nDCG@10"].competitive) == (None, 0.5)
     assert (targets["RR@10"].baseline, targets["RR@10"].competitive) == (None, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("setting", "of_data"),
+    [
+        ("topics: topics.tsv", True),
+        ("qrels: qrels.txt", True),
+        ("runs: {a: a.run}", True),
+        ("ontology: hp.obo", True),
+        ("backend: http", False),
+        ("http: {url: 'http://localhost/'}", False),
+        ("retriever: {mine: 'module:search'}", False),
+        ("exclude_self: true", False),
+    ],
+)
+def test_the_service_serves_or_refuses(tmp_path: Path, setting: str, of_data: bool) -> None:
+    path = write(
+        tmp_path,
+        f"dataset: sample\nmeasures: [RR]\nbackend: embedded\n{setting}\n".replace(
+            "backend: embedded\nbackend", "backend"
+        ),
+    )
+    with pytest.raises(UsageError):
+        load_search_settings(path)
+    if of_data:
+        assert load_search_settings(path, other_documents=True) == {"dataset": "sample"}
+    else:
+        with pytest.raises(UsageError):
+            load_search_settings(path, other_documents=True)
+
+
+def test_settings_of_the_fusion_are_accepted_beside_retrieval(tmp_path: Path) -> None:
+    text = '{"dataset": "hpo", "fusion_method": "rrf", "rrf_k": 20, "candidates": 50}'
+    settings = load_config(write(tmp_path, text)).retrieval
+    assert (settings.fusion, settings.rrf_k, settings.candidates) == ("rrf", 20, 50)
+    text = "dataset: hpo\nnormalisation: z-score\nmissing_documents: zero\n"
+    settings = load_config(write(tmp_path, text)).retrieval
+    assert (settings.normalisation, settings.missing_documents) == ("z-score", "zero")

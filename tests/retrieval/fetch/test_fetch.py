@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Lock
+from time import sleep
 
 import numpy as np
 import polars as pl
@@ -27,7 +30,7 @@ from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.index.parts import AGGREGATIONS, KINDS
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
-from trectools_plus.retrieval.source import Ranking
+from trectools_plus.retrieval.source import Backend, BackendRequest, Hits, Query, Ranking, Source
 
 CORPUS = Corpus.from_dict(
     {
@@ -324,3 +327,42 @@ def test_refuses_other_requests() -> None:
     twice = Topics(pl.DataFrame({"query_id": ["1", "1"], "text": ["a", "b"]}))
     with pytest.raises(InputError, match="query id '1' occurs more than once"):
         fetch(CORPUS, twice, ["lexical"])
+
+
+class _CountingSource(Source):
+    """Records how many calls it answers at the same time."""
+
+    concurrency = 4
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, int]] = []
+        self._open, self._lock = 0, Lock()
+
+    def ask(self, queries: Sequence[Query], depth: int) -> list[Hits]:
+        with self._lock:
+            self._open += 1
+            self.calls += [(query.query_id, self._open) for query in queries]
+        sleep(0.005)
+        with self._lock:
+            self._open -= 1
+        return [Hits(["d1"], [1.0], 5.0) for _ in queries]
+
+
+def test_latency_is_that_of_single_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[fetch.__module__], "LATENCY_SAMPLE", 5)
+    source = _CountingSource()
+
+    class Parallel(Backend):
+        name = "parallel"
+
+        def open(self, request: BackendRequest) -> dict[str, Source]:
+            return {"x": source}
+
+    topics = Topics.from_dict({f"q{number}": "a" for number in range(20)})
+    request = FetchRequest(None, topics, ["x"], backend=Parallel())
+    latencies = fetch_runs(request)["x"].latency_ms
+    timed = {f"q{number}" for number in np.flatnonzero(~np.isnan(latencies))}
+    assert [at_once for _, at_once in source.calls[:5]] == [1] * 5
+    assert {query_id for query_id, _ in source.calls[:5]} == timed
+    assert max(at_once for _, at_once in source.calls) > 1
+    assert len(source.calls) == 20

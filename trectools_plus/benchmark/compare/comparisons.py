@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
@@ -38,9 +38,11 @@ from trectools_plus.formats.interchange.frames import to_pandas
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
+from trectools_plus.measures.judged import notes_on_unjudged
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, check_method
+from trectools_plus.text import visible
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+_MOST_NOTES, _LONGEST_NOTE = 4, 200
 PlotKind = Literal["means", "differences"]
 
 
@@ -266,9 +269,10 @@ class Comparisons(Displayed, Sequence[Comparison]):
         return self.evaluation[index] if isinstance(index, str) else self.entries[index]
 
     def _text(self) -> str:
-        """The verdict, and the headline measures of the first systems, in less than 2 kB."""
+        """The verdict, the headline measures of the first systems, and notes, of about 2 kB."""
         text: str = render("render_comparisons_text", self.report)
-        return text
+        notes = [f"Note: {visible(note, _LONGEST_NOTE)}." for note in self.evaluation.notes]
+        return "\n".join([text, *notes[:_MOST_NOTES]])
 
     def _repr_html_(self) -> str:
         """The verdict, and the headline measures of all systems, for notebooks."""
@@ -362,6 +366,8 @@ def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: st
     check_baselines(config.baseline, names)
     check_method(config.test, config.correction)
     refuse_different_queries(evaluation)
+    notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])
+    evaluation = replace(evaluation, notes=[*notes])
     queries = max(map(len, evaluation.query_ids.values()), default=0)
     if not queries:
         raise IncomparableError(

@@ -24,7 +24,13 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.modes import ModeRun
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures.evaluation import Averaging, Evaluation, NoRelevant, score_runs
+from trectools_plus.measures.evaluation import (
+    JUDGED,
+    Averaging,
+    Evaluation,
+    NoRelevant,
+    score_runs,
+)
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.retrieval.backends.embedded.modes import (
@@ -37,8 +43,6 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.text import plural
-
-JUDGED = "Judged@10"
 
 
 def find_diagnostics(

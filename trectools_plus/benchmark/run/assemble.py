@@ -35,7 +35,6 @@ from trectools_plus.benchmark.report import (
     ModeResult,
 )
 from trectools_plus.benchmark.report.diagnostics import (
-    JUDGED,
     diagnose,
     find_diagnostics,
     find_failing,
@@ -49,7 +48,7 @@ from trectools_plus.benchmark.run.modes import ModeRun, Modes
 from trectools_plus.blas import limited_blas_threads
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.evaluation import JUDGED, Evaluation, score_runs
 from trectools_plus.measures.judged import notes_on_judges
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress

@@ -337,7 +337,10 @@ def resampling_of(config: Mapping[str, Any]) -> IntervalOptions:
 _BACKEND = tuple(BackendSettings.model_fields)
 _TEST_CASES = ("unknown_terms", "language")
 """Settings of the test cases of ``hpo``."""
-_FUSION = ("fusion_method", "fusion", "weights")
+_FUSION = (
+    *("fusion_method", "fusion", "weights", "rrf_k"),
+    *("normalisation", "missing_documents", "candidates"),
+)
 """Settings of ``retrieval`` that are also accepted beside it."""
 _FETCHING = ("modes", "depth", "retrieval", *_BACKEND)
 """Settings that apply to fetching only."""

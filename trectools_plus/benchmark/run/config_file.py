@@ -82,6 +82,9 @@ _GO_WITH = {
 _MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Mappings of which the command line may set a part."""
 
+_NOT_SERVED = ("backend", "retriever", "http", "milvus", "collapse", "timeout", "exclude_self")
+_NOT_SERVED_DATA = ("topics", "qrels", "runs", "ontology", "annotations")
+"""Settings of documents, queries and judgments that the service does not use."""
 _SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
 """Settings of a search that is not compared with another one."""
 
@@ -171,8 +174,14 @@ def load_fetch_settings(
     return file.validate(FetchSettings, merged)
 
 
-def load_search_settings(path: str | Path) -> dict[str, Any]:
-    """Read the documents, the test set and the modes from the same file; ignore the rest.
+def load_search_settings(path: str | Path, *, other_documents: bool = False) -> dict[str, Any]:
+    """Read the documents, the test set and the modes from the same file.
+
+    Settings of measures and statistics are ignored.
+
+    Args:
+        path: The file.
+        other_documents: Whether the user gave other documents, which replace all data of the file.
 
     Returns:
         Those of ``dataset``, ``corpus``, ``test_file``, ``modes``, ``depth`` and ``retrieval``
@@ -180,13 +189,24 @@ def load_search_settings(path: str | Path) -> dict[str, Any]:
 
     Raises:
         InputError: If the file cannot be read.
-        UsageError: If it is not a YAML mapping, or a setting is unknown or invalid.
+        UsageError: If it is not a YAML mapping, or a setting is unknown or invalid, or names data
+            or a backend that the service does not search.
     """
     file = _SettingsFile(path)
+    default = BenchmarkConfig.model_fields
     for name in file.values:
         if name not in BenchmarkConfig.model_fields:
             remedy = _suggest(name, BenchmarkConfig.model_fields)
             raise UsageError(f"unknown setting '{name}'", where=str(path), remedy=remedy)
+        is_replaced = other_documents and name in _NOT_SERVED_DATA
+        is_served = name not in (*_NOT_SERVED, *_NOT_SERVED_DATA) or is_replaced
+        if not is_served and file.values[name] not in (None, default[name].get_default()):
+            raise UsageError(
+                f"the service does not use `{name}`",
+                where=str(path),
+                remedy="leave it out; the service searches dataset or corpus with embedded modes, "
+                "and evaluates test_file",
+            )
     found = {name: file.values[name] for name in _SEARCH if name in file.values}
     checked: dict[str, Any] = {name: found[name] for name in ("modes", "depth") if name in found}
     settings = file.validate(FetchSettings, checked)

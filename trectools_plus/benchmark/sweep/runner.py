@@ -35,6 +35,7 @@ from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.judged import notes_on_judges, notes_on_unjudged
 from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import Clock, package_versions, utc_now
 from trectools_plus.statistics.arrays import none_if_nan
@@ -181,8 +182,15 @@ def _run(
         seed=config.seed,
         command=command,
         other_reports=count_other_reports(folder.path, described.sha256),
+        notes=[
+            f"{note[0].upper()}{note[1:]}." for note in _notes_on_judgments(dataset, evaluation)
+        ],
     )
     return SweepResult(report, evaluation.per_query(), run, folder)
+
+
+def _notes_on_judgments(dataset: Dataset, evaluation: Evaluation) -> list[str]:
+    return [*notes_on_judges(dataset.qrels), *notes_on_unjudged(evaluation.judged)]
 
 
 def choose_measures(config: SweepConfig) -> list[Measure]:
@@ -238,6 +246,7 @@ def _score(
         query_ids={name: ids for part in parts for name, ids in part.query_ids.items()},
         counts={name: counts for part in parts for name, counts in part.counts.items()},
         tables={name: table for part in parts for name, table in part.tables.items()},
+        judged={name: share for part in parts for name, share in part.judged.items()},
     )
     refuse_different_queries(found)
     if np.isnan([found.values(one.name, measures[0]) for one in scored]).any():

@@ -150,7 +150,7 @@ def compare_runs(
     found = benchmark.make_comparisons(evaluation, config, Path(judgments).name)
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
     _print(found, output_format, paper, everything=everything)
-    print_notes(evaluation)
+    print_notes(found.evaluation)
 
 
 def _split(qrels: str | None, runs: list[str]) -> tuple[str, list[RunArgument]]:

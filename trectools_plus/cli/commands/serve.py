@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,7 +60,8 @@ def serve(
         typer.Option(
             metavar="FILE",
             help="Configuration file (benchmark.yaml), of which dataset, corpus, test_file, modes, "
-            "depth and retrieval are used; options override it.",
+            "depth and retrieval are used; options override it. Other data and backends are "
+            "refused.",
         ),
     ] = None,
     modes: Annotated[
@@ -148,14 +149,17 @@ def serve(
       trectools-plus serve --host 0.0.0.0 --port 8080 --key-from-env SERVICE_KEY
     """
     options = SearchOptions(searching, setting)
-    values = {} if config is None else benchmark.load_search_settings(config)
+    documents = dataset is not None or "corpus" in given
+    values: dict[str, Any] = {}
+    if config is not None:
+        values = benchmark.load_search_settings(config, other_documents=documents)
     search = {
         **given,
         "dataset": dataset,
         "test_file": test_file,
         "modes": None if modes is None else split_list(modes),
     }
-    if dataset or "corpus" in given:
+    if documents:
         values = {
             name: value for name, value in values.items() if name not in _REPLACED_BY_DOCUMENTS
         }

@@ -252,7 +252,20 @@ class Measure(ABC):
     @property
     def notes_on_names(self) -> list[str]:
         """Notes on the names for readers of the figures, one line each."""
-        return [f"{name} is the same measure; it is listed once" for name in self.further_aliases]
+        notes = [f"{name} is the same measure; it is listed once" for name in self.further_aliases]
+        label, at = self.name.partition("@")[0], "" if self.cutoff is None else f"@{self.cutoff}"
+        if label.startswith("Accuracy"):
+            notes.append(
+                "the share of pairs of a relevant and another document in the right order; write "
+                f"HitRate{at} for accuracy{at} of sentence-transformers, 1 if a relevant document "
+                "was found"
+            )
+        elif "accuracy" in self.requested_name.casefold() and label.startswith("HitRate"):
+            notes.append(
+                "1 if a relevant document was found, as in sentence-transformers; write "
+                f"Accuracy{at} for that of ir_measures, the share of pairs in the right order"
+            )
+        return notes
 
     def notes_on_qrels(self, queries: ScoredQueries) -> list[str]:
         """Return notes on the qrels for readers of the figures, one line each.

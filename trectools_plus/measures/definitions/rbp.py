@@ -46,6 +46,7 @@ class RBP(ColumnMeasure):
     @property
     def _definition(self) -> Definition:
         p, level = self.parameters["p"], self.parameters["rel"]
+        cut = "" if self.cutoff is None else f"-M {self.cutoff} "
         return self._define(
             f"(1 - {p}) times the sum over ranks {self._ranks} of gain * {p}^(rank - 1), as rbp of "
             "trec_eval 10",
@@ -54,6 +55,9 @@ class RBP(ColumnMeasure):
             if level is None
             else self._binary_gain,
             f"1 / (1 - {p}), the sum for an endless ranking of relevant documents",
+            trec_eval_call=None
+            if level is not None
+            else f"trec_eval -c {cut}-m rbp.p={p} QRELS RUN  # trec_eval 10",
         )
 
 

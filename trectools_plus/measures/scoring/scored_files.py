@@ -13,6 +13,7 @@ from trectools_plus.formats.interchange.names import (
     columns_for_run,
 )
 from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.measures.evaluation import with_judged
 from trectools_plus.measures.judged import Grades, Judgments
 from trectools_plus.measures.scoring.scores import (
     RunOpener,
@@ -87,7 +88,8 @@ def open_files(
     judged, of_qrels = open_valid_qrels(
         qrels, strict_input=strict_input, columns=columns_for_qrels(columns)
     )
-    opener = RunOpener(tuple(measures), low_memory, strict_input, columns_for_run(columns))
+    computed = tuple(with_judged(measures))
+    opener = RunOpener(computed, low_memory, strict_input, columns_for_run(columns))
     scored: dict[str, list[OpenedRun]] = {}
     if (workers := current_workers()) is not None:
         from trectools_plus.measures.scoring.distributed import score_on_workers

@@ -30,7 +30,7 @@ def render_gate_markdown(result: GateResult) -> str:
     Args:
         result: From :func:`run_gate`.
     """
-    head = "passed ✅" if result.passed else "failed ❌"
+    head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
     parts = [
         f"{MARKER}\n### Retrieval benchmark: {head}",
         f"**{escape(state_result(result))}**",
@@ -60,13 +60,14 @@ def gate_document(result: GateResult) -> dict[str, Any]:
     """
     return {
         "passed": result.passed,
+        "decidable": result.decidable,
         "max_drop": result.rules.max_drop,
         "absolute": result.rules.absolute,
         "require_significant": result.rules.require_significant,
         "non_inferior": result.rules.non_inferior,
         "current": result.current.manifest.experiment_id,
         "baseline": result.baseline.manifest.experiment_id,
-        "entries": [_entry_document(entry) for entry in result.entries],
+        "entries": [_entry_document(entry, result) for entry in result.entries],
         "raise_baseline": _should_rise(result),
         "notes": result.notes,
     }
@@ -101,10 +102,15 @@ def state_result(result: GateResult) -> str:
     """State in one sentence whether the gate passed, and why not."""
     rules = result.rules
     failed = [entry for entry in result.entries if entry.failed]
-    if failed:
-        reasons = [_state_failure(entry, rules) for entry in failed[:_REASONS]]
-        more = len(failed) - len(reasons)
-        return f"gate failed: {'; '.join(reasons)}{f'; and {more} more' if more else ''}."
+    undecidable = [entry for entry in result.entries if not entry.decidable]
+    reasons = [_state_failure(entry, rules) for entry in failed]
+    reasons += [_state_undecidable(entry, result) for entry in undecidable]
+    if reasons:
+        more = len(reasons) - _REASONS
+        return (
+            f"gate {'failed' if failed else 'not decidable'}: {'; '.join(reasons[:_REASONS])}"
+            f"{f'; and {more} more' if more > 0 else ''}."
+        )
     if rules.non_inferior is not None:
         return (
             "gate passed: every mean is non-inferior to its baseline "
@@ -157,6 +163,17 @@ def _state_failure(entry: GateEntry, rules: GateRules) -> str:
     return f"{name} is {state}, interval {_show_ends(entry, rules)}"
 
 
+def _state_undecidable(entry: GateEntry, result: GateResult) -> str:
+    assert entry.condensed is not None
+    baseline, current = entry.condensed
+    unjudged = 1 - result.judged[entry.mode][1]
+    return (
+        f"{entry.label} {entry.measure}: {unjudged:.0%} of the first ten documents of the current "
+        "report are unjudged; on judged documents alone it changes by "
+        f"{show(current - baseline, '+')} to {show(current)}. Judge these documents"
+    )
+
+
 def _show_share(share: float, rules: GateRules) -> str:
     return f"{share:g}" if rules.absolute else f"{share * 100:g}%"
 
@@ -196,7 +213,7 @@ def gate_remarks(result: GateResult) -> list[str]:
     spared = [
         f"{entry.label} {entry.measure}"
         for entry in result.entries
-        if _is_beyond(entry, result.rules) and not entry.failed
+        if _is_beyond(entry, result.rules) and not entry.failed and entry.decidable
     ]
     if spared:
         remarks.append(
@@ -262,17 +279,20 @@ def _row(entry: GateEntry, rules: GateRules) -> TableRow:
         show_p(entry.p_adjusted),
         _verdict(entry, rules),
     ]
-    return make_row(cells, alarming=entry.failed)
+    return make_row(cells, alarming=entry.failed or not entry.decidable)
 
 
 def _verdict(entry: GateEntry, rules: GateRules) -> str:
+    if not entry.decidable:
+        return "not decidable"
     if entry.failed:
         return "failed" if _is_beyond(entry, rules) or not entry.undecided else "not shown"
     return "better" if entry.higher else "ok"
 
 
-def _entry_document(entry: GateEntry) -> dict[str, Any]:
+def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
     fallen = entry.fallen
+    shares = result.judged.get(entry.mode)
     return {
         "mode": entry.mode,
         "measure": entry.measure,
@@ -288,6 +308,11 @@ def _entry_document(entry: GateEntry) -> dict[str, Any]:
         "undecided": entry.undecided,
         "queries_needed": entry.queries_needed,
         "failed": entry.failed,
+        "decidable": entry.decidable,
+        "judged": None if shares is None else {"baseline": shares[0], "current": shares[1]},
+        "condensed": None
+        if entry.condensed is None
+        else {"baseline": entry.condensed[0], "current": entry.condensed[1]},
         "fallen": None
         if fallen is None
         else [

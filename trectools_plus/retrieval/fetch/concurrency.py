@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Protocol, TypeVar
 
 from trectools_plus.retrieval.source import CircuitBreaker
@@ -35,10 +35,8 @@ def call_concurrently(
     The caller records the results in the breaker.
     """
     if service.concurrency == 1:
-        for item in items:
+        for item in takewhile(lambda _: not breaker.stopped, items):
             yield [function(item)]
-            if breaker.stopped:
-                return
         return
     pool = ThreadPoolExecutor(service.concurrency)
     waiting: set[Future[Result]] = set()

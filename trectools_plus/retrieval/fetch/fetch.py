@@ -6,16 +6,19 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.corpus import DocumentCollection
+from trectools_plus.formats.hashing import sha256_columns
 from trectools_plus.formats.tables import Topics
 from trectools_plus.progress import Progress, no_progress, notebook_progress
-from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
+from trectools_plus.retrieval.backends.embedded.backend import LATENCY_SAMPLE, EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
@@ -31,6 +34,7 @@ from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
 from trectools_plus.retrieval.fetch.topics import (
     AnyTopics,
     TopicsChangedError,
+    check_topic_fields,
     check_topics,
     hash_topics,
     iter_queries,
@@ -91,9 +95,23 @@ class FetchRequest:
             "exclude_self": self.options.exclude_self,
             "collapse": None if collapse is None else collapse.model_dump(mode="json"),
             "topics": hash_topics(self.topics),
+            **self._facts_of_fields,
             "corpus": None if self.corpus is None else self.corpus.sha256(),
             **self.backend.request_facts(self.backend_request()),
         }
+
+    @property
+    def topic_fields(self) -> list[str]:
+        """The fields of the topics that the backend sends, besides id and text."""
+        return self.backend.topic_fields(self.modes)
+
+    @property
+    def _facts_of_fields(self) -> dict[str, str]:
+        fields, topics = self.topic_fields, self.topics
+        if not fields or not isinstance(topics, Topics):
+            return {}
+        texts = topics.frame.select(pl.col(fields).map_elements(repr, pl.String, skip_nulls=False))
+        return {"topic_fields": sha256_columns(texts, fields)}
 
     def backend_request(self, progress: Progress = no_progress) -> BackendRequest:
         """Return the request to open the backend."""
@@ -199,6 +217,7 @@ def fetch_with_journals(
 
 def _check_request(request: FetchRequest) -> None:
     depth, backend = request.options.depth, request.backend
+    check_topic_fields(request.topics, request.topic_fields)
     if depth < 1:
         raise UsageError(f"expected a depth of at least 1 but got {depth}")
     if isinstance(request.topics, Topics):
@@ -281,17 +300,23 @@ def _fetch_mode(
     known, breaker = store.answers, CircuitBreaker()
     done, total = len(known), len(request.topics)
     progress(f"searching {mode}", done, total)
-    sample = sample_queries(request.topics, source.latency_sample)
+    # Simultaneous requests slow each other down.
+    is_parallel = source.latency_sample is None and source.concurrency > 1
+    size = LATENCY_SAMPLE if is_parallel else source.latency_sample
+    sample = sample_queries(request.topics, size)
 
     def pending() -> Iterator[Query]:
-        return (one for one in iter_queries(request.topics) if one.query_id not in known)
+        queries = iter_queries(request.topics, request.topic_fields)
+        return (query for query in queries if query.query_id not in known)
 
-    batches = _batches(pending, source.batch_size, sample)
+    timed = _timed_batches(pending, sample)
+    others = _other_batches(pending, source.batch_size, sample)
 
     def answer(queries: list[Query]) -> Outcomes:
         return answer_batch(source, queries, request.options)
 
-    for found in call_concurrently(answer, batches, source, breaker):
+    one_by_one = ([answer(batch)] for batch in takewhile(lambda _: not breaker.stopped, timed))
+    for found in chain(one_by_one, call_concurrently(answer, others, source, breaker)):
         outcomes = [outcome for batch in found for outcome in batch]
         outcomes = outcomes if sample is None else _keep_latencies(outcomes, sample)
         store.add(outcomes)
@@ -313,15 +338,17 @@ def _fetch_mode(
     return AnsweredRun(mode, request.topics, answers, failures, source.index_keys())
 
 
-def _batches(
+def _timed_batches(
+    queries: Callable[[], Iterator[Query]], sample: frozenset[str] | None
+) -> Iterator[list[Query]]:
+    """Yield each query of the sample alone."""
+    return ([query] for query in queries() if query.query_id in sample) if sample else iter(())
+
+
+def _other_batches(
     queries: Callable[[], Iterator[Query]], size: int, sample: frozenset[str] | None
 ) -> Iterator[list[Query]]:
-    """Yield each query of the sample alone, then the others in batches.
-
-    The queries are read twice, because there may be too many to keep them.
-    """
-    if sample is not None:
-        yield from ([query] for query in queries() if query.query_id in sample)
+    """Yield the other queries in batches; they are read again, as too many may not be kept."""
     others = (one for one in queries() if sample is None or one.query_id not in sample)
     yield from iter(lambda: list(islice(others, size)), [])
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from heapq import nsmallest
-from itertools import islice
+from itertools import islice, repeat
 
 import numpy as np
 import polars as pl
 
-from trectools_plus.errors import InputError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import SAMPLE, find_collection_files
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.hashing import (
@@ -192,14 +192,23 @@ def _stream_file(path: str, options: TopicOptions = DEFAULTS) -> StreamedTopics:
     return topics
 
 
-def iter_queries(topics: AnyTopics) -> Iterator[Query]:
-    """Iterate over the queries, in memory or streamed."""
+def iter_queries(topics: AnyTopics, fields: Sequence[str] = ()) -> Iterator[Query]:
+    """Iterate over the queries, in memory or streamed.
+
+    Args:
+        topics: The queries.
+        fields: Fields of topics in memory that the queries have too.
+    """
     if isinstance(topics, StreamedTopics):
         return iter(topics)
     has_language = "language" in topics.frame.columns
     language = pl.col("language").cast(pl.String).fill_null("") if has_language else pl.lit("")
     rows = topics.frame.select("query_id", "text", language=language).iter_rows()
-    return (Query(query_id, text, language=declared) for query_id, text, declared in rows)
+    further = topics.frame.select(fields).iter_rows(named=True) if fields else repeat({})
+    return (
+        Query(query_id, text, language=declared, fields=values)
+        for (query_id, text, declared), values in zip(rows, further, strict=False)
+    )
 
 
 def sample_queries(topics: AnyTopics, size: int | None) -> frozenset[str] | None:
@@ -219,6 +228,22 @@ def hash_topics(topics: AnyTopics) -> str:
     if isinstance(topics, StreamedTopics):
         return topics.sha256
     return sha256_columns(topics.frame, ["query_id", "text"])
+
+
+def check_topic_fields(topics: AnyTopics, fields: Sequence[str]) -> None:
+    """Check that the topics have some fields.
+
+    Raises:
+        UsageError: If one is missing, or the topics are streamed, without fields.
+    """
+    known = [] if isinstance(topics, StreamedTopics) else topics.frame.columns
+    missing = [name for name in fields if name not in known]
+    if missing:
+        raise UsageError(
+            f"the topics have no field '{missing[0]}', which the request needs",
+            where=topics.path,
+            remedy=f"their fields are {', '.join(known)}" if known else "read them into memory",
+        )
 
 
 def check_topics(topics: Topics) -> None:

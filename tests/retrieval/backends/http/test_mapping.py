@@ -650,3 +650,57 @@ def test_a_member_in_the_path_can_have_the_name_of_an_error() -> None:
     (reply,), _ = ask(settings, {"errors": {"docs": [{"id": "a"}]}})
     assert isinstance(reply, Hits)
     assert reply.ids == ["a"]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"body": '{"q": "{query_text}", "acl": "{filter}"}'},
+        {"body": '{"q": "{query_text}", "{tenant}": 1}'},
+        {"body": '{"q": "{query_text}", "rules": [{"user": "id:{user}"}]}'},
+        {"body": '{"q": "{query_text|sql}"}'},
+        {"body": '{"q": "{query_text}", "n": "{topk}"}'},
+        {"body": '{"q": "{query_text}", "n": "{topic}"}'},
+        {"params": {"fq": "acl:{acl}"}},
+        {"url": f"{URL}/{{index}}/search"},
+        {"headers": {"X-Tenant": "{tenant}"}},
+        {"headers": {"X-Query": "{query_id}"}},
+    ],
+)
+def test_unknown_placeholders_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        HttpSettings.model_validate({"url": URL, **settings})
+
+
+@pytest.mark.parametrize("text", ["{ id }", "{{filter}}", "{!bool should=$a}", "{}", "{1,2}"])
+def test_other_braces_are_sent_as_they_are(text: str) -> None:
+    body = json.dumps({"q": "{query_text}", "other": text})
+    _, request = ask({"body": body, "results": None, "ids": "$.ids[*]"}, {"ids": []})
+    assert json.loads(request.content)["other"] == text
+
+
+def test_placeholders_in_names_are_replaced() -> None:
+    settings = {"body": '{"{mode}": "{query_text}"}', "params": {"k_{mode}": "{top_k}"}}
+    _, request = ask({**settings, "results": None, "ids": "$.ids[*]"}, {"ids": []})
+    assert json.loads(request.content) == {"dense": 'heart "rate"'}
+    assert request.url.query == b"k_dense=3"
+
+
+def test_fields_of_topics_are_placeholders() -> None:
+    seen: list[Any] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        seen.append((json.loads(request.content), request.url.params["language"]))
+        return httpx.Response(200, json={"ids": []})
+
+    body = '{"q": "{query_text}", "year": "{topic.year}", "filter": "year:{topic.year}"}'
+    settings = {"body": body, "params": {"language": "{topic.language}"}, "results": None}
+    full = HttpSettings.model_validate({"url": URL, "ids": "$.ids[*]", **settings})
+    source = HttpSource(full, "dense", transport=httpx.MockTransport(handle))
+    query = Query("q1", "heart", fields={"year": 2020, "language": "de & en"})
+    (hits,) = source.ask([query], 3)
+    (failure,) = source.ask([Query("q1", "heart")], 3)
+    source.close()
+    assert isinstance(hits, Hits)
+    assert isinstance(failure, Failure)
+    assert seen == [({"q": "heart", "year": 2020, "filter": "year:2020"}, "de & en")]

@@ -75,8 +75,8 @@ def benchmark_gate(
     """Each mode of the baseline is compared with the same mode of the current report. Exit code: 1
     if a mean dropped by more than allowed, or is not shown to be non-inferior, 2 if a file, mode or
     measure is missing or cannot be read, 3 if the reports use different qrels, queries, documents
-    or dataset versions, or a mean is undefined. If GITHUB_STEP_SUMMARY is set, the result is
-    appended to that file as Markdown.
+    or dataset versions, a mean is undefined, or a mean dropped only because documents are unjudged.
+    If GITHUB_STEP_SUMMARY is set, the result is appended to that file as Markdown.
 
     \b
     Examples:
@@ -106,7 +106,7 @@ def benchmark_gate(
     _print(result, markdown, output_format)
     _publish(markdown, target, final=result.passed)
     if not result.passed:
-        raise typer.Exit(1)
+        raise typer.Exit(1 if result.decidable else 3)
 
 
 def _print(result: benchmark.GateResult, markdown: str, output_format: str) -> None:

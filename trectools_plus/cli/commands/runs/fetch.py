@@ -87,14 +87,16 @@ def runs_fetch(
     else:
         settings.check_backend_modes(names)
     with show_progress() as progress:
-        documents, queries = _open_data(settings, progress)
+        backend = settings.make_backend()
+        may_stream = not settings.is_embedded and not backend.topic_fields(names)
+        documents, queries = _open_data(settings, progress, may_stream=may_stream)
         request = retrieval.FetchRequest(
             documents,
             queries,
             names,
             retrieval.FetchOptions(settings.depth, settings.exclude_self, settings.collapse),
             settings.retrieval,
-            settings.make_backend(),
+            backend,
         )
         if settings.needs_corpus:
             searching.check_used(names, request.settings)
@@ -116,9 +118,14 @@ def runs_fetch(
 
 
 def _open_data(
-    settings: benchmark.FetchSettings, progress: Progress
+    settings: benchmark.FetchSettings, progress: Progress, *, may_stream: bool
 ) -> tuple[formats.DocumentCollection | None, retrieval.AnyTopics]:
     """Open documents and queries: as streams if the backend supports it, else in memory.
+
+    Args:
+        settings: The settings.
+        progress: Receives the progress of the check of documents.
+        may_stream: Whether the queries may be streamed, which have no fields of topics.
 
     Raises:
         UsageError: If settings exclude each other, or documents or queries are missing.
@@ -128,7 +135,7 @@ def _open_data(
     fields = settings.topic_options
     documents: formats.DocumentCollection | None = None
     queries: retrieval.AnyTopics | None = None
-    if not settings.is_embedded:
+    if may_stream:
         queries = retrieval.stream_topics(settings.dataset, settings.topics, fields)
     if settings.streams_documents and (
         (streamed := formats.stream_documents(settings.dataset, settings.corpus)) is not None

@@ -26,7 +26,11 @@ from trectools_plus.choices import MODE_ALIASES, Panel
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.redaction import is_secret_name, secret_in_url
 from trectools_plus.retrieval.backends.http.engines import ENGINES, NAMES, resolve_preset
-from trectools_plus.retrieval.backends.http.template import Template, parse_body
+from trectools_plus.retrieval.backends.http.template import (
+    Template,
+    parse_body,
+    refuse_placeholders,
+)
 from trectools_plus.retrieval.setting_types import (
     Flag,
     NamedModel,
@@ -102,10 +106,10 @@ def compile_path(path: str) -> JSONPath:
 class HttpSettings(Model):
     """A service and its mapping: the key ``http`` of ``benchmark.yaml``.
 
-    The placeholders ``{mode}``, ``{query_id}``, ``{query_text}``, ``{query_vector}`` and
-    ``{top_k}`` are replaced in ``url`` (escaped), ``params`` and ``body``. Inside a longer text,
-    ``{query_text|lucene}``, ``{query_text|json}`` and ``{query_text|odata}`` escape the text for a
-    nested language. Paths are JSONPath (RFC 9535).
+    The placeholders ``{mode}``, ``{query_id}``, ``{query_text}``, ``{query_vector}``, ``{top_k}``
+    and ``{topic.FIELD}`` are replaced in ``url`` (escaped), ``params`` and ``body``. Inside a
+    longer text, ``{query_text|lucene}``, ``{query_text|json}`` and ``{query_text|odata}`` escape
+    the text for a nested language. Paths are JSONPath (RFC 9535).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -329,6 +333,7 @@ class HttpSettings(Model):
 
     @model_validator(mode="after")
     def _check_template(self) -> Self:
+        refuse_placeholders(self.headers)
         for mode in self.modes:
             self.for_mode(mode)
         if self.engine is not None or self.modes:

@@ -82,6 +82,15 @@ class HttpBackend(Backend):
             {"query_vectors": encoders} if encoders else {}
         )
 
+    def topic_fields(self, modes: Sequence[str]) -> list[str]:
+        """Return the fields of the topics in the placeholders of some modes."""
+        names = [
+            name
+            for mode in modes
+            for name in _settings_of(self._settings, mode).template().topic_fields
+        ]
+        return list(dict.fromkeys(names))
+
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
         """Return the local model of a mode's query vectors, if it uses one."""
         settings = _settings_of(self._settings, mode)
@@ -169,7 +178,12 @@ class QueryEncoder:
         with self._lock:
             vectors = self._encoder.embed_queries([query.text for query in queries])
         return [
-            EncodedQuery(query.query_id, query.text, [float(str(number)) for number in vector])
+            EncodedQuery(
+                query.query_id,
+                query.text,
+                [float(str(number)) for number in vector],
+                fields=query.fields,
+            )
             for query, vector in zip(queries, vectors, strict=True)
         ]
 
@@ -222,6 +236,10 @@ class HttpSource(Source):
 
         A vector of zeros, for example of an empty text, has no direction: it finds nothing.
         """
+        needed = self._template.topic_fields
+        if missing := [name for name in needed if any(name not in one.fields for one in queries)]:
+            reason = f"the request needs the field '{missing[0]}' of a topic"
+            return [Failure(reason, stops=True)] * len(queries)
         if self._encoder is None:
             return self._ask(queries, depth)
         try:

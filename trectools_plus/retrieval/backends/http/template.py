@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -44,12 +44,14 @@ ESCAPES: Mapping[str, Callable[[str], str]] = {
 """Functions that escape a text for a nested language, by the name after ``|``."""
 
 _ESCAPE_NAMES = "|".join(ESCAPES)
-_PLACEHOLDER = re.compile(
-    rf"\{{(mode|query_id|query_text|query_vector|top_k)(?:\|({_ESCAPE_NAMES}))?\}}"
-)
+_TOPIC = "topic."
+_NAMES = ("mode", "query_id", "query_text", "query_vector", "top_k")
+_FIELD = r"topic\.[^{}|]+"
+_PLACEHOLDER = re.compile(rf"\{{({'|'.join(_NAMES)}|{_FIELD})(?:\|({_ESCAPE_NAMES}))?\}}")
 _QUERY_PLACEHOLDER = re.compile(
-    rf"\{{(?:query_id|query_text|query_vector)(?:\|(?:{_ESCAPE_NAMES}))?\}}"
+    rf"\{{(?:query_id|query_text|query_vector|{_FIELD})(?:\|(?:{_ESCAPE_NAMES}))?\}}"
 )
+_LIKE_PLACEHOLDER = re.compile(r"(?<!\{)\{[A-Za-z_][\w.-]*(?:\|\w*)?\}(?!\})")
 _SEARCHED_PLACEHOLDER = re.compile(rf"\{{query_(text|vector)(?:\|(?:{_ESCAPE_NAMES}))?\}}")
 _QUOTED = {'"': escape_json, "'": escape_odata}
 
@@ -77,7 +79,7 @@ class EncodedQuery(Query):
 
 
 class Template:
-    """A request with placeholders for mode, query and depth.
+    """A request with placeholders for mode, query, fields of its topic, and depth.
 
     Args:
         url: The URL.
@@ -88,8 +90,11 @@ class Template:
         mode: The value of ``{mode}``; ``None`` for the name of the mode.
 
     Raises:
-        ValueError: If there is no placeholder for the query's text or vector, or no list for the
-            queries of a batch.
+        ValueError: If a placeholder is unknown, if there is none for the query's text or vector, or
+            no list for the queries of a batch.
+
+    Attributes:
+        topic_fields: The fields of topics whose values are placeholders.
     """
 
     def __init__(
@@ -105,7 +110,12 @@ class Template:
         self._is_ndjson = body_format == "ndjson"
         self._documents = [] if body is None else parse_body(body, body_format)
         outside_body = [url, *params.values()]
-        everywhere = [*outside_body, body or ""]
+        everywhere = [*outside_body, *params, *_texts_of(self._documents)]
+        for text in everywhere:
+            _refuse_unknown(text)
+        names = [match[1] for text in everywhere for match in _PLACEHOLDER.finditer(text)]
+        fields = [name.removeprefix(_TOPIC) for name in names if name.startswith(_TOPIC)]
+        self.topic_fields = list(dict.fromkeys(fields))
         found = {one for text in everywhere for one in _SEARCHED_PLACEHOLDER.findall(text)}
         self.uses_text, self.uses_vector = "text" in found, "vector" in found
         if not found:
@@ -140,6 +150,7 @@ class Template:
                 "query_id": one.query_id,
                 "query_text": one.text,
                 "query_vector": one.vector if isinstance(one, EncodedQuery) else None,
+                **{f"{_TOPIC}{name}": one.fields.get(name) for name in self.topic_fields},
             }
             for one in queries
         ]
@@ -148,7 +159,10 @@ class Template:
             _PLACEHOLDER.sub(lambda match: quote(_insert(match, first), safe=""), self._url)
         )
         if self._params:
-            params = {name: _as_text(_fill(text, values)) for name, text in self._params.items()}
+            params = {
+                _insert_all(name, values[0]): _as_text(_fill(text, values))
+                for name, text in self._params.items()
+            }
             # httpx's argument ``params`` would replace the query string of the URL.
             url = url.copy_merge_params(params)
         request: dict[str, Any] = {"url": url}
@@ -168,14 +182,18 @@ def _fill(part: Any, values: Sequence[Values]) -> Any:
         placeholder = _PLACEHOLDER.fullmatch(part)
         if placeholder and placeholder[2] is None:
             return values[0][placeholder[1]]
-        return _PLACEHOLDER.sub(lambda match: _insert(match, values[0]), part)
+        return _insert_all(part, values[0])
     if isinstance(part, dict):
-        return {key: _fill(value, values) for key, value in part.items()}
+        return {_insert_all(key, values[0]): _fill(value, values) for key, value in part.items()}
     if isinstance(part, list):
         if _is_per_query(part):
             return [_fill(part[0], [one]) for one in values]
         return [_fill(item, values) for item in part]
     return part
+
+
+def _insert_all(text: str, values: Values) -> str:
+    return _PLACEHOLDER.sub(lambda match: _insert(match, values), text)
 
 
 def _insert(match: re.Match[str], values: Values) -> str:
@@ -192,7 +210,45 @@ def _insert(match: re.Match[str], values: Values) -> str:
     return text if escape is None else escape(text)
 
 
+def _texts_of(part: Any) -> Iterator[str]:
+    """Yield all texts of a JSON value, also those of keys."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, dict):
+        yield from _texts_of([*part, *part.values()])
+    elif isinstance(part, list):
+        for item in part:
+            yield from _texts_of(item)
+
+
+def _refuse_unknown(text: str) -> None:
+    for match in _LIKE_PLACEHOLDER.finditer(text):
+        if not _PLACEHOLDER.fullmatch(match[0]):
+            known = ", ".join(f"{{{name}}}" for name in (*_NAMES, f"{_TOPIC}FIELD"))
+            raise ValueError(
+                f"unknown placeholder {match[0]} — the placeholders are {known}, each also with "
+                f"{', '.join(f'|{name}' for name in ESCAPES)}; for braces that are sent as they "
+                "are, write a space after the first one"
+            )
+
+
+def refuse_placeholders(texts: Mapping[str, str]) -> None:
+    """Refuse placeholders in headers, which are sent as they are.
+
+    Raises:
+        ValueError: If there is one.
+    """
+    for name, text in texts.items():
+        if match := _LIKE_PLACEHOLDER.search(text):
+            raise ValueError(
+                f"the header {name} contains {match[0]}, but headers have no placeholders — put it "
+                "into http.body, http.params or http.url"
+            )
+
+
 def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
     return value if isinstance(value, str) else json.dumps(value)
 
 
