@@ -120,9 +120,14 @@ _UNIT_NAMES = [
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"))
 
 
+def prepare(text: str) -> str:
+    """Return a text in the spelling of :attr:`Measurement.text`."""
+    return fold_letters(text.translate(_DASHES), keep_case=True)
+
+
 def find_measurements(text: str) -> list[Measurement]:
     """Return the values in a text, in its order."""
-    prepared = fold_letters(text.translate(_DASHES), keep_case=True)
+    prepared = prepare(text)
     names = list(_names().finditer(prepared))
     found = []
     for index, name in enumerate(names):

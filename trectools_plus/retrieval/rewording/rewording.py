@@ -31,7 +31,7 @@ from trectools_plus.retrieval.rewording.tables import data_sha256
 from trectools_plus.retrieval.rewording.translations import read_translations
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of, rank_scores
-from trectools_plus.validation.texts import guess_language, primary_language
+from trectools_plus.validation.texts import guess_language, primary_language, stop_words
 
 GLOSSARY_LANGUAGES = ("de", "fr", "es", "nl")
 """The languages of the included glossaries."""
@@ -92,8 +92,7 @@ class Rewording:
         return self._cached(text, language)
 
     def _find(self, text: str, declared: str) -> dict[str, float]:
-        declared = self._language or declared
-        languages = self._languages_of(text, declared)
+        languages = self.languages_of(text, declared)
         found: dict[str, float] = {}
         for glossary in filter(None, map(self._glossary_of, languages)):
             translation = glossary.translate(text)
@@ -103,7 +102,7 @@ class Rewording:
             return found
         terms = [pair for language in languages for pair in _find_terms(text, language)]
         terms += [pair for other in found for pair in _find_terms(other, "en")]
-        if not declared:
+        if not (self._language or declared):
             terms += [(term_id, 1.0) for term_id in terms_of_phrase(text)]
         if terms and normalise_name(text) not in self._names:
             for term_id, share in terms:
@@ -123,8 +122,9 @@ class Rewording:
         sided = {f"unilateral {name}": weight for name, weight in names.items()}
         return {name: sided[name] for name in sided if normalise_name(name) in self._names}
 
-    def _languages_of(self, text: str, declared: str) -> list[str]:
+    def languages_of(self, text: str, declared: str = "") -> list[str]:
         """Return the declared language, or those that the text can be in."""
+        declared = self._language or declared
         language = primary_language(declared) if declared else guess_language(text)
         return [language] if language else self._guess_by_words(text)
 
@@ -172,7 +172,9 @@ class Rewording:
         # Each spelled word once, because folding all texts takes a second.
         texts = self._corpus.frame.select("title", "text").iter_rows()
         spelled = {word for row in texts for text in row for word in text.casefold().split()}
-        return frozenset(_LETTERS.findall(fold_letters(" ".join(spelled)))) | lay_words()
+        words = frozenset(_LETTERS.findall(fold_letters(" ".join(spelled)))) | lay_words()
+        # In names such as "peau d'orange" and "Gilles de la Tourette".
+        return words - frozenset().union(*map(stop_words, GLOSSARY_LANGUAGES)) | stop_words("en")
 
 
 @lru_cache(maxsize=8)
@@ -258,10 +260,10 @@ class RewordedRetriever:
         ]
 
 
-def other_texts(retriever: Retriever, query: str) -> list[str]:
-    """Return the other texts that a retriever searches for a query in an unknown language."""
+def rewording_of(retriever: Retriever) -> Rewording | None:
+    """Return the source of other texts for the queries of a retriever; ``None`` without one."""
     leaves = [leaf for leaf in leaves_of(retriever) if isinstance(leaf, RewordedRetriever)]
-    return list(leaves[0].rewording.other_texts(query)) if leaves else []
+    return leaves[0].rewording if leaves else None
 
 
 def _best_of(weighted: Sequence[tuple[Ranking, float]], depth: int) -> Ranking:
