@@ -1,6 +1,7 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.extraction.assertion import CUE_LANGUAGES as CUE_LANGUAGES
 from trectools_plus.extraction.assertion import assert_mentions as assert_mentions
 from trectools_plus.extraction.comparison import compare_extractions as compare_extractions
 from trectools_plus.extraction.extractor import Extractor as Extractor

@@ -1,6 +1,8 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
+from trectools_plus.retrieval.answers import Answer as Answer
+from trectools_plus.retrieval.answers import Searcher as Searcher
 from trectools_plus.retrieval.backends.embedded.backend import BuiltIndex as BuiltIndex
 from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers as build_retrievers
@@ -16,7 +18,6 @@ from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.registry import list_backends as list_backends
 from trectools_plus.retrieval.backends.selection import BackendSettings as BackendSettings
 from trectools_plus.retrieval.backends.selection import default_modes as default_modes
-from trectools_plus.retrieval.confidence import is_confident as is_confident
 from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile
@@ -32,7 +33,6 @@ from trectools_plus.retrieval.languages import language_note as language_note
 from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
 from trectools_plus.retrieval.ontology_terms import find_named as find_named
 from trectools_plus.retrieval.rewording.rewording import is_hpo as is_hpo
-from trectools_plus.retrieval.rewording.rewording import other_texts as other_texts
 from trectools_plus.retrieval.rewording.translations import add_names as add_names
 from trectools_plus.retrieval.run_info import RunInfo as RunInfo
 from trectools_plus.retrieval.run_info import describe_run as describe_run

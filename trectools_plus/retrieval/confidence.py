@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from statistics import fmean
+
 from trectools_plus.retrieval.source import Retriever, leaves_of
 
-LEAST_SIMILARITY = {("ngram",): 0.4, ("multi-vector",): 0.4, ("multi-vector", "ngram"): 0.37}
-"""By the searched indexes: the least mean similarity of a first result that is probably right.
+_DEPTH = 100
+"""The size of the rankings with which the first result is compared."""
+_WEIGHT_OF_SIMILARITY = 2
+LEAST_CONFIDENCE: Mapping[tuple[str, ...], float] = {
+    ("ngram",): 3.4,
+    ("multi-vector",): 3.7,
+    ("multi-vector", "ngram"): 3.8,
+    ("lexical", "multi-vector", "ngram"): 3.9,
+}
+"""By the searched indexes: the least confidence in a first result that is probably right.
 
 At most a tenth of the right first results of the included test sets are below; see the figures in
 docs/retrieval.md.
 """
 
 
-def is_confident(retriever: Retriever, query: str, doc_id: str, depth: int) -> bool | None:
-    """Return whether the first result of a query is similar enough to be right.
+def confidence_in(retriever: Retriever, query: str, doc_id: str) -> float | None:
+    """Return the confidence in the first result of a query, less the least confidence.
 
-    The similarity is that of n-grams and of the built-in embeddings, or their mean.
+    The confidence is the mean over the searched indexes of the standard deviations between the
+    score and the mean score, plus twice the mean similarity of n-grams and embeddings.
 
     Args:
         retriever: The retriever that found it.
         query: The query.
         doc_id: The first result.
-        depth: The depth of the searches; a document below it has the similarity 0.
 
     Returns:
-        ``None`` if the retriever searches none of these indexes.
+        At least 0 if the result is probably right; ``None`` if the retriever searches other
+        indexes.
     """
-    found = {}
+    deviations, similarities = {}, []
     for leaf in leaves_of(retriever):
+        (ranking,) = leaf.search([query], _DEPTH)
+        scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+        spread = float(ranking.scores.std()) if scores else 0.0
+        is_above = doc_id in scores and spread > 0
+        mean = fmean(scores.values()) if scores else 0.0
+        deviations[leaf.name] = (scores[doc_id] - mean) / spread if is_above else -1.0
         if leaf.name in ("ngram", "multi-vector"):
-            (ranking,) = leaf.search([query], depth)
-            scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
-            found[leaf.name] = scores.get(doc_id, 0.0)
-    least = LEAST_SIMILARITY.get(tuple(sorted(found)))
-    return None if least is None else sum(found.values()) / len(found) >= least
+            similarities.append(scores.get(doc_id, 0.0))
+    least = LEAST_CONFIDENCE.get(tuple(sorted(deviations)))
+    if least is None:
+        return None
+    return fmean(deviations.values()) + _WEIGHT_OF_SIMILARITY * fmean(similarities) - least

@@ -17,7 +17,7 @@ ANEMIA, FEW_PLATELETS, MANY_PLATELETS = "HP:0001903", "HP:0001873", "HP:0001894"
 
 
 def terms(text: str) -> list[str]:
-    return [one.term_id for one in find_measurements(text)]
+    return [value.term_id for value in find_measurements(text) if value.term_id]
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,63 @@ def test_deviations_have_the_sign_of_their_term(value: float) -> None:
         assert (found[0] == LARGE_HEAD) == (float(shown) > 0)
 
 
+NORMAL = [
+    "height 50th centile",
+    "height between the 10th and 25th centile",
+    "height on 25th-50th centile",
+    "Größe auf der 50. Perzentile",
+    "taille au 50e percentile",
+    "talla en el percentil 50",
+    "lengte op P50",
+    "weight 0 SD",
+    "50th centile for weight",
+    "OFC +0.3 SD",
+    "Kopfumfang -0,5 SD",
+    "head circumference at birth 35 cm",
+    "birth weight 3400 g",
+    "birth weight 3.4 kg",
+    "birth weight 3,400 g",
+    "Geburtsgewicht 3.400 g",
+    "poids de naissance 3,2 kg",
+    "birth weight 7.5 lb",
+    "birth length 51 cm",
+    "IQ 100",
+    "IQ of 95-105",
+    "blood pressure 120/80 mmHg",
+    "BP 115/75",
+    "QTc 410 ms",
+    "QTc 0.41 s",
+    "Hb 14 g/dl",
+    "Hb 140 g/l",
+    "Hb 8.7 mmol/l",
+    "glucose 5 mmol/l",
+    "creatinine 80 µmol/l",
+    "sodium 140",
+    "temperature 98.6 °F",
+    "temperature 36,8 °C",
+    "TSH 2.1 mU/l",
+    "platelets 250 000/µl",
+]
+
+
+@pytest.mark.parametrize("text", NORMAL)
+def test_normal_values_have_no_term(text: str) -> None:
+    (value,) = find_measurements(text)
+    assert (value.term_id, value.is_normal) == ("", True)
+
+
+@pytest.mark.parametrize("text", ["height 110 cm", "Hb 14 mg/dl", "glucose 30", "Hb > 7 g/dl"])
+def test_the_meaning_of_other_values_is_not_clear(text: str) -> None:
+    (value,) = find_measurements(text)
+    assert (value.term_id, value.is_normal) == ("", False)
+
+
+def test_the_second_value_of_a_blood_pressure_counts() -> None:
+    assert terms("blood pressure 130/95 mmHg") == ["HP:0005117"]
+
+
 @given(st.text(max_size=80))
 def test_any_text_is_read(text: str) -> None:
-    for one in find_measurements(text):
-        assert re.fullmatch(r"HP:\d{7}", one.term_id)
-        assert one.text
+    for value in find_measurements(text):
+        assert re.fullmatch(r"HP:\d{7}|", value.term_id)
+        assert value.text

@@ -21,7 +21,7 @@ from trectools_plus.retrieval.rewording.rewording import (
     Rewording,
     is_hpo,
     open_rewording,
-    other_texts,
+    rewording_of,
 )
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, rank_scores
@@ -190,7 +190,9 @@ def test_the_hpo_is_searched_in_other_words(hpo: Corpus, mode: str) -> None:
     retriever = build_retrievers(hpo, [mode])[mode]
     for ranking, term_id in zip(retriever.search([*queries], 3), queries.values(), strict=True):
         assert ranking.doc_ids[0] == term_id
-    assert other_texts(retriever, "Gaumenspalte")
+    rewording = rewording_of(retriever)
+    assert rewording is not None
+    assert rewording.other_texts("Gaumenspalte")
 
 
 def test_declared_languages_decide(hpo: Corpus) -> None:
@@ -204,10 +206,11 @@ def test_declared_languages_decide(hpo: Corpus) -> None:
 def test_lexical_and_vector_are_not_reworded(hpo: Corpus) -> None:
     retrievers = build_retrievers(hpo, ["lexical", "vector", "hybrid"])
     for mode in ("lexical", "vector"):
-        assert other_texts(retrievers[mode], "Gaumenspalte") == []
+        assert rewording_of(retrievers[mode]) is None
     for settings in (RetrievalSettings(language="en"), RetrievalSettings(rewording=False)):
         others = build_retrievers(hpo, ["hybrid", "ngram"], settings)
-        assert all(other_texts(one, "Gaumenspalte") == [] for one in others.values())
+        for rewording in filter(None, map(rewording_of, others.values())):
+            assert rewording.other_texts("Gaumenspalte") == {}
 
 
 def test_lay_words_name_terms_after_their_own_names() -> None:

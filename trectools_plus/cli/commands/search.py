@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
 import typer
@@ -112,12 +114,20 @@ def query_text(
         typer.Option("--format", help="Output format: table to read, json for programs."),
     ] = "table",
     phenopackets: Phenopackets = None,
+    take: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Number of terms for each finding in --phenopackets."
+        ),
+    ] = 1,
 ) -> None:
     """The first search builds the index; later ones reuse it. A term whose label, synonym or id
     equals the text (upper and lower case are the same) is listed first and marked as an exact
     match; of the HPO also one that the text names in lay words. If the text is an id, the command
-    searches for the term's label. --no-exact turns both off. Notes say if the text negates
-    something, and if the first result is not similar to it.
+    searches for the term's label. --no-exact turns both off. A text that names several findings is
+    divided, and each is searched. Notes say if the text negates something or gives a normal value,
+    and if the first result is not similar enough. --phenopackets writes the first term of each
+    finding, excluded if it is negated, and none without confidence.
 
     \b
     Examples:
@@ -141,38 +151,97 @@ def query_text(
             where="--phenopackets",
             remedy="search in --dataset hpo, or leave it out",
         )
-    use_exact = documents.find_exact is not None and not no_exact
     if no_exact and (documents.find_exact is None or retrieval.puts_exact_first(mode)):
         why = "no document has a name" if documents.find_exact is None else f"the mode is {mode}"
         raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
-    exact = documents.find_exact(text) if use_exact and documents.find_exact is not None else []
-    searched = _label_of_id(text, files.get("ontology")) if use_exact else text
+    terms = ontologies.load_ontology(files.get("ontology")) if documents.find_exact else None
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
-        # Deep enough for the scores of exact matches; the depth does not change the ranking.
-        (found,) = retriever.search([searched], max(num_results, settings.candidates))
-    results = _results(found, exact, documents)[:num_results]
-    confident = _is_confident(retriever, searched, documents, results, mode, settings)
-    others = retrieval.other_texts(retriever, text)
-    negated = "" if exact else next(filter(None, map(_negated_part, [text, *others])), "")
-    notes = [] if exact or others else _language_notes(text, documents, mode, settings)
-    if negated:
-        notes.append(f"The text negates '{negated}', but the results are terms for it.")
-    if confident is False:
-        notes.append("No confident match: the first result is not similar to the text.")
+        searcher = retrieval.Searcher(
+            replace(documents, find_exact=None) if no_exact else documents,
+            retriever,
+            terms,
+            # Deep enough for the scores of exact matches; the depth does not change the ranking.
+            max(num_results, settings.candidates),
+            _negated_words,
+            knows_confidence=not retrieval.uses_vectors(mode)
+            or retrieval.uses_builtin_embeddings(mode, settings),
+        )
+        answers = searcher.answer(text)
+    parts = [_as_dict(answer, documents, num_results) for answer in answers]
+    shown = _merged(text, parts, num_results)
+    notes = [line for answer in answers for line in _notes_on(answer, len(answers) > 1)]
+    if not any(answer.exact or answer.note for answer in answers) and not searcher.other_texts(
+        text
+    ):
+        notes += _language_notes(text, documents, mode, settings)
+    if len(parts) > 1:
+        named = ", ".join(f"'{answer.query}'" for answer in answers)
+        notes.insert(0, f"The text names several findings, searched one by one: {named}.")
     if phenopackets is not None:
-        found_terms = [(str(one["doc_id"]), "affirmed") for one in results]
-        write_packets({"query": found_terms}, phenopackets, files.get("ontology"))
+        write_packets({"query": _findings_of(answers, take)}, phenopackets, files.get("ontology"))
     if output_format == "json":
-        found_facts = {"notes": notes, "confident": confident, "negated": negated or None}
-        write_json({"query": text, "mode": mode, "results": results, **found_facts})
-    elif results:
-        _print_results(results)
+        several = parts if len(parts) > 1 else []
+        write_json({"mode": mode, "notes": notes, **shown, "parts": several})
+        return
+    if shown["results"]:
+        _print_results(shown["results"])
     else:
         inform("nothing found")
-    if output_format == "table":
-        for line in notes:
-            note(line)
+    for line in notes:
+        note(line)
+
+
+def _merged(text: str, parts: list[dict[str, Any]], num_results: int) -> dict[str, Any]:
+    """Return the answers to all findings as one; their results take turns."""
+    if len(parts) == 1:
+        return parts[0]
+    turns = [
+        one for results in zip_longest(*(part["results"] for part in parts)) for one in results
+    ]
+    results = {one["doc_id"]: one for one in filter(None, reversed(turns))}
+    ordered = [results[doc_id] for doc_id in dict.fromkeys(one["doc_id"] for one in turns if one)]
+    return {
+        "query": text,
+        "results": [{**one, "rank": rank} for rank, one in enumerate(ordered[:num_results], 1)],
+        "confident": all(part["confident"] for part in parts),
+        "negated": ", ".join(part["negated"] for part in parts if part["negated"]) or None,
+    }
+
+
+def _notes_on(answer: retrieval.Answer, is_part: bool) -> list[str]:
+    """Return sentences on what speaks against the terms of a text."""
+    text = f"'{answer.query}'" if is_part else "the text"
+    notes = [f"{text}: {answer.note}" if is_part else answer.note] if answer.note else []
+    if answer.negated:
+        notes.append(f"{text} negates '{answer.negated}', but the results are terms for it.")
+    elif answer.confident is False and not answer.note:
+        notes.append(f"No confident match: the first result is not similar enough to {text}.")
+    return [line[:1].upper() + line[1:] for line in notes]
+
+
+def _findings_of(answers: list[retrieval.Answer], take: int) -> list[tuple[str, str]]:
+    """Return the first terms of confident answers, with their assertions."""
+    return [
+        (doc_id, "negated" if answer.negated else "affirmed")
+        for answer in answers
+        if answer.confident
+        for doc_id in answer.doc_ids[:take]
+    ]
+
+
+def _negated_words(text: str, language: str) -> list[tuple[int, int]]:
+    """Return the places of the words that a text negates."""
+    if language not in extraction.CUE_LANGUAGES:
+        return []
+    negated = []
+    for match in re.finditer(r"[\w'’-]+", text):
+        start, end = match.span()
+        word = extraction.Mention("", start, end, frozenset({start}), 1.0, "retrieval")
+        # One by one, because a word that expresses the negation is not negated itself.
+        asserted = extraction.assert_mentions(text, [word], language)
+        negated += [match.span() for mention in asserted if mention.assertion == "negated"]
+    return negated
 
 
 def _language_notes(
@@ -187,76 +256,37 @@ def _language_notes(
     return [f"{found} {advice}."] if found else []
 
 
-def _is_confident(
-    retriever: retrieval.Retriever,
-    text: str,
-    documents: formats.Corpus,
-    results: list[dict[str, Any]],
-    mode: str,
-    settings: retrieval.RetrievalSettings,
-) -> bool | None:
-    """Return whether the first result is similar enough to be right; ``None`` if unknown."""
-    if results and results[0]["exact"]:
-        return True
-    if not results or not retrieval.is_hpo(documents):
-        return None
-    if retrieval.uses_vectors(mode) and not retrieval.uses_builtin_embeddings(mode, settings):
-        return None
-    return retrieval.is_confident(retriever, text, results[0]["doc_id"], settings.candidates)
+def _as_dict(
+    answer: retrieval.Answer, documents: formats.Corpus, num_results: int
+) -> dict[str, Any]:
+    """Return an answer with rank, id, score and title of each result.
 
-
-_INABILITY = re.compile(
-    r"\b(?:cannot|can(?:'|’)?t|unable|never|not able)\b|^(?:does |do )?not (?!have|show)"
-)
-"""A negated ability is a finding."""
-
-
-def _negated_part(text: str) -> str:
-    """Return the words that a text negates, from the first to the last; empty if there are none."""
-    negated = []
-    for match in re.finditer(r"[\w'’-]+", text):
-        start, end = match.span()
-        word = extraction.Mention("", start, end, frozenset({start}), 1.0, "retrieval")
-        # One by one, because a word that expresses the negation is not negated itself.
-        negated += [
-            one for one in extraction.assert_mentions(text, [word]) if one.assertion == "negated"
-        ]
-    if not negated or _INABILITY.search(text.casefold()):
-        return ""
-    return text[negated[0].start : negated[-1].end]
-
-
-def _label_of_id(text: str, path: str | None) -> str:
-    """Return the label of the term if the text is an id, otherwise the text."""
-    terms = ontologies.load_ontology(path)
-    term_id = terms.ids.find(text)
-    return text if term_id is None else terms.term(term_id).name or text
-
-
-def _results(
-    found: retrieval.Ranking, exact: list[str], documents: formats.Corpus
-) -> list[dict[str, Any]]:
-    """Return rank, id, score and title of each result; a text's start replaces a missing title.
-
-    Exact matches are first, with their score in the search, or ``None`` if it did not find them.
+    A text's start replaces a missing title. Exact matches are first, with their score in the
+    search, or ``None`` if it did not find them.
     """
     import polars as pl
 
-    scores = dict(zip(found.doc_ids, found.scores.tolist(), strict=True))
-    doc_ids = list(dict.fromkeys([*exact, *found.doc_ids]))
+    doc_ids = answer.doc_ids[:num_results]
     shown = pl.when(pl.col("title") != "").then("title").otherwise(pl.col("text").str.head(80))
     wanted = documents.frame.filter(pl.col("doc_id").is_in(doc_ids))
     titles = dict(wanted.select("doc_id", shown).iter_rows())
-    return [
+    results = [
         {
             "rank": rank,
             "doc_id": doc_id,
-            "score": scores.get(doc_id),
+            "score": answer.scores.get(doc_id),
             "title": titles[doc_id],
-            "exact": doc_id in exact,
+            "exact": doc_id in answer.exact,
         }
         for rank, doc_id in enumerate(doc_ids, 1)
     ]
+    negated = answer.negated or None
+    return {
+        "query": answer.query,
+        "results": results,
+        "confident": answer.confident,
+        "negated": negated,
+    }
 
 
 def _print_results(results: list[dict[str, Any]]) -> None:

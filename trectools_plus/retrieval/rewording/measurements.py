@@ -1,4 +1,4 @@
-"""Find values in a query that are not normal, and their terms.
+"""Find values of quantities in a query, and the terms of those that are not normal.
 
 A measurement is a quantity with a value and a unit (*Hb 7.2 g/dl*), a percentile (*height below the
 3rd centile*) or standard deviations (*OFC +3 SD*). ``data/quantities.tsv`` has the names of
@@ -45,14 +45,17 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A value that is not normal.
+    """A value of a quantity.
 
     Attributes:
-        term_id: Its term, the most severe one.
+        term_id: Its term, the most severe one; empty if the value is normal, or its meaning is not
+            clear.
+        is_normal: Whether the value is certainly normal.
         text: The part of the query, in ASCII spelling.
     """
 
     term_id: str
+    is_normal: bool
     text: str
 
 
@@ -72,9 +75,12 @@ _SIGN = (
 )
 _PERCENTILE = "(?:(?:per)?centiles?|perzentilen?|percentil(?:es|en)?|percentiel(?:en)?)\\b|%ile"
 _DECIMAL = r"\d+(?:[.,]\d+)?"
+_ORDINAL = r"(?:st|nd|rd|th|e|er|eme|º|°|\.)?"
+_RANGE = rf"(?:{_DECIMAL}\s*{_ORDINAL}\s*(?:-|to|and|bis|und|et|a|y|en|tot)\s*)?"
+"""The start of a range: *10th to* 25th centile."""
 _SD = r"SDS?|DS|DE|z-?scores?|standard deviations?|standardabweichungen"
 _UNIT = (
-    r"(?:[x×*]\s*)?10\s?(?:\^|\*\*?|e)?\s?[39⁹³]\s?/\s?[uµμ]?l\b|%|°\s?c\b|mm ?hg\b|"
+    r"(?:[x×*]\s*)?10\s?(?:\^|\*\*?|e)?\s?[39⁹³]\s?/\s?[uµμ]?l\b|%|°\s?[cf]\b|mm ?hg\b|"
     r"(?:/|per )\s?(?:min|[uµμ]l|mm3|mm³|nl)\b|[a-zµμ]+(?:/[a-zµμ]+[23²³]?)?\b"
 )
 _GAP = r"[^\d;.<>≤≥+-]{0,30}?"
@@ -82,12 +88,12 @@ _GAP = r"[^\d;.<>≤≥+-]{0,30}?"
 _DEVIATIONS = (
     rf"{_SIGN}(?P<deviation>[+-]?\s*{_DECIMAL})\s*(?:{_SD})\b(?:\s+(?P<under>{_BELOW}))?",
     rf"{_SIGN}z(?:[- ]?score)?\s*(?:of|=|:|is)?\s*(?P<deviation>[+-]?\s*{_DECIMAL})\b",
-    rf"{_SIGN}(?P<percentile>{_DECIMAL})\s*(?:st|nd|rd|th|e|er|eme|º|°|\.)?\s*(?:{_PERCENTILE})",
+    rf"{_SIGN}{_RANGE}(?P<percentile>{_DECIMAL})\s*{_ORDINAL}\s*(?:{_PERCENTILE})",
     rf"{_SIGN}(?:(?:{_PERCENTILE})\s*|P\s?)(?P<percentile>{_DECIMAL})\b",
 )
-_VALUE = rf"{_SIGN}(?P<value>{_NUMBER})(?:\s?/\s?\d+)?\s*(?P<unit>{_UNIT})?"
-_AFTER = [re.compile(_GAP + one, re.IGNORECASE) for one in (*_DEVIATIONS, _VALUE)]
-_BEFORE = [re.compile(f"{one}{_GAP}$", re.IGNORECASE) for one in _DEVIATIONS]
+_VALUE = rf"{_SIGN}(?P<value>{_NUMBER})(?:\s?/\s?(?P<second>\d+))?\s*(?P<unit>{_UNIT})?"
+_AFTER = [re.compile(_GAP + pattern, re.IGNORECASE) for pattern in (*_DEVIATIONS, _VALUE)]
+_BEFORE = [re.compile(f"{pattern}{_GAP}$", re.IGNORECASE) for pattern in _DEVIATIONS]
 _LONGEST_ABBREVIATION = 4
 """Letter case counts in shorter names of quantities: *K*, *Na*."""
 _PLAUSIBLE = 20.0
@@ -96,8 +102,8 @@ _UNIT_NAMES = [
     (re.compile(pattern), name)
     for pattern, name in (
         (r"\s", ""),
-        ("[µμ]|mc(?=[gl]\\b)|°(?=c)", "u"),
-        ("^uc$", "c"),
+        ("°", ""),
+        ("[µμ]|mc(?=[gl]\\b)", "u"),
         ("⁹", "9"),
         ("³", "3"),
         ("²", "2"),
@@ -114,53 +120,64 @@ _UNIT_NAMES = [
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-"))
 
 
+def prepare(text: str) -> str:
+    """Return a text in the spelling of :attr:`Measurement.text`."""
+    return fold_letters(text.translate(_DASHES), keep_case=True)
+
+
 def find_measurements(text: str) -> list[Measurement]:
-    """Return the values in a text that are not normal, in the order of the text."""
-    prepared = fold_letters(text.translate(_DASHES), keep_case=True)
+    """Return the values in a text, in its order."""
+    prepared = prepare(text)
     names = list(_names().finditer(prepared))
     found = []
     for index, name in enumerate(names):
         quantity = _quantities()[_name_key(name[0])]
         start = names[index - 1].end() if index else 0
         end = names[index + 1].start() if index + 1 < len(names) else len(prepared)
-        matches = [one.match(prepared, name.end(), end) for one in _AFTER]
+        matches = [pattern.match(prepared, name.end(), end) for pattern in _AFTER]
         if quantity.sd_low or quantity.sd_high:
-            matches += [one.search(prepared, start, name.start()) for one in _BEFORE]
+            matches += [pattern.search(prepared, start, name.start()) for pattern in _BEFORE]
         value = next(filter(None, matches), None)
-        term_id = None if value is None else _term_of(value, quantity)
-        if value is not None and term_id is not None:
+        if value is not None:
+            term_id, is_normal = _judge(value, quantity)
             first, last = min(name.start(), value.start()), max(name.end(), value.end())
-            found.append(Measurement(term_id, prepared[first:last]))
+            found.append(Measurement(term_id, is_normal, prepared[first:last]))
     return found
 
 
-def _term_of(match: re.Match[str], quantity: Quantity) -> str | None:
-    """Return the term of a value; ``None`` if it is normal, or its meaning is not clear."""
+def _judge(match: re.Match[str], quantity: Quantity) -> tuple[str, bool]:
+    """Return the term of a value, or an empty text, and whether the value is normal."""
     parts = match.groupdict()
-    low, high = quantity.sd_low, quantity.sd_high
     below, above = bool(parts["below"]), bool(parts["above"])
+    low, high = quantity.sd_low, quantity.sd_high
     if parts.get("value") is not None:
         low, high = quantity.low, quantity.high
         value = _value_of(parts["value"], parts["unit"], quantity)
-        if value is None:
-            return None
-    elif parts.get("percentile") is not None:
-        percentile = float(parts["percentile"].replace(",", "."))
-        if not 0 < percentile < 100:
-            return None
-        value = NormalDist().inv_cdf(percentile / 100)
     else:
-        value = float(re.sub(r"\s", "", parts["deviation"]).replace(",", "."))
-        if parts.get("under"):
-            value, below, above = -abs(value), True, False
-        below, above = below and value < 0, above and value > 0
+        value = _deviation_of(parts)
+    if value is None or not (low or high):
+        return "", False
+    if parts.get("deviation") is not None:
+        # "more than 2 SD below the mean" is a distance.
+        below, above = value < 0 and (below or bool(parts.get("under"))), above and value > 0
     # A limit is abnormal itself where the text says "below", and in standard deviations.
     is_included = parts.get("value") is None or below or above
     lower = [term for limit, term in low if value < limit or (is_included and value == limit)]
     upper = [term for limit, term in high if value > limit or (is_included and value == limit)]
-    if lower and not above:
-        return lower[-1]
-    return upper[-1] if upper and not below else None
+    terms = (not above and lower) or (not below and upper)
+    if not terms and parts.get("second"):
+        limits = _quantities()["diastolic blood pressure"].high
+        terms = [term for limit, term in limits if float(parts["second"]) > limit]
+    return (terms[-1], False) if terms else ("", not (below or above))
+
+
+def _deviation_of(parts: Mapping[str, str | None]) -> float | None:
+    """Return a value in standard deviations from the mean; ``None`` if it is infinite."""
+    if parts.get("percentile"):
+        percentile = float((parts["percentile"] or "").replace(",", "."))
+        return NormalDist().inv_cdf(percentile / 100) if 0 < percentile < 100 else None
+    value = float(re.sub(r"\s", "", parts["deviation"] or "").replace(",", "."))
+    return -abs(value) if parts.get("under") else value
 
 
 def _value_of(number: str, unit: str | None, quantity: Quantity) -> float | None:
@@ -169,6 +186,8 @@ def _value_of(number: str, unit: str | None, quantity: Quantity) -> float | None
     name = (unit or "").casefold()
     for pattern, spelling in _UNIT_NAMES:
         name = pattern.sub(spelling, name)
+    if name == "f" and "c" in quantity.units:
+        return (value - 32) / 1.8
     if name in quantity.units:
         return value * quantity.units[name]
     if name in _all_units() or quantity.default is None:

@@ -31,7 +31,7 @@ from trectools_plus.retrieval.rewording.tables import data_sha256
 from trectools_plus.retrieval.rewording.translations import read_translations
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of, rank_scores
-from trectools_plus.validation.texts import guess_language, primary_language
+from trectools_plus.validation.texts import guess_language, primary_language, stop_words
 
 GLOSSARY_LANGUAGES = ("de", "fr", "es", "nl")
 """The languages of the included glossaries."""
@@ -45,6 +45,13 @@ _WEIGHT = 0.99
 """Below 1: a document whose own name is the query stays before those of other texts."""
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
+_ONE_SIDE = re.compile(
+    r"(?:\b(?:on|of|a|à|al?|del?) )?(?:\b(?:the|his|her|la|lado) )?"
+    r"\b(?:left|right|(?:link|recht)(?:s|e[nrsm]?|sseitig(?:e[nrs]?)?|szijdige?)"
+    r"|gauche|droite?|izquierd[oa]|derech[oa])\b(?:[- ]sided?)?",
+    re.IGNORECASE,
+)
+"""A side, in five languages; terms only distinguish one side and both."""
 
 
 def is_hpo(corpus: Corpus) -> bool:
@@ -85,8 +92,7 @@ class Rewording:
         return self._cached(text, language)
 
     def _find(self, text: str, declared: str) -> dict[str, float]:
-        declared = self._language or declared
-        languages = self._languages_of(text, declared)
+        languages = self.languages_of(text, declared)
         found: dict[str, float] = {}
         for glossary in filter(None, map(self._glossary_of, languages)):
             translation = glossary.translate(text)
@@ -96,17 +102,29 @@ class Rewording:
             return found
         terms = [pair for language in languages for pair in _find_terms(text, language)]
         terms += [pair for other in found for pair in _find_terms(other, "en")]
-        if not declared:
+        if not (self._language or declared):
             terms += [(term_id, 1.0) for term_id in terms_of_phrase(text)]
         if terms and normalise_name(text) not in self._names:
             for term_id, share in terms:
                 label = self._labels.get(term_id)
                 if label is not None:
                     found[label] = max(found.get(label, 0.0), _WEIGHT * share**0.5)
-        return found
+        return found | self._one_sided({text: _WEIGHT, **found})
 
-    def _languages_of(self, text: str, declared: str) -> list[str]:
+    def _one_sided(self, texts: Mapping[str, float]) -> dict[str, float]:
+        """Return names of terms for a finding on one side, if a text has a side."""
+        if not any(map(_ONE_SIDE.search, texts)):
+            return {}
+        names = {_ONE_SIDE.sub("", text).strip(): weight for text, weight in texts.items()}
+        if self._corpus.find_exact is not None:
+            terms = [term_id for name in names for term_id in self._corpus.find_exact(name)]
+            names |= {self._labels[term_id]: _WEIGHT for term_id in terms}
+        sided = {f"unilateral {name}": weight for name, weight in names.items()}
+        return {name: sided[name] for name in sided if normalise_name(name) in self._names}
+
+    def languages_of(self, text: str, declared: str = "") -> list[str]:
         """Return the declared language, or those that the text can be in."""
+        declared = self._language or declared
         language = primary_language(declared) if declared else guess_language(text)
         return [language] if language else self._guess_by_words(text)
 
@@ -151,16 +169,12 @@ class Rewording:
 
     @cached_property
     def _english_words(self) -> frozenset[str]:
+        # Each spelled word once, because folding all texts takes a second.
         texts = self._corpus.frame.select("title", "text").iter_rows()
-        return (
-            frozenset(
-                word
-                for row in texts
-                for text in row
-                for word in _LETTERS.findall(fold_letters(text))
-            )
-            | lay_words()
-        )
+        spelled = {word for row in texts for text in row for word in text.casefold().split()}
+        words = frozenset(_LETTERS.findall(fold_letters(" ".join(spelled)))) | lay_words()
+        # In names such as "peau d'orange" and "Gilles de la Tourette".
+        return words - frozenset().union(*map(stop_words, GLOSSARY_LANGUAGES)) | stop_words("en")
 
 
 @lru_cache(maxsize=8)
@@ -174,7 +188,8 @@ def _find_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
         yield phrase.term_id, phrase.share
     total = len(_WORD.findall(text))
     for measurement in find_measurements(text):
-        yield measurement.term_id, min(1.0, len(_WORD.findall(measurement.text)) / total)
+        if measurement.term_id:
+            yield measurement.term_id, min(1.0, len(_WORD.findall(measurement.text)) / total)
 
 
 def open_rewording(corpus: Corpus, settings: RetrievalSettings) -> Rewording | None:
@@ -245,10 +260,10 @@ class RewordedRetriever:
         ]
 
 
-def other_texts(retriever: Retriever, query: str) -> list[str]:
-    """Return the other texts that a retriever searches for a query in an unknown language."""
+def rewording_of(retriever: Retriever) -> Rewording | None:
+    """Return the source of other texts for the queries of a retriever; ``None`` without one."""
     leaves = [leaf for leaf in leaves_of(retriever) if isinstance(leaf, RewordedRetriever)]
-    return list(leaves[0].rewording.other_texts(query)) if leaves else []
+    return leaves[0].rewording if leaves else None
 
 
 def _best_of(weighted: Sequence[tuple[Ranking, float]], depth: int) -> Ranking:

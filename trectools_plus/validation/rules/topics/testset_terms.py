@@ -136,9 +136,10 @@ def grade_scale(test_set: TestSetView) -> Hit | None:
     severity="error",
     fix="no",
     blocks_scoring=False,
-    checks="query without a grade above 0",
+    checks="query without a grade above 0, in a set that has such grades",
     rationale="No result is right for such a query: it counts 0 for every system if terms are "
-    "judged, and is left out of every mean otherwise.",
+    "judged, and is left out of every mean otherwise. A set of wrong terms only measures whether a "
+    "search finds nothing with confidence.",
     example="set.yaml:4: error T212: query 1 has no relevant term. Name the terms that it should "
     "find, or remove the query.",
     remedy="Name the terms that it should find, or remove the query",
@@ -149,13 +150,18 @@ def nothing_to_find(test_set: TestSetView) -> Hit | None:
         return None
     relevant = test_set.judged.filter(pl.col("grade") > 0)["query_id"]
     rows = test_set.queries.filter(~pl.col("query_id").is_in(relevant.implode()))
-    if rows.is_empty():
+    if rows.is_empty() or (relevant.is_empty() and _have_wrong_terms(test_set)):
         return None
     ids = rows["query_id"].unique(maintain_order=True).to_list()
     if len(ids) == 1:
         return _hit(rows, f"query {visible(ids[0])} has no relevant term")
     total = test_set.queries["query_id"].n_unique()
     return _hit(rows, f"{len(ids):,} of {total:,} queries have no relevant term: {listed(ids)}")
+
+
+def _have_wrong_terms(test_set: TestSetView) -> bool:
+    judged = test_set.judged["query_id"]
+    return bool(test_set.queries["query_id"].is_in(judged.implode()).all())
 
 
 @rule(

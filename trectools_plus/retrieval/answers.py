@@ -1,0 +1,285 @@
+"""Answer a text: find the terms of each finding that it names, and what speaks against them.
+
+A text can name several findings, negate them, give a normal value, or mean nothing. The terms of an
+:class:`Answer` are those of its text only if the answer is confident and not negated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from trectools_plus.formats.tables import Corpus
+from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.retrieval.confidence import confidence_in
+from trectools_plus.retrieval.rewording.measurements import find_measurements, prepare
+from trectools_plus.retrieval.rewording.rewording import GLOSSARY_LANGUAGES, is_hpo, rewording_of
+from trectools_plus.retrieval.source import Retriever
+from trectools_plus.validation.texts import guess_language, stop_words, words_of
+
+Spans = Sequence[tuple[int, int]]
+"""Starts and ends of words in a text."""
+
+_FINDINGS = "HP:0000118"
+"""The root of the terms of the HPO that are findings."""
+_BETWEEN = re.compile(
+    r"\s*(?:[,;](?!\d)(?:\s+(?:and|or|but|und|oder|aber|et|ou|mais|y|o|pero|en|of|maar)\b)?"
+    r"|\s(?:and|or|but|und|oder|aber|et|ou|mais|y|e|o|pero|en|of|maar)(?=\s))\s*",
+    re.IGNORECASE,
+)
+"""Between two findings, in five languages."""
+_WORD = re.compile(r"[^\W\d_]+")
+_ID = re.compile(r"\s*([a-z]+)[:_]\d+\s*", re.IGNORECASE)
+_NORMAL = re.compile(
+    r"(?<!\bthan )(?<!\bnot )(?<!\bals )\b(?:normal(?:e[nrs]?|es|ly|aux)?|normaal|unremarkable"
+    r"|(?:im|in der) norm(?:bereich)?|dans les normes|unauff[äa]e?llig\w*|regelrecht\w*)\b",
+    re.IGNORECASE,
+)
+_PREFIX = 5
+"""Words with the same first letters are forms of one word."""
+_NOT_ABLE = {
+    language: re.compile(pattern, re.IGNORECASE)
+    for language, pattern in {
+        "en": r"\b(?:cannot|can['’]?t|unable|not able)\b|^not (?:yet )?\w+ing\b"
+        r"|\b(?:do(?:es)? not|do(?:es)?n['’]t|never) (?!ha[vds]|show|suffer|report|exhib|present)",
+        "de": r"\bnicht\b(?!.*\b(?:nachw|vorh|gef|beob|festg|beka|best[äa]t|erken|sicht|auf[gt]))",
+        "fr": r"\b(?:ne |n['’])(?!(?:a|ont|avait|pr[ée]sent\w*|montr\w*|y|souffr\w*|est|sont"
+        r"|[ée]tai\w*) )(?:\w+ )+(?:pas|plus|jamais)\b",
+        "es": r"\bno (?:se )?(?!se |tien|present|ha[ny]?\b|hub|muestr|sufr|padec|refier|observ"
+        r"|aprec|detect|encuentr|evidenc)\w+[ae]n?(?: |$)",
+        "nl": r"\bniet\b(?!.*\b(?:aanw|gez|gev|waarg|aang|vastg|beken|opg))",
+    }.items()
+}
+"""A negated ability, which is a finding: *cannot walk*, *spricht nicht*; not *is not present*."""
+_ABSENCES = ("absent", "lack of", "inability to")
+"""Words before what is missing in names of terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The terms of a text.
+
+    Attributes:
+        query: The text, or its part that names one finding.
+        doc_ids: The terms, best first.
+        scores: Their scores in the search, without those of exact matches that it did not find.
+        exact: The terms that the text names exactly.
+        confidence: The confidence in the first term, at least 0 if it is probably right; ``None``
+            if that is not known.
+        negated: The words that the text negates; empty if there are none.
+        note: Why the text has no term, or only a doubtful one.
+    """
+
+    query: str
+    doc_ids: list[str]
+    scores: Mapping[str, float]
+    exact: list[str]
+    confidence: float | None
+    negated: str = ""
+    note: str = ""
+
+    @property
+    def confident(self) -> bool | None:
+        """Whether the first term is probably right; ``None`` if that is not known."""
+        return None if self.confidence is None else self.confidence >= 0
+
+
+class Searcher:
+    """Answers texts with the results of a retriever.
+
+    Args:
+        documents: The documents.
+        retriever: Their retriever.
+        ontology: The ontology whose terms the documents are; ``None`` for others.
+        depth: The number of terms that are searched.
+        find_negated: Returns the places of the words that a text in a language negates.
+        knows_confidence: Whether the scores of the retriever show confidence, if the documents are
+            terms of the HPO.
+    """
+
+    def __init__(
+        self,
+        documents: Corpus,
+        retriever: Retriever,
+        ontology: Ontology | None,
+        depth: int,
+        find_negated: Callable[[str, str], Spans],
+        *,
+        knows_confidence: bool,
+    ) -> None:
+        self._retriever = retriever
+        self._ontology = ontology
+        self._depth = depth
+        self._negated_in = find_negated
+        self._find_exact = documents.find_exact or (lambda _: [])
+        self._by_id = documents.find_exact is not None
+        self._is_hpo = is_hpo(documents)
+        self._knows_confidence = knows_confidence and self._is_hpo
+        self._rewording = rewording_of(retriever)
+
+    def answer(self, text: str) -> list[Answer]:
+        """Return an answer for each finding of a text."""
+        match = _ID.fullmatch(text)
+        if self._ontology is not None and match and not self._ontology.ids.find(text):
+            known = self._ontology.ids.spelled(text.strip())
+            if match[1].upper() == self._ontology.ids.live[0].partition(":")[0].upper():
+                is_known = known in self._ontology.all_terms
+                why = "is obsolete, without a term for it" if is_known else "is no id of a term"
+                return [Answer(text, [], {}, [], -1.0, note=f"{text.strip()} {why}.")]
+        whole = self._search(text)
+        if whole.exact:
+            return [whole]
+        negated = self._find_negated(text)
+        return self._split(text, whole, negated) or [self._examine(whole, negated)]
+
+    def _search(self, text: str) -> Answer:
+        """Search a text alone, without a look at its meaning."""
+        searched = text
+        if self._by_id and self._ontology is not None:
+            term_id = self._ontology.ids.find(text)
+            searched = self._ontology.term(term_id).name if term_id else text
+        (ranking,) = self._retriever.search([searched], self._depth)
+        scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
+        exact = self._find_exact(text)
+        doc_ids = list(dict.fromkeys([*exact, *self._findings_first(text, ranking.doc_ids)]))
+        confidence = None
+        if exact:
+            confidence = float("inf")
+        elif self._knows_confidence and doc_ids:
+            confidence = confidence_in(self._retriever, searched, doc_ids[0])
+        return Answer(text, doc_ids, scores, exact, confidence)
+
+    def _findings_first(self, text: str, doc_ids: list[str]) -> list[str]:
+        """Put modifiers, inheritance and frequencies last, unless the text consists of them."""
+        if self._ontology is None or _FINDINGS not in self._ontology:
+            return doc_ids
+        words = _modifier_words(self._ontology)
+        if any(_prefixes(one) <= words for one in (text, *self.other_texts(text))):
+            return doc_ids
+        return sorted(doc_ids, key=self._is_finding, reverse=True)
+
+    def _is_finding(self, term_id: str) -> bool:
+        return self._ontology is None or _FINDINGS in self._ontology.ancestors(term_id)
+
+    def other_texts(self, text: str) -> list[str]:
+        """Return the texts that the retriever searches instead of a text."""
+        return [] if self._rewording is None else [*self._rewording.other_texts(text)]
+
+    def _split(self, text: str, whole: Answer, negated: Spans) -> list[Answer]:
+        """Return the answers for several findings of a text; empty if it names one."""
+        spans = _spans_of_findings(text)
+        if len(spans) == 1 or whole.confidence is None:
+            return []
+        parts = [
+            self._examine(
+                self._search(text[first:last]),
+                [(start - first, end - first) for start, end in negated if first <= start < last],
+            )
+            for first, last in spans
+        ]
+        certain = [part.confidence or 0.0 for part in parts if not part.note]
+        if min(certain, default=0.0) < max(0.0, whole.confidence):
+            return []
+        return (
+            parts
+            if all(self._is_finding(part.doc_ids[0]) for part in parts if part.doc_ids)
+            else []
+        )
+
+    def _find_negated(self, text: str) -> Spans:
+        """Return the places of the words that a text negates."""
+        words = {*words_of(text)} - stop_words("en")
+        languages = [one for one in GLOSSARY_LANGUAGES if words & stop_words(one)]
+        rewording = self._rewording
+        languages += rewording.languages_of(text) if rewording else [guess_language(text) or "en"]
+        for language in languages:
+            negated = [
+                (start, end)
+                for first, last in _spans_of_findings(text)
+                if not (language in _NOT_ABLE and _NOT_ABLE[language].search(text[first:last]))
+                for start, end in self._negated_in(text, language)
+                if first <= start < last
+            ]
+            if negated:
+                return negated
+        return []
+
+    def _examine(self, answer: Answer, negated: Spans) -> Answer:
+        """Add what a text negates, or why it has no term."""
+        text = answer.query
+        is_name = answer.exact and len(negated) < len(words_of(text))
+        if is_name or not (negated or self._is_hpo):
+            return answer
+        if not negated:
+            return answer if answer.exact else self._without_values(answer)
+        phrases = [text[start:end] for start, _ in negated for _, end in negated if start < end]
+        phrases.sort(key=len, reverse=True)
+        words = next(filter(self._find_exact, phrases), phrases[0])
+        if self._is_missing(words):
+            return answer
+        of_words = self._search(words)
+        return replace(of_words, query=text, exact=[], negated=words)
+
+    def _is_missing(self, words: str) -> bool:
+        """Return whether it is a finding that something is missing: *no tears*, *no teeth*."""
+        if self._find_exact(words) or not self._knows_confidence:
+            return False
+        texts = [words, *self.other_texts(words)]
+        missing = [f"{absence} {text}" for text in texts for absence in _ABSENCES]
+        return max(map(self._confidence, missing)) > max(map(self._confidence, texts))
+
+    def _confidence(self, text: str) -> float:
+        return self._search(text).confidence or 0.0
+
+    def _without_values(self, answer: Answer) -> Answer:
+        """Return the answer for a text without its normal values."""
+        values = find_measurements(answer.query)
+        title = (
+            self._ontology.term(answer.doc_ids[0]).name if self._ontology and answer.doc_ids else ""
+        )
+        if any(value.term_id for value in values):
+            return answer
+        is_name = _prefixes(title) <= _prefixes(
+            " ".join([answer.query, *self.other_texts(answer.query)])
+        )
+        if not values and _NORMAL.search(answer.query) and not is_name:
+            return replace(answer, confidence=-1.0, note="The text says that something is normal.")
+        if not values:
+            return answer
+        rest = prepare(answer.query)
+        for value in values:
+            rest = rest.replace(value.text, " ")
+        if _WORD.search(rest):
+            of_rest = self._search(rest.strip())
+            if of_rest.confident:
+                return replace(of_rest, query=answer.query)
+        if any(value.is_normal for value in values):
+            return Answer(answer.query, [], {}, [], -1.0, note="Normal value, no term.")
+        note = "The value may be normal: its limits depend on the age or the unit."
+        return replace(answer, confidence=-1.0, note=note)
+
+
+@lru_cache(maxsize=2)
+def _modifier_words(ontology: Ontology) -> frozenset[str]:
+    """Return the first letters of all words in names of terms that are no findings."""
+    terms = [
+        term
+        for term in ontology.terms.values()
+        if _FINDINGS not in ontology.ancestors(term.term_id)
+    ]
+    names = [name for term in terms for name in (term.name, *(s.text for s in term.synonyms))]
+    return frozenset().union(*map(_prefixes, names))
+
+
+def _prefixes(text: str) -> frozenset[str]:
+    return frozenset(word[:_PREFIX] for word in _WORD.findall(text.casefold()))
+
+
+def _spans_of_findings(text: str) -> Spans:
+    """Return the start and end of each part of a text that may name a finding."""
+    ends = [match.span() for match in _BETWEEN.finditer(text)]
+    starts, stops = [0, *(end for _, end in ends)], [*(start for start, _ in ends), len(text)]
+    spans = [*zip(starts, stops, strict=True)]
+    return [span for span in spans if _WORD.search(text[slice(*span)])] or [(0, len(text))]
