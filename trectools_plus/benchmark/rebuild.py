@@ -34,6 +34,7 @@ from trectools_plus.benchmark.run.dataset import (
     Dataset,
     hash_qrels,
     hash_query_fields,
+    name_dataset,
 )
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (
@@ -141,7 +142,7 @@ class _StoredInputs(BenchmarkInputs):
             what += "findings on the judgments and notes on the data"
             self.unproven[f"{what} ({reason})"] = None
         return Dataset(
-            id=info.id,
+            id=name_dataset(self.config),
             corpus=None
             if info.documents is None
             else StoredDocuments(source.titles, info.documents),
