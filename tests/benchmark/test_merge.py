@@ -41,7 +41,6 @@ def test_figures_are_those_of_one_benchmark(bench: Any) -> None:
     text = (folder / "BenchmarkComparison.md").read_text("utf-8")
     assert "| Metric | a | b | c | Best Run |" in text
     assert "c was merged" in text
-    assert "benchmark merge BenchmarkReport.json --run c=" in text
 
 
 def test_a_fetched_mode_keeps_its_latency_and_its_label(small: Any, tmp_path: Path) -> None:

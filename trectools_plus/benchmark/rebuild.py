@@ -268,7 +268,7 @@ class _StoredInputs(BenchmarkInputs):
         origin = None if info is None else info.source
         if self.added is not None:
             reason = "not read again"
-        elif origin is None or not is_unchanged(path, {origin.path: origin.sha256}):
+        elif origin is None or not is_unchanged(path, [origin.sha256]):
             reason = f"{path} is not available, or changed"
         elif not self.knows_texts(dataset):
             reason = "the topics are not available"
