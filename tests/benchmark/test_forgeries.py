@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,12 @@ import pytest
 from harness.forging import JSON, edit_json, reseal
 
 from trectools_plus.benchmark import run_benchmark, verify_report
+from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.run.config_file import load_config
+from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.markdown import render_markdown
+from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = ROOT / "tests/contract/inputs/testsets/toy.json"
@@ -404,4 +408,97 @@ def test_without_the_topics_only_the_texts_of_queries_are_unproven(
 
 
 def test_what_the_folder_cannot_prove_is_unproven(given: Path) -> None:
-    assert verify_report(given).unproven == ["date", "command", "machine", "package versions"]
+    count, *unproven = verify_report(given).unproven
+    assert unproven == ["date", "command", "machine", "package versions"]
+    assert int(count.split()[0]) == len(list_claims(load_report(given / JSON)))
+
+
+@pytest.fixture(scope="module")
+def without_originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fetched modes whose corpus, topics and qrels are absent."""
+    folder = tmp_path_factory.mktemp("absent")
+    for name in ("corpus.jsonl", "topics.jsonl", "qrels.txt"):
+        (folder / name).write_text("")
+    with (
+        (folder / "corpus.jsonl").open("a") as corpus,
+        (folder / "topics.jsonl").open("a") as topics,
+    ):
+        for number in range(12):
+            text = " ".join(f"w{number * step % 7}" for step in (1, 2, 3))
+            corpus.write(json.dumps({"doc_id": f"d{number}", "title": text, "text": text}) + "\n")
+            topics.write(json.dumps({"query_id": f"q{number}", "text": text}) + "\n")
+    (folder / "qrels.txt").write_text("".join(f"q{n} 0 d{n} {1 + n % 3}\n" for n in range(12)))
+    options: dict[str, Any] = {
+        "corpus": str(folder / "corpus.jsonl"),
+        "topics": str(folder / "topics.jsonl"),
+        "qrels": str(folder / "qrels.txt"),
+        "modes": "lexical,vector,hybrid",
+        "measures": "nDCG@3,RR",
+        "resamples": "100",
+        "output_dir": str(folder / "out"),
+    }
+    write_reports(run_benchmark(load_config(options=options)))
+    for name in ("corpus.jsonl", "topics.jsonl", "qrels.txt"):
+        (folder / name).unlink()
+    return folder / "out"
+
+
+def test_a_report_without_its_originals_is_verified(without_originals: Path) -> None:
+    assert verify_report(without_originals).problems == []
+
+
+def iter_places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the place of each text, and of each list of texts, which can have another."""
+    if isinstance(value, str) or (isinstance(value, list) and not value):
+        yield path
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from iter_places(inner, (*path, key))
+
+
+SENTENCE = "Lexical is significantly better, confirmed by an independent audit"
+FINDING = {"code": "R101", "name": "x", "severity": "error", "line": 1, "column": None, "count": 1}
+FINDING |= {"query_id": None, "doc_id": None, "message": SENTENCE, "remedy": None, "fix": "none"}
+
+
+def forge_texts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield copies of a report, each with a sentence at another place."""
+    for path in iter_places(document):
+        for value in (SENTENCE, FINDING):
+            copy = json.loads(json.dumps(document))
+            inner = copy
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = [value] if isinstance(inner[path[-1]], list) else value
+            yield ".".join(map(str, path)), copy
+    manifest = {**document["manifest"], "cached_from": SENTENCE}
+    yield "cached_from", {**document, "manifest": manifest}
+
+
+def test_a_sentence_that_nobody_can_derive_is_in_one_place(
+    without_originals: Path, tmp_path: Path
+) -> None:
+    """Elsewhere it is a problem, although the originals are absent."""
+    folder = shutil.copytree(without_originals, tmp_path / "out")
+    document = json.loads((folder / JSON).read_text())
+    shown, missed = [], []
+    for place, forged_document in forge_texts(document):
+        (folder / JSON).write_text(json.dumps(forged_document))
+        try:
+            text = render_markdown(load_report(folder / JSON))
+        except (TrectoolsPlusError, LookupError, TypeError, ValueError, AttributeError):
+            continue
+        before, _, claims = text.partition(f"## {CLAIMS_TITLE}")
+        if SENTENCE in claims:
+            shown.append(place)
+        if SENTENCE not in before:
+            continue
+        try:
+            problems = verify_report(folder).problems
+        except TrectoolsPlusError:
+            continue
+        if not any(one.startswith(f"{JSON}: ") and "line " not in one for one in problems):
+            missed.append(place)
+    assert missed == []
+    for claim in ("cached_from", "manifest.platform", "manifest.dataset.findings"):
+        assert any(place.startswith(claim) for place in shown), claim

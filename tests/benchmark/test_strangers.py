@@ -200,7 +200,6 @@ FILES_BESIDE = [
     "qrels.txt",
     "runs/a.run",
     "per_query.parquet",
-    "topics.parquet",
 ]
 
 

@@ -34,6 +34,7 @@ from trectools_plus.benchmark.run.dataset import (
     Dataset,
     hash_qrels,
     hash_query_fields,
+    name_dataset,
 )
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (
@@ -150,7 +151,7 @@ class _StoredInputs(BenchmarkInputs):
             what += "findings on the judgments and notes on the data"
             self.unproven[f"{what} ({reason})"] = None
         return Dataset(
-            id=info.id,
+            id=name_dataset(self.config),
             corpus=None
             if info.documents is None
             else StoredDocuments(source.titles, info.documents),
@@ -276,7 +277,7 @@ class _StoredInputs(BenchmarkInputs):
         origin = None if info is None else info.source
         if self.added is not None:
             reason = "not read again"
-        elif origin is None or not is_unchanged(path, {origin.path: origin.sha256}):
+        elif origin is None or not is_unchanged(path, [origin.sha256]):
             reason = f"{path} is not available, or changed"
         elif not self.knows_texts(dataset):
             reason = "the topics are not available"

@@ -15,7 +15,7 @@ from trectools_plus.display import TextTable, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.predictions import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.formats.files.content import read_file
+from trectools_plus.formats.files.closed import read_document
 from trectools_plus.models import BaseManifest, ReportModel
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import METHOD_NAMES
@@ -198,7 +198,7 @@ def load_extraction_report(path: str | Path) -> ExtractionReport:
     if file.is_dir():
         file = file / REPORT_FILE
     try:
-        return ExtractionReport.model_validate_json(read_file(file).text)
+        return ExtractionReport.model_validate_json(read_document(file))
     except ValidationError as error:
         first = error.errors()[0]
         location = ".".join(map(str, first["loc"]))

@@ -426,13 +426,11 @@ def _choose(report: BenchmarkReport, measures: Sequence[str]) -> list[str]:
 
 
 def describe_dataset(report: BenchmarkReport) -> str:
-    """Return the dataset with its numbers of queries and documents, on one line."""
+    """Return the dataset with its number of queries, on one line."""
     dataset = report.manifest.dataset
     parts = [plural(dataset.queries, "query", "queries")]
     if dataset.id:
         parts.insert(0, dataset.id)
-    if dataset.documents is not None:
-        parts.append(plural(dataset.documents, "document"))
     return " · ".join(parts)
 
 

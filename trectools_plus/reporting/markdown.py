@@ -15,18 +15,19 @@ from trectools_plus.reporting.comparison import (
     report_table,
 )
 from trectools_plus.reporting.wording import (
+    CLAIMS_TITLE,
     COMPONENTS_EXPLANATION,
     MOST_QUERIES,
     NO_PATTERN,
     NONE_NEAR,
     choose_comparisons,
-    collect_findings,
     component_label,
     describe_components_test,
     describe_detectable,
     describe_difference_intervals,
     equal_line,
     group_lines,
+    list_claims,
     list_commands,
     list_definition,
     list_hashes,
@@ -85,9 +86,9 @@ def render_markdown(report: BenchmarkReport) -> str:
         _near_misses(report),
         _diagnostics(report),
         _analyses(report),
-        _latency(report),
         _definitions(report),
         _reproduction(report),
+        _claims(report),
     ]
     return "\n\n".join(_collapse(section) for section in sections if section) + "\n"
 
@@ -340,7 +341,7 @@ def _show_stratum(result: StratumResult | None, queries: int) -> str:
 
 
 def _diagnostics(report: BenchmarkReport) -> str:
-    """Return sizes, gaps, ties and findings of every mode."""
+    """Return sizes and gaps of every mode."""
     rows = []
     for result in report.modes.values():
         found = result.diagnostics
@@ -353,23 +354,20 @@ def _diagnostics(report: BenchmarkReport) -> str:
                 f"{result.run.results:,}",
                 f"{len(found.missing_queries):,}",
                 f"{len(found.shallow_queries):,}",
-                f"{result.run.ties.pairs:,}",
                 "–" if judged is None or judged[1] is None else f"{judged[1]:.1%} ({judged[0]})",
             ]
         )
     for mode in report.unscored.values():
         answered = mode.queries - len(mode.failed_queries)
-        rows.append([mode.label, f"{mode.status}, not scored", f"{answered:,}", *["–"] * 5])
+        rows.append([mode.label, f"{mode.status}, not scored", f"{answered:,}", *["–"] * 4])
     header = [report.noun.capitalize(), "Status", "Queries", "Results", "Missing", "Shallow"]
-    header += ["Ties", "Judged"]
+    header += ["Judged"]
     parts = [
         "## Diagnostics",
         markdown_table(header, rows),
         "Missing: queries of the means without results. `missing: zero` counts "
         "them as 0. Shallow: queries with fewer results than the deepest cutoff, although there "
-        "are more documents. Ties: neighbouring results with equal scores as 32-bit floats. "
-        "Document ids decide their order. The scores in `runs/` decrease in this order.",
-        _findings(report),
+        "are more documents. The scores in `runs/` decrease in the order of the ranks.",
     ]
     without = state_without_relevant(report, MOST_QUERIES)
     if without is not None:
@@ -377,15 +375,9 @@ def _diagnostics(report: BenchmarkReport) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _findings(report: BenchmarkReport) -> str:
-    serious, infos = collect_findings(report)
-    lines = [
-        escape(f"- **{label}:** {item.severity} {item.code}: {item.message}")
-        for label, item in serious
-    ]
-    if infos:
-        lines.append(f"- {infos:,} findings of severity info are in `BenchmarkReport.json`.")
-    return "Findings of the validators:\n\n" + "\n".join(lines) if lines else ""
+def _claims(report: BenchmarkReport) -> str:
+    lines = [f"- {harmless(' '.join(claim.split()))}" for claim in list_claims(report)]
+    return f"## {CLAIMS_TITLE}\n\n" + "\n".join(lines)
 
 
 def _analyses(report: BenchmarkReport) -> str:
@@ -395,28 +387,6 @@ def _analyses(report: BenchmarkReport) -> str:
         for section in analysis_sections(report)
     ]
     return "\n\n".join(["## Analyses", *parts]) if parts else ""
-
-
-def _latency(report: BenchmarkReport) -> str:
-    """Return milliseconds per query; empty if nothing was timed."""
-    timed = [(one.label, ms) for one in report.modes.values() if (ms := one.latency_ms) is not None]
-    if not timed:
-        return ""
-    header = [report.noun.capitalize(), "Mean", "p50", "p95", "p99"]
-    rows = [
-        [label, *(f"{value:,.2f}" for value in (ms.mean, ms.p50, ms.p95, ms.p99))]
-        for label, ms in timed
-    ]
-    if any(ms.queries is not None for _, ms in timed):
-        header.append("Timed queries")
-        for row, (_, ms) in zip(rows, timed, strict=True):
-            row.append("–" if ms.queries is None else f"{ms.queries:,}")
-    threads = report.manifest.blas_threads
-    limited = f", matrix products limited to {plural(threads, 'thread')}" if threads else ""
-    return (
-        f"## Latency\n\nMilliseconds per query on this machine, without index loading{limited}."
-        "\n\n" + markdown_table(header, rows)
-    )
 
 
 def _definitions(report: BenchmarkReport) -> str:
@@ -441,16 +411,14 @@ def _definitions(report: BenchmarkReport) -> str:
 
 
 def _reproduction(report: BenchmarkReport) -> str:
-    """Return commands, versions, hashes and configuration."""
+    """Return commands, hashes and configuration."""
     manifest = report.manifest
-    versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
     config = json.dumps(manifest.config, indent=2, ensure_ascii=False)
     return "\n\n".join(
         [
             "## How to reproduce",
             "\n".join(["```sh", *list_commands(report), "```"]),
-            f"Experiment {manifest.experiment_id}, {manifest.created_at}, seed {manifest.seed}; "
-            f"{manifest.python} on {manifest.platform}; {versions}.",
+            f"Seed {manifest.seed}.",
             markdown_table(
                 ["What", "SHA-256"],
                 [[escape(what), f"`{digest}`"] for what, digest in list_hashes(report)],

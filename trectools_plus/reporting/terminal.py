@@ -8,16 +8,17 @@ from math import ceil
 from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
+from trectools_plus.display import Cell, TableColumn, TableRow, TextTable
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import BEST, ComparisonTable, ShownMean, report_table
 from trectools_plus.reporting.wording import (
+    CLAIMS_TITLE,
     component_lines,
     denominator_line,
     equal_line,
     group_lines,
-    join_labels,
     language_lines,
+    main_claims,
     method_line,
     mode_notes,
     near_sentence,
@@ -337,7 +338,7 @@ def _split_marks(cell: Cell) -> Cell:
 
 def _tables(console: Console, comparison: ComparisonTable) -> list[TextTable]:
     """Return one table of measures by modes; if it is too wide, tables of modes by measures."""
-    table = _with_latencies(_measures_by_modes(comparison), comparison)
+    table = _measures_by_modes(comparison)
     if _natural_width(console, table) <= console.width:
         return [table]
     measures = list(comparison.cells)
@@ -350,19 +351,6 @@ def _tables(console: Console, comparison: ComparisonTable) -> list[TextTable]:
         _modes_by_measures(comparison, measures[start : start + size])
         for start in range(0, len(measures), size)
     ]
-
-
-def _with_latencies(table: TextTable, comparison: ComparisonTable) -> TextTable:
-    latencies = list(comparison.latencies.values())
-    if not any(latencies):
-        return table
-    shown = [
-        Cell("–") if ms is None else Cell(f"{ms.p50:,.2f}", f"{ms.p95:,.2f}") for ms in latencies
-    ]
-    *rows, last = table.rows
-    rest = [""] if comparison.best else []
-    timed = make_row(["ms/query p50\n         p95", *shown, *rest])
-    return TextTable(table.columns, (*rows, replace(last, ends_section=True), timed))
 
 
 def _modes_by_measures(comparison: ComparisonTable, measures: Sequence[str]) -> TextTable:
@@ -383,18 +371,8 @@ def list_notes(report: BenchmarkReport) -> list[str]:
     notes = report_notes(report)
     notes += [f"{subject}: {text}." for subject, text in mode_notes(report)]
     notes += [] if report.verdict is None else report.verdict.next_steps
-    serious: dict[str, list[str]] = {}
-    for result in report.modes.values():
-        findings = result.diagnostics.findings
-        codes = sorted({item.code for item in findings if item.severity != "info"})
-        if codes:
-            serious.setdefault(", ".join(codes), []).append(result.label)
-    named = "; ".join(
-        f"{join_labels(labels, noun=report.noun)} {codes}" for codes, labels in serious.items()
-    )
-    if named:
-        notes.append(f"Findings of the validator (see the report): {named}.")
     notes += target_lines(report)
     notes += component_lines(report)
     notes += language_lines(report)
-    return [*notes, near_sentence(report)] if report.near_misses else notes
+    notes += [near_sentence(report)] if report.near_misses else []
+    return [*notes, *(f"{CLAIMS_TITLE}: {claim}" for claim in main_claims(report))]

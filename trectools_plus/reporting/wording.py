@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,6 @@ from trectools_plus.benchmark.report import (
     BenchmarkReport,
     ComponentMeasure,
     ComponentResult,
-    FindingRecord,
     MeasureDefinition,
     ModeResult,
     StratumResult,
@@ -156,13 +154,65 @@ def name_difference(report: BenchmarkReport, entry: Comparison) -> str:
     return name if all_queries else f"{name} (n = {entry.n:,})"
 
 
-def collect_findings(report: BenchmarkReport) -> tuple[list[tuple[str, FindingRecord]], int]:
-    """Return the errors and warnings of all files, each with its label, and the number of infos."""
-    sources = [("Qrels and topics", report.manifest.dataset.findings)]
+CLAIMS_TITLE = "Reported by the writer, not verified"
+"""The heading of what a report states and nobody can derive from the files beside it."""
+
+
+def main_claims(report: BenchmarkReport) -> list[str]:
+    """Return what readers should know of the statements of :func:`list_claims`, a line each."""
+    manifest = report.manifest
+    claims = []
+    if manifest.cached_from is not None:
+        claims.append(
+            "Nothing was computed anew: configuration, data and code equal those of experiment "
+            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
+            "computes them again."
+        )
+    claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
+    claims += [
+        f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
+    ]
+    if manifest.other_reports is not None:
+        claims.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
+    return claims
+
+
+def list_claims(report: BenchmarkReport) -> list[str]:
+    """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
+    manifest = report.manifest
+    versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
+    claims = [
+        *main_claims(report),
+        f"Experiment {manifest.experiment_id}, created {manifest.created_at}.",
+        f"Command: {manifest.command or 'called from Python'}",
+        f"Machine: {manifest.python} on {manifest.platform}; {versions}.",
+    ]
+    if manifest.dataset.version is not None:
+        claims.append(f"Version of the dataset: {manifest.dataset.version}.")
+    if manifest.dataset.documents is not None:
+        claims.append(f"Size of the collection: {plural(manifest.dataset.documents, 'document')}.")
+    claims += [f"Index of {mode}: {key}" for mode, key in manifest.index_snapshots.items()]
+    claims += [f"Model {role}: {one.path} {one.sha256}" for role, one in manifest.models.items()]
+    sources = [("Qrels and topics", manifest.dataset.findings)]
     sources += [(result.label, result.diagnostics.findings) for result in report.modes.values()]
-    found = [(label, item) for label, findings in sources for item in findings]
-    serious = [(label, item) for label, item in found if item.severity != "info"]
-    return serious, len(found) - len(serious)
+    claims += [
+        f"Finding on {label}: {item.severity} {item.code}: {item.message}"
+        for label, findings in sources
+        for item in findings
+    ]
+    for result in report.modes.values():
+        if result.run.source is not None:
+            claims.append(f"Original of {result.label}: {result.run.source.path}.")
+        claims.append(f"Ties of {result.label}, as fetched or given: {result.run.ties.pairs:,}.")
+        if (ms := result.latency_ms) is not None:
+            count = "" if ms.queries is None else f" of {ms.queries:,} timed queries"
+            claims.append(
+                f"Latency of {result.label}, ms per query{count}: mean {ms.mean:,.2f}, "
+                f"p50 {ms.p50:,.2f}, p95 {ms.p95:,.2f}, p99 {ms.p99:,.2f}."
+            )
+    if manifest.blas_threads:
+        claims.append(f"Matrix products were limited to {plural(manifest.blas_threads, 'thread')}.")
+    return claims
 
 
 def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:
@@ -178,15 +228,11 @@ def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:
 
 
 def list_commands(report: BenchmarkReport) -> list[str]:
-    """Return the commands that reproduce the report."""
+    """Return the commands that reproduce the report, without those that its writer states."""
     version = report.manifest.packages.get("trectools-plus")
     return [
         f"pip install trectools_plus-{version or '<version>'}-py3-none-any.whl",
-        report.manifest.command or "trectools-plus benchmark run --config benchmark.yaml",
-        *(
-            shlex.join(["trectools-plus", *_MERGE, f"{run.name}={run.path}"])
-            for run in report.manifest.merged
-        ),
+        "trectools-plus benchmark run --config benchmark.yaml",
     ]
 
 
@@ -314,23 +360,12 @@ def mode_notes(report: BenchmarkReport) -> list[tuple[str, str]]:
 
 
 def report_notes(report: BenchmarkReport) -> list[str]:
-    """Return the notes on the report as a whole, for example on reused results."""
+    """Return the notes on the report as a whole."""
     notes = []
-    manifest = report.manifest
-    if manifest.cached_from is not None:
-        notes.append(
-            "Nothing was computed anew: configuration, data and code equal those of experiment "
-            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
-            "computes them again."
-        )
     for mode in report.unscored.values():
         state = "failed" if mode.status == "failed" else f"is {mode.status}"
-        notes.append(f"{mode.label} {state} and was neither scored nor compared: {mode.reason}.")
-    notes += report.notes
-    notes += [f"{run.name} was merged into this report from {run.path}." for run in manifest.merged]
-    if manifest.other_reports is not None:
-        notes.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
-    return notes
+        notes.append(f"{mode.label} {state} and was neither scored nor compared.")
+    return [*notes, *report.notes]
 
 
 def list_stratum(

@@ -13,9 +13,7 @@ import pytest
 
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import BenchmarkReport, load_report, report_json_schema
-from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.dataset import hash_query_fields, load_hpo_topics
 from trectools_plus.benchmark.run.output_folder import TOPICS_FILE
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.reporting.files import write_reports
@@ -23,7 +21,6 @@ from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.results.gate import render_gate_markdown
 from trectools_plus.reporting.verification.verify import verify_report
-from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
 
 QUERIES = 24
@@ -215,24 +212,3 @@ def _mean(report: BenchmarkReport, value: str, mode: str) -> float:
     mean = report.strata["kind"][value][mode]["RR@10"].mean
     assert mean is not None
     return mean
-
-
-def test_topics_of_a_built_in_collection_are_read_where_they_are_the_same(make: Maker) -> None:
-    folder = make.write("out")
-    (folder / TOPICS_FILE).unlink()
-    topics = load_hpo_topics()
-    path = folder / "BenchmarkReport.json"
-    document = json.loads(path.read_text())
-    manifest = document["manifest"]
-    manifest["config"] |= {"dataset": "hpo", "runs": None, "qrels": None, "topics": None}
-    manifest["dataset"]["files"] = {}
-    contents = {"topics": hash_topics(topics), "query_fields": hash_query_fields(topics)}
-    for changed in ({}, {"topics": "0" * 64}, {"query_fields": "0" * 64}):
-        manifest["dataset"]["contents"] = {"qrels": "0" * 64, **contents, **changed}
-        path.write_text(json.dumps(document))
-        found = read_report_topics(ReportFolder(folder))
-        assert (found is None) == bool(changed)
-    manifest["dataset"]["contents"] = {"qrels": "0" * 64, **contents}
-    manifest["config"]["test_file"] = str(folder / "nowhere.json")
-    path.write_text(json.dumps(document))
-    assert read_report_topics(ReportFolder(folder)) is None

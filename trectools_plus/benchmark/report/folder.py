@@ -55,6 +55,7 @@ from trectools_plus.formats.files.closed import (
 from trectools_plus.formats.files.opening import is_address, is_catalogue_name
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import CorpusDocument, Qrels, Run, Topics
+from trectools_plus.formats.topics import read_topics
 from trectools_plus.measures.definitions.base import Definition
 from trectools_plus.measures.providers.stored import StoredMeasure, is_of_user, without_words
 from trectools_plus.plugins import without_user_code
@@ -163,7 +164,7 @@ class ReportFolder:
         config = self.report.manifest.config
         named = {kind: config.get(kind) for kind in TERM_FILES}
         given = [path for path in named.values() if path is not None]
-        return named if all(is_unchanged(path, self.originals) for path in given) else None
+        return named if all(is_unchanged(path, self.originals.values()) for path in given) else None
 
     @cached_property
     def stored_measures(self) -> dict[str, Measure]:
@@ -246,7 +247,7 @@ class ReportFolder:
             return None, f"{name} is not read for a report"
         for path in filter(None, paths):
             is_shipped = path == config.test_file and find_shipped(path) is not None
-            if not is_shipped and not is_unchanged(path, self.originals):
+            if not is_shipped and not is_unchanged(path, self.originals.values()):
                 return None, f"{path} is not available, or changed"
         try:
             return load_dataset(config), ""
@@ -618,8 +619,10 @@ class ReportScores:
 
 
 def read_report_topics(source: ReportFolder) -> Topics | None:
-    """Return the topics beside a report; ``None`` if they are absent or changed."""
-    topics = source.topics
+    """Return the topics beside a report, or the original ones; ``None`` if absent or changed."""
+    topics, file = source.topics, source.report.manifest.dataset.files.get("topics")
+    if topics is None and file is not None and is_unchanged(file.path, [file.sha256]):
+        return read_topics(file.path, source.config.topic_options)
     return topics if topics is not None and _is_same(topics, source) else None
 
 

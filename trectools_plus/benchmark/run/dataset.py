@@ -327,6 +327,14 @@ class Dataset:
         return {**hashes, **given}
 
 
+def name_dataset(config: BenchmarkConfig) -> str:
+    """Return the name of the data of a configuration: that of the dataset, or of a file."""
+    if config.dataset is not None:
+        return config.dataset
+    judged = config.qrels or ""
+    return judged if is_catalogue_name(judged) else Path(config.corpus or judged).name
+
+
 def load_dataset(config: BenchmarkConfig) -> Dataset:
     """Read the data of a configuration, and check that they belong together.
 
@@ -336,10 +344,8 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         CheckFailedError: If topics, qrels and documents have no ids in common.
         UsageError: If the dataset is unknown.
     """
-    name = config.dataset
-    if name is None:
-        judged = config.qrels or ""
-        name = judged if is_catalogue_name(judged) else Path(config.corpus or judged).name
+    name = name_dataset(config)
+    if config.dataset is None:
         corpus = _open_corpus(config, config.corpus)
         if config.test_file is None:
             paths = (config.qrels, config.corpus, config.topics)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -172,13 +172,13 @@ def hash_original(path: str, limit: int = MAX_BYTES) -> str | None:
         return None
 
 
-def is_unchanged(path: str, hashes: Mapping[str, str]) -> bool:
+def is_unchanged(path: str, hashes: Collection[str]) -> bool:
     """Return whether a file that a stranger names has the content that the stranger knows.
 
     Only then may it be read: it then shows the stranger's content and nothing else.
 
     Args:
         path: The file.
-        hashes: SHA-256 by path.
+        hashes: SHA-256 of the files that the stranger knows.
     """
-    return path in hashes and hash_original(path) == hashes[path]
+    return hash_original(path) in hashes

@@ -150,7 +150,7 @@ def _check_plan(folder: PlanFolder) -> Iterator[str]:
     """Find what of a plan its runs, queries and seed do not give."""
     plan = folder.plan
     found = sorted(plan.queries)
-    order = np.random.default_rng(plan.seed).permutation(len(found)) if plan.seed >= 0 else []
+    order = np.random.default_rng(abs(plan.seed)).permutation(len(found)).tolist()
     if [found[place] for place in order] != plan.queries:
         yield "plan.json: the order of the queries is not that of the seed"
     if plan.queries != list(folder.topics):

@@ -13,10 +13,10 @@ from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.benchmark.report import BenchmarkReport, Latency
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import find_best_overall, make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
-from trectools_plus.display import Cell, TextTable, make_row
+from trectools_plus.display import TextTable
 from trectools_plus.reporting import wording
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import (
@@ -98,7 +98,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         view=views[primary],
         dataset=comparison.title,
         legend=[line for line in comparison.legend if not line.startswith(_MARKS_OF_BEST)],
-        headline=view_means(report, comparison, headlines, latency=True),
+        headline=view_means(report, comparison, headlines),
         others=view_means(report, comparison, others),
         analyses=analysis_sections(report),
         failing_counts=report.higher_is_better(report.measure_names[0]),
@@ -258,8 +258,6 @@ def view_means(
     report: BenchmarkReport,
     comparison: ComparisonTable,
     measures: Sequence[str],
-    *,
-    latency: bool = False,
 ) -> list[TextTable]:
     """Return tables of at most :data:`MOST_COLUMNS` measures each, with modes as rows.
 
@@ -267,7 +265,6 @@ def view_means(
         report: The report.
         comparison: Its comparison.
         measures: The measures, in the order of the columns.
-        latency: Add the latencies, if there are any, after the measures.
     """
     tables = []
     # Tables of almost the same width: nineteen measures are 5, 5, 5 and 4.
@@ -275,19 +272,8 @@ def view_means(
     edges = [place * len(measures) // number for place in range(number + 1)] if number else [0]
     for start, end in pairwise(edges):
         table = comparison.means("Metric", measures[start:end], comparison.letters())
-        if latency and any(comparison.latencies.values()):
-            timed = map(_latency_cell, comparison.latencies.values())
-            row = make_row(["ms, p50", *timed])
-            table = TextTable(table.columns, (*table.rows, row))
         tables.append(table.transposed(report.noun.capitalize()))
     return tables
-
-
-def _latency_cell(latency: Latency | None) -> Cell:
-    if latency is None:
-        return Cell("–")
-    count = "" if latency.queries is None else f", n={latency.queries:,}"
-    return Cell(f"{latency.p50:,.2f}", f"p95 {latency.p95:,.2f}{count}", value=latency.p50)
 
 
 def choose_pair(report: BenchmarkReport, measure: str) -> tuple[int, int]:

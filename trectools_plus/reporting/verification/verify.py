@@ -45,6 +45,7 @@ from trectools_plus.reporting.verification.documents import (
     DocumentComparison,
     find_text_changes,
 )
+from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 from trectools_plus.text import plural
 
 JUDGMENT_FILES = (
@@ -251,7 +252,8 @@ class _Files:
 
     def __init__(self, source: ReportFolder, rebuilt: Rebuilt) -> None:
         self.problems: list[str] = []
-        self.unproven = list(rebuilt.unproven)
+        claims = plural(len(list_claims(source.report)), "statement")
+        self.unproven = [f"{claims} in the section '{CLAIMS_TITLE}'", *rebuilt.unproven]
         self.values = 0
         self._report_is_right = False
         self._source = source
