@@ -56,6 +56,7 @@ def translated_errors() -> Iterator[None]:
     except OSError as error:
         _exit_with(_describe(error), UNREADABLE)
     except KeyboardInterrupt:
+        end_soon()
         _exit_with("interrupted — no partly written file remains", INTERRUPTED)
 
 
