@@ -1,6 +1,6 @@
 """``python -m trectools_plus``: the command ``trectools-plus``."""
 
-from trectools_plus.cli.app import main
+from trectools_plus.cli import main
 
 if __name__ == "__main__":
     main()

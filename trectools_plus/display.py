@@ -13,7 +13,7 @@ from enum import Enum
 from html import escape
 from typing import Any, ClassVar, Self
 
-from trectools_plus.text import one_line, shortened, visible
+from trectools_plus.text import one_line, printable, shortened, visible
 
 MAX_BYTES = 1_900
 """The greatest length of a text form, in bytes of UTF-8."""
@@ -171,8 +171,8 @@ class TextTable:
             width: Columns that exceed it follow in further blocks, each with the first column.
             ruled: Draw a line below the header, and below a row that ends a section.
         """
-        texts = [[column.name for column in self.columns]]
-        texts += [[cell.text for cell in row.cells] for row in self.rows]
+        texts = [[printable(column.name) for column in self.columns]]
+        texts += [[printable(cell.text) for cell in row.cells] for row in self.rows]
         widths = [
             max(column.least, *map(len, cells))
             for column, cells in zip(self.columns, zip(*texts, strict=True), strict=True)

@@ -27,8 +27,6 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from trectools_plus.arguments import checked
-
 
 @cache
 def read_stub(package: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
@@ -65,6 +63,8 @@ def import_lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list
 
     @cache
     def export(function: FunctionType) -> Any:
+        from trectools_plus.arguments import checked
+
         exported = checked(function)
         exported.__module__ = package  # pickle finds the function by its module and name
         return exported

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
@@ -17,6 +18,10 @@ MAX_ID_LENGTH = 48
 
 MAX_IDS_LISTED = 5
 """The number of ids that a message lists before "… (3 more)"."""
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Control characters, line separators, and signs that reverse the direction of text."""
 
 
 class MinorNote(str):
@@ -37,17 +42,33 @@ def visible(text: str, longest: int = MAX_ID_LENGTH, *, marks: bool = False) -> 
     >>> visible("d\u00a002")
     'd\\u00a002'
     """
-    shown = "".join(_visible_character(character, marks) for character in text[: longest + 1])
+    shown = "".join(_visible_character(character, marks=marks) for character in text[: longest + 1])
     return shown[: longest - 1] + "…" if len(text) > longest else shown
 
 
-def _visible_character(character: str, marks: bool) -> str:
+def _visible_character(character: str, *, marks: bool) -> str:
     if character.isprintable() and not (marks and unicodedata.combining(character)):
         return character
     code = ord(character)
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def printable(text: str, *, breaks: bool = False) -> str:
+    """Return a text whose control characters are escapes, so that they cannot move the cursor.
+
+    Args:
+        text: A name or message.
+        breaks: Keep line breaks and tabs.
+    """
+    if text.isprintable():
+        return text
+    kept = "\n\t" if breaks else ""
+    return _CONTROL.sub(
+        lambda found: found[0] if found[0] in kept else _visible_character(found[0], marks=False),
+        text,
+    )
 
 
 def quoted(text: str) -> str:

@@ -22,6 +22,7 @@ from trectools_plus.errors import (
     missing_package,
 )
 from trectools_plus.redaction import hide_secrets
+from trectools_plus.text import printable
 
 INTERRUPTED = 130  # the exit code that shells use for a process ended by Ctrl-C
 UNREADABLE = 2
@@ -56,6 +57,7 @@ def translated_errors() -> Iterator[None]:
     except OSError as error:
         _exit_with(_describe(error), UNREADABLE)
     except KeyboardInterrupt:
+        end_soon()
         _exit_with("interrupted — no partly written file remains", INTERRUPTED)
 
 
@@ -145,5 +147,5 @@ def _describe(error: OSError) -> str:
 def _exit_with(message: str, code: int) -> None:
     if is_verbose():
         traceback.print_exc()
-    print(f"error: {hide_secrets(message)}", file=sys.stderr)
+    print(f"error: {hide_secrets(printable(message, breaks=True))}", file=sys.stderr)
     sys.exit(code)

@@ -74,8 +74,12 @@ class _PolarsFinder:
 
 
 def end_soon() -> None:
-    """After a signal, end the process even if other threads still run."""
+    """After a signal, end the process even if other threads still run; ignore further signals."""
     if SIGNALS:
+        for name in _ENDINGS:
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is end_for_signal:
+                signal.signal(number, signal.SIG_IGN)
         threading.Thread(target=_end, args=[128 + SIGNALS[-1]], daemon=True).start()
 
 

@@ -15,7 +15,7 @@ import typer
 
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, progress_bar
-from trectools_plus.text import MinorNote
+from trectools_plus.text import MinorNote, printable
 
 
 class Verbosity(Enum):
@@ -103,7 +103,7 @@ def note_later(message: str) -> None:
 def inform(text: str, *, newline: bool = True) -> None:
     """Print a text to stderr, except with ``-q``."""
     if _Current.verbosity is not Verbosity.QUIET:
-        typer.echo(text, nl=newline, err=True)
+        typer.echo(printable(text, breaks=True), nl=newline, err=True)
 
 
 def show_progress(unit: str = "") -> AbstractContextManager[Progress]:

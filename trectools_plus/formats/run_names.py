@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.opening import is_address
+from trectools_plus.text import printable
 
 _ENDING = re.compile(
     r"(\.(run|txt|trec|res|results|tsv|csv|json|jsonl|ndjson|parquet))?(\.(gz|bz2|xz|zst|lz4))?$",
@@ -80,7 +81,8 @@ def name_runs(
     choices.append(lambda place: f"{runs[place].path or ''} {runs[place].name}".strip())
     chosen: dict[int, str] = {}
     for choose in choices:
-        offered = {place: choose(place) for place in range(len(runs)) if place not in chosen}
+        places = [place for place in range(len(runs)) if place not in chosen]
+        offered = {place: printable(choose(place) or "") for place in places}
         if not offered:
             break
         taken = Counter([*offered.values(), *chosen.values()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from trectools_plus.benchmark.report import BenchmarkReport, ModeResult, StratumResult
@@ -58,6 +59,11 @@ from trectools_plus.text import plural
 
 _LONG = 12
 """A section of more lines than this is collapsed."""
+_TAG = re.compile("<")
+_FOREIGN_TAG = re.compile("<(?!/?sup>)")
+_LINK = re.compile(r"\]\((?![\w./-]+\))")
+"""The middle of a link or an image, unless it leads to a file beside the report."""
+_BAR = re.compile(r"(\\*)\|")
 
 
 def render_markdown(report: BenchmarkReport) -> str:
@@ -481,13 +487,14 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Escape a cell: a line break or a bar would end it."""
-    return " ".join(text.split()).replace("|", "\\|")
+    """Escape a cell: a line break or a bar would end it, also after backslashes."""
+    line = escape(" ".join(text.split()), tags=_FOREIGN_TAG)
+    return _BAR.sub(lambda bar: f"{2 * bar[1]}\\|", line)
 
 
-def escape(text: str) -> str:
-    """Return text from outside without tags."""
-    return text.replace("<", "&lt;")
+def escape(text: str, *, tags: re.Pattern[str] = _TAG) -> str:
+    """Return text from outside without tags, images, and links to other places."""
+    return _LINK.sub(r"]\\(", tags.sub("&lt;", text))
 
 
 def plain(text: str) -> str:

@@ -29,7 +29,7 @@ from trectools_plus.reporting.wording import (
     target_lines,
 )
 from trectools_plus.statistics.comparison import ends_of
-from trectools_plus.text import make_console, plural
+from trectools_plus.text import make_console, plural, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +66,7 @@ def _as_rich(console: Console, table: TextTable) -> RichTable:
         if numeric and numeric[place] and any(cell.marks or cell.detail for cell in cells):
             widths[place] = max(len(cell.text) for cell in cells)
         shown.add_column(
-            column.name if column.short is None else column.short,
+            printable(column.name if column.short is None else column.short),
             justify="right"
             if column.right or (numeric and numeric[place] and not widths[place])
             else "left",
@@ -95,9 +95,13 @@ def _as_text(cell: Cell, width: int) -> Text:
     """Return a cell; its figure is aligned on the right of so many characters."""
     from rich.text import Text
 
-    first = " ".join(filter(None, (cell.text.rjust(width), cell.marks, cell.count)))
+    first = " ".join(filter(None, (printable(cell.text).rjust(width), cell.marks, cell.count)))
     text = Text(first, style="bold green" if cell.best else "")
-    return text.append(f"\n{cell.detail}", style="not bold dim default") if cell.detail else text
+    return (
+        text.append(f"\n{printable(cell.detail, breaks=True)}", style="not bold dim default")
+        if cell.detail
+        else text
+    )
 
 
 def print_report(

@@ -6,6 +6,7 @@ import contextlib
 import os
 from dataclasses import dataclass, field
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -311,7 +312,9 @@ class _Content:
             for row in cases.judged[number - 1]:
                 judged.setdefault((doc_ids[row], grades[row]), row)
             relevant = [
-                {"doc_id": doc_id, "grade": int(grade), "span": spans[row]}
+                # A grade with hundreds of digits is infinite; the model refuses it with its line.
+                {"doc_id": doc_id, "grade": int(grade) if isfinite(grade) else grade}
+                | {"span": spans[row]}
                 for (doc_id, grade), row in judged.items()
             ]
             self.lines[place] = line

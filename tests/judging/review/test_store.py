@@ -160,3 +160,33 @@ def test_a_database_of_the_second_format_is_read_and_upgraded(tmp_path: Path) ->
         found = read_all_judgments(store, anna)["q1"]
         assert (found.grades, found.missing) == ({"d1": Grade(2)}, {"d2": "in Greek"})
         assert store.rows("SELECT value FROM about WHERE name = 'format'") == [("3",)]
+
+
+@pytest.mark.parametrize("name", ["format", "dataset", "modes", "depth", "seed", "fingerprint"])
+@pytest.mark.parametrize("value", [None, "{", "x\0"])
+def test_a_database_without_a_setting_is_refused(
+    tmp_path: Path, name: str, value: str | None
+) -> None:
+    path = tmp_path / "review.db"
+    open_store(path, MATERIAL, 5).close()
+    if value is not None and name in ("dataset", "fingerprint"):
+        return  # any text
+    with closing(sqlite3.connect(path)) as connection, connection:
+        if value is None:
+            connection.execute("DELETE FROM about WHERE name = ?", (name,))
+        else:
+            connection.execute("UPDATE about SET value = ? WHERE name = ?", (value, name))
+    for open_it in (lambda: open_store(path, MATERIAL, 5), lambda: read_store(path)):
+        with pytest.raises(InputError):
+            open_it()
+
+
+@pytest.mark.parametrize("table", ["about", "annotator", "session", "judgment"])
+def test_a_database_without_a_table_is_refused(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "review.db"
+    open_store(path, MATERIAL, 5).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute(f"DROP TABLE {table}")
+    with pytest.raises(InputError):
+        read_all_judgments(read_store(path))

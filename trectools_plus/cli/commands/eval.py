@@ -37,6 +37,7 @@ from trectools_plus.cli.printing import WIDTH, print_notes, write_frame, write_j
 from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
+from trectools_plus.text import printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -224,7 +225,7 @@ def _query_lines(
             columns.append([f"{round(value * count)}/{count}" for value, count in pairs])
         else:
             columns.append([_figure(value) for value in values])
-    yield run
+    yield printable(run)
     rows = zip(queries, *columns, strict=True)
     yield from _lines(["query", *evaluation.measure_names], rows)
 
@@ -261,6 +262,7 @@ def _lines(
 
 
 def _short(cell: str) -> str:
+    cell = printable(cell)
     return cell if len(cell) <= _LONGEST_NAME else f"…{cell[1 - _LONGEST_NAME :]}"
 
 

@@ -122,6 +122,7 @@ class Store:
 
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
+        self._path = path
         self._lock = RLock()
         self.study = _read_study(connection, path)
 
@@ -138,8 +139,12 @@ class Store:
             yield self._connection
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return all rows of a query."""
-        with self.reading() as connection:
+        """Return all rows of a query.
+
+        Raises:
+            InputError: If the database lacks a table or column.
+        """
+        with self.reading() as connection, _translated_errors(self._path):
             return connection.execute(query, values).fetchall()
 
     def close(self) -> None:
@@ -313,10 +318,14 @@ def _read_study(connection: sqlite3.Connection, path: str) -> Study:
             where=path,
             remedy=_OTHER_FILE,
         )
-    modes = tuple(json.loads(about["modes"]))
-    return Study(
-        about["dataset"], modes, int(about["depth"]), int(about["seed"]), about["fingerprint"]
-    )
+    try:
+        modes = tuple(map(str, json.loads(about["modes"])))
+        depth, seed = int(about["depth"]), int(about["seed"])
+        return Study(about["dataset"], modes, depth, seed, about["fingerprint"])
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
+        raise InputError(
+            "the review database is damaged", where=path, remedy=_OTHER_FILE
+        ) from error
 
 
 def _check_study(study: Study, material: ReviewMaterial, seed: int | None, path: str) -> None:
