@@ -379,6 +379,12 @@ class BenchmarkConfig(DataSettings):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    exclude: FileName | None = setting(
+        None,
+        "Documents to leave out of runs and judgments before ranks are counted: lines 'query_id "
+        "doc_id', or qrels.",
+        Option("FILE", Panel.DATA),
+    )
     modes: Names = setting(
         MODES,
         "Modes to compare, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
@@ -769,7 +775,7 @@ class BenchmarkConfig(DataSettings):
         unused |= set() if self.needs_corpus else {"retrieval"}
         # The default test and interval are left out, so that hashes are those of versions without
         # these settings.
-        fields = ("id_field", "text_fields")
+        fields = ("id_field", "text_fields", "exclude")
         unused |= {name for name in fields if not getattr(self, name)}
         unused |= {
             name for name in ("primary_measure", "headline_measures") if not getattr(self, name)
