@@ -402,7 +402,7 @@ def _diagnostics(report: BenchmarkReport) -> str:
 def _findings(report: BenchmarkReport) -> str:
     serious, infos = collect_findings(report)
     lines = [
-        escape(f"- **{label}:** {item.severity} {item.code}: {item.message}")
+        escape(f"- **{label}:** {item.shown_severity} {item.code}: {item.message}")
         for label, item in serious
     ]
     if infos:

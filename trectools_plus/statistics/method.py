@@ -29,8 +29,13 @@ def alpha_of(level: float) -> float:
     return round(1.0 - level, 12)
 
 
+TEST_ALIASES = {"ttest": "t_test", "t-test": "t_test", "paired_t_test": "t_test"}
+"""Other spellings of tests."""
+
+
 def choose_method(correction: str | None, test: str | None) -> tuple[str, str]:
     """Return correction and test, with the defaults for those that are not named."""
+    test = TEST_ALIASES.get(test or "", test)
     if correction is None:
         correction = DEFAULT_CORRECTION if test is None else CORRECTION_OF_TESTS
     return correction, test or ADJUSTED_TEST

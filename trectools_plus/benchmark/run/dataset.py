@@ -325,7 +325,8 @@ class Dataset:
             if (fields := hash_query_fields(self.topics)) is not None:
                 hashes["query_fields"] = fields
         hashes["qrels"] = hash_qrels(self.qrels)
-        given = {kind: self.files[kind].sha256 for kind in TERM_FILES if kind in self.files}
+        kinds = [kind for kind in (*TERM_FILES, "exclude") if kind in self.files]
+        given = {kind: self.files[kind].sha256 for kind in kinds}
         return {**hashes, **given}
 
 
@@ -361,11 +362,11 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
     if config.exclude is None:
         return replace(dataset, files={**dataset.files, **given})
     excluded = Exclusions.of(config.exclude)
-    files = {**dataset.files, **given, **_files({"exclude": config.exclude})}
+    sources = {**dataset.files, **given, **_files({"exclude": config.exclude})}
     note = f"{plural(excluded.pairs.height, 'document')} left out of runs and judgments."
     return replace(
         dataset,
-        files=files,
+        files=sources,
         qrels=excluded.from_qrels(dataset.qrels),
         notes=[*dataset.notes, note],
         excluded=excluded,
