@@ -43,6 +43,7 @@ def evaluate(
     *,
     missing: Missing = ...,
     no_relevant: NoRelevant = ...,
+    exclude: Any = ...,
 ) -> Evaluation:
     """Score runs against judgments."""
 
@@ -77,6 +78,7 @@ def evaluate(
     timeout: float | None = None,
     strict_input: bool = False,
     columns: Mapping[str, str] | None = None,
+    exclude: Any = None,
 ) -> Evaluation:
     """Score runs against judgments, or a retrieval function against a test set.
 
@@ -112,6 +114,8 @@ def evaluate(
         columns: The columns of tables, if their names are unusual, or their numbers:
             ``{"query": "q", "doc_id": "_id", "score": "_score"}``. They are those of the judgments
             too if ``relevance`` is among them.
+        exclude: Documents to leave out of runs and judgments before ranks are counted:
+            ``{query_id: [doc_id, …]}``, a file with lines ``query_id doc_id``, or qrels.
 
     Returns:
         Values per query, means, and the numbers of queries in them. A function that finds nothing
@@ -144,6 +148,7 @@ def evaluate(
                 no_relevant=no_relevant,
                 strict_input=strict_input,
                 columns=columns,
+                exclude=exclude,
                 progress=progress,
             )
     from trectools_plus.retrieval.fetch.answering import FetchOptions
@@ -165,6 +170,7 @@ def evaluate(
         missing=missing,
         no_relevant=no_relevant,
         strict_input=strict_input,
+        exclude=exclude,
     )
 
 

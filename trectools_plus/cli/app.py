@@ -189,6 +189,7 @@ TOP = {
     "explain": CommandEntry(
         "explain:explain_name", "Explain what a measure computes, or what a validation rule checks."
     ),
+    "measures": CommandEntry("explain:list_measures", "List the measures by family."),
     "query": CommandEntry(
         "search:query_text", "Search the terms of an ontology, or other documents, for one text."
     ),

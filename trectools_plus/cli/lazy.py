@@ -22,6 +22,7 @@ from typer.main import get_command
 
 from trectools_plus.cli.outputs import guard_outputs
 from trectools_plus.cli.verbosity import add_verbosity, note_later
+from trectools_plus.errors import UsageError
 
 ALIASES = {"--model-name": "--embedding-model", "--model": "--embedding-model"}
 """The options that these stand for, with the same value."""
@@ -153,8 +154,23 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that is called, and import it."""
+        self._refuse_command_of_group(args[0])
         name, command, rest = super().resolve_command(ctx, args)
         return name, command if name is None else self.load(name), rest
+
+    def _refuse_command_of_group(self, name: str) -> None:
+        """Name the groups that have an unknown command: ``validate`` is ``runs validate``."""
+        if name in self.commands or name.startswith("-"):
+            return
+        homes = [
+            f"{group} {name}"
+            for group, commands in self.commands.items()
+            if name in getattr(commands, "entries", {})
+        ]
+        if homes:
+            raise UsageError(
+                f"no such command '{name}'", remedy=f"did you mean {' or '.join(homes)}?"
+            )
 
 
 def load_command(name: str, entry: CommandEntry) -> Any:

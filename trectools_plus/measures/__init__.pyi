@@ -14,6 +14,7 @@ from trectools_plus.measures.judged import Grades as Grades
 from trectools_plus.measures.judged import notes_on_judges as notes_on_judges
 from trectools_plus.measures.parser import ALIASES as ALIASES
 from trectools_plus.measures.parser import explain as explain
+from trectools_plus.measures.parser import ir_measures_labels as ir_measures_labels
 from trectools_plus.measures.parser import measure_labels as measure_labels
 from trectools_plus.measures.parser import parse_measure as parse_measure
 from trectools_plus.measures.parser import parse_measures as parse_measures

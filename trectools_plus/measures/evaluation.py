@@ -448,6 +448,7 @@ def evaluate(
     no_relevant: NoRelevant = "zero",
     strict_input: bool = False,
     columns: Mapping[str, str] | None = None,
+    exclude: Any = None,
     progress: Progress = no_progress,
 ) -> Evaluation:
     """Validate runs and qrels, then score every run with every measure.
@@ -471,6 +472,8 @@ def evaluate(
         columns: The columns of tables, if their names are unusual, or their numbers:
             ``{"query": "q", "doc_id": "_id", "score": "_score"}``. They are those of the qrels too
             if ``relevance`` is among them.
+        exclude: Documents to leave out of runs and judgments before ranks are counted:
+            ``{query_id: [doc_id, …]}``, a file with lines ``query_id doc_id``, or qrels.
         progress: Receives the number of scored runs, for the step ``scoring``.
 
     Returns:
@@ -520,6 +523,13 @@ def evaluate(
     found = refuse_unscorable(judged, list(named.values()), parsed, strict_input=strict_input)
     of_input = notes_on_findings([*of_runs, *found[0]], [*of_qrels, *found[1]])
     notes = [*notes_on_judges(judged), *of_input]
+    if exclude is not None:
+        from trectools_plus.validation.exclusions import Exclusions
+
+        exclusions = Exclusions.of(exclude)
+        notes.insert(0, exclusions.describe(named))
+        judged = exclusions.from_qrels(judged)
+        named = {name: exclusions.from_run(run) for name, run in named.items()}
     return score_runs(judged, named, parsed, averaging, progress, notes=notes)
 
 

@@ -26,6 +26,7 @@ from trectools_plus.measures.definitions.base import Definition, Measure, Provid
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
     measures_of,
+    sets_of,
 )
 from trectools_plus.plugins import without_user_code
 from trectools_plus.text import split_list
@@ -341,6 +342,8 @@ def _parse(name: str) -> list[Measure]:
     stored = (_STORED.get() or {}).get(text)
     if stored is not None:
         return [copy.copy(stored)]
+    if text.casefold() in ("official", "all_trec"):
+        return _measures_of_set(text.casefold())
     own = _from_class(text)
     named = [(text, own)] if own is not None else _from_name(text)
     for typed, measure in named:
@@ -348,6 +351,22 @@ def _parse(name: str) -> list[Measure]:
         if "".join(typed.split()) != measure.name:
             measure.alias = typed
     return [measure for _, measure in named]
+
+
+def _measures_of_set(name: str) -> list[Measure]:
+    """Return the measures of a set of trec_eval that are measures here too, means first."""
+    found: list[Measure] = []
+    table = measures_of(9)
+    for one in sets_of(9)[name]:
+        if one.casefold() not in _ALIASES and find_label(one, BUILTIN) is None:
+            continue
+        names = [one]
+        if table[one].takes in ("cutoffs", "points"):
+            decimals = 2 if table[one].takes == "points" else 0
+            names = [f"{one}_{value:.{decimals}f}" for value in table[one].defaults]
+        for printed in names:
+            found += _parse(printed)
+    return sorted(found, key=lambda measure: measure.aggregate == "sum")
 
 
 def _from_name(text: str) -> list[tuple[str, Measure]]:

@@ -196,7 +196,7 @@ def list_claims(report: BenchmarkReport) -> list[str]:
     sources = [("Qrels and topics", manifest.dataset.findings)]
     sources += [(result.label, result.diagnostics.findings) for result in report.modes.values()]
     claims += [
-        f"Finding on {label}: {item.severity} {item.code}: {item.message}"
+        f"Finding on {label}: {item.shown_severity} {item.code}: {item.message}"
         for label, findings in sources
         for item in findings
     ]

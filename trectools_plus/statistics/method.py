@@ -43,6 +43,10 @@ def fewest_changes(alpha: float) -> int:
     return changes
 
 
+TEST_ALIASES = {"ttest": "t_test", "t-test": "t_test", "paired_t_test": "t_test"}
+"""Other spellings of tests."""
+
+
 def check_method(test: str, correction: str = DEFAULT_CORRECTION) -> None:
     """Check the names of a test and a correction.
 

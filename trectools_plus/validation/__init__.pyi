@@ -15,6 +15,7 @@ from trectools_plus.validation.engine import open_run as open_run
 from trectools_plus.validation.engine import report_view as report_view
 from trectools_plus.validation.engine import validate_qrels as validate_qrels
 from trectools_plus.validation.engine import validate_run as validate_run
+from trectools_plus.validation.exclusions import Exclusions as Exclusions
 from trectools_plus.validation.findings import FileReport as FileReport
 from trectools_plus.validation.findings import Finding as Finding
 from trectools_plus.validation.findings import FindingsError as FindingsError

@@ -14,7 +14,6 @@ import pytest
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import BenchmarkReport, load_report, report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.output_folder import TOPICS_FILE
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.html.page import render_html

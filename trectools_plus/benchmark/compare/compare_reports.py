@@ -17,7 +17,7 @@ from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, check_method
+from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, TEST_ALIASES, check_method
 from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
 from trectools_plus.text import plural
 
@@ -151,6 +151,7 @@ def compare_reports(
             or measure in common.
         UsageError: If the test is unknown.
     """
+    test = TEST_ALIASES.get(test, test)
     check_method(test)
     a, b = ReportFolder(first), ReportFolder(second)
     names = str(first), str(second)

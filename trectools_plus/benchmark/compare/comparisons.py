@@ -289,6 +289,7 @@ def compare(
     correction: str = DEFAULT_CORRECTION,
     test: str = DEFAULT_TEST,
     columns: Mapping[str, str] | None = None,
+    exclude: Any = None,
     **options: Unpack[CompareOptions],
 ) -> Comparisons:
     """Compare systems query by query on every measure, with intervals and tests.
@@ -313,6 +314,7 @@ def compare(
         test: The test whose p-values are adjusted: ``t_test``, ``paired_bootstrap``,
             ``randomisation`` or ``wilcoxon``. The interval is always that of t.
         columns: The columns of tables, as in :func:`evaluate`.
+        exclude: Documents to leave out, as in :func:`evaluate`.
         **options: ``interval``, the method of the intervals: ``auto``, ``percentile``, ``bca``,
             ``t`` or ``wilson``; ``confidence``, their level between 0 and 1 (0.95);
             ``resamples``, their number (10,000); ``seed`` of the draws (42); ``primary_measure``,
@@ -330,9 +332,9 @@ def compare(
     """
     source = ""
     if isinstance(qrels, Evaluation):
-        if runs != () or measures is not DEFAULT_MEASURES:
+        if runs != () or measures is not DEFAULT_MEASURES or exclude is not None:
             raise UsageError(
-                "an evaluation already has runs and measures",
+                "an evaluation already has runs, measures and documents that are left out",
                 remedy="write compare(evaluation, baseline=…), or compare(qrels, runs, measures)",
             )
         evaluation = qrels
@@ -341,7 +343,7 @@ def compare(
         judged = qrels
         if not is_path(qrels) and columns is None:
             judged = as_qrels(qrels, "an Evaluation")
-        evaluation = evaluate(judged, runs, measures, columns=columns)
+        evaluation = evaluate(judged, runs, measures, columns=columns, exclude=exclude)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
     if unknown := set(options) - set(CompareOptions.__annotations__):
         raise UsageError(

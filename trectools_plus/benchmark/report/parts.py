@@ -225,6 +225,11 @@ class FindingRecord(ReportModel):
     remedy: str | None
     fix: str
 
+    @property
+    def shown_severity(self) -> str:
+        """The severity in reports: a ``note`` for the depth, whose limit depends on the task."""
+        return "note" if self.code == "R161" else self.severity
+
 
 def restore_findings(records: Iterable[FindingRecord], path: str) -> list[Finding]:
     """Return the findings of a report on a file that was accepted."""

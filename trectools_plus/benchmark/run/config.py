@@ -70,7 +70,7 @@ from trectools_plus.statistics.arrays import (
     DEFAULT_SEED,
     IntervalOptions,
 )
-from trectools_plus.statistics.method import REPLACEMENTS
+from trectools_plus.statistics.method import REPLACEMENTS, TEST_ALIASES
 from trectools_plus.text import split_list
 
 if TYPE_CHECKING:
@@ -141,11 +141,11 @@ def _stored(kind: str) -> Callable[[Any], Any]:
     return store
 
 
-def _refuse_replaced(value: Any) -> Any:
-    """Refuse a test or a correction of earlier versions."""
+def _name_method(value: Any) -> Any:
+    """Return the name of a test or a correction; refuse those of earlier versions."""
     if isinstance(value, str) and value in REPLACEMENTS:
         raise ValueError(f"'{value}' was removed — use {REPLACEMENTS[value]}")
-    return value
+    return TEST_ALIASES.get(value, value) if isinstance(value, str) else value
 
 
 RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
@@ -386,6 +386,12 @@ class BenchmarkConfig(DataSettings):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    exclude: FileName | None = setting(
+        None,
+        "Documents to leave out of runs and judgments before ranks are counted: lines 'query_id "
+        "doc_id', or qrels.",
+        Option("FILE", Panel.DATA),
+    )
     modes: Names = setting(
         MODES,
         "Modes to compare, comma-separated: lexical (or bm25), vector (or dense), ngram, hybrid, "
@@ -435,12 +441,12 @@ class BenchmarkConfig(DataSettings):
         "Compare every other mode with this mode, or with several, comma-separated.",
         Option("NAMES", default="compare every pair"),
     )
-    correction: Annotated[Correction, BeforeValidator(_refuse_replaced)] = setting(
+    correction: Annotated[Correction, BeforeValidator(_name_method)] = setting(
         "holm",
         "Correction for the number of comparisons: holm, bh (Benjamini and Hochberg) or none.",
         Option("NAME", Panel.FIGURES),
     )
-    test: Annotated[TestName, BeforeValidator(_refuse_replaced)] = setting(
+    test: Annotated[TestName, BeforeValidator(_name_method)] = setting(
         "t_test",
         "Paired test that decides on significance: t_test, paired_bootstrap, randomisation or "
         "wilcoxon.",
@@ -755,7 +761,7 @@ class BenchmarkConfig(DataSettings):
         unused |= set(_BACKEND) if self.is_embedded else set()
         unused |= set() if self.needs_corpus else {"retrieval"}
         # The default interval is left out, so that hashes are those of versions without it.
-        fields = ("id_field", "text_fields")
+        fields = ("id_field", "text_fields", "exclude")
         unused |= {name for name in fields if not getattr(self, name)}
         unused |= {
             name for name in ("primary_measure", "headline_measures") if not getattr(self, name)

@@ -45,6 +45,7 @@ from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resolve_terms
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation import check_qrels, refuse_errors
+from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.id_matching import common_affix, near_matches, unify_spelling
 from trectools_plus.validation.loading import load_qrels_with_findings
@@ -289,6 +290,7 @@ class Dataset:
     files: dict[str, SourceFile] = field(default_factory=dict)
     findings: list[FindingRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    excluded: Exclusions | None = None
 
     @cached_property
     def judged(self) -> JudgedQueries:
@@ -323,7 +325,8 @@ class Dataset:
             if (fields := hash_query_fields(self.topics)) is not None:
                 hashes["query_fields"] = fields
         hashes["qrels"] = hash_qrels(self.qrels)
-        given = {kind: self.files[kind].sha256 for kind in TERM_FILES if kind in self.files}
+        kinds = [kind for kind in (*TERM_FILES, "exclude") if kind in self.files]
+        given = {kind: self.files[kind].sha256 for kind in kinds}
         return {**hashes, **given}
 
 
@@ -362,7 +365,18 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         dataset = _from_files(name, paths, corpus, config.topic_options)
     check_id_overlap(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
     given = _files({kind: getattr(config, kind) for kind in TERM_FILES})
-    return replace(dataset, files={**dataset.files, **given})
+    if config.exclude is None:
+        return replace(dataset, files={**dataset.files, **given})
+    excluded = Exclusions.of(config.exclude)
+    sources = {**dataset.files, **given, **_files({"exclude": config.exclude})}
+    note = f"{plural(excluded.pairs.height, 'document')} left out of runs and judgments."
+    return replace(
+        dataset,
+        files=sources,
+        qrels=excluded.from_qrels(dataset.qrels),
+        notes=[*dataset.notes, note],
+        excluded=excluded,
+    )
 
 
 def hash_qrels(qrels: Qrels) -> str:

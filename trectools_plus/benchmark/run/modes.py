@@ -151,6 +151,11 @@ def read_mode_run(
         found = (*found, *pair)
     del view
     source = None if path == "-" else SourceFile(path=path, sha256=sha256_file(path))
+    if dataset.excluded is not None:
+        run = dataset.excluded.from_run(table.table(name))
+        if run.frame.is_empty():
+            raise InputError("every result of the run is left out", where=path)
+        table = view_of(run)
     written = _write(folder, table, name, RUNS_FOLDER)
     # The report lists the findings on the given file: the written file no longer has some of them.
     return replace(
@@ -412,11 +417,13 @@ def _fetch_modes(
 
     if dataset.topics is None or (dataset.corpus is None and config.is_embedded):
         raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
+    excluded = dataset.excluded
+    most = 0 if excluded is None else excluded.most
     request = FetchRequest(
         dataset.corpus,
         dataset.topics,
         config.mode_keys,
-        FetchOptions(config.depth, config.exclude_self, config.collapse),
+        FetchOptions(config.depth + most, config.exclude_self, config.collapse),
         config.retrieval,
         config.make_backend(),
     )
@@ -432,18 +439,27 @@ def _fetch_modes(
         for mode, run in fetched.items()
         if run.status not in SCORED
     }
+
+    def cut(run: Run) -> pl.DataFrame:
+        if excluded is None:
+            return run.frame
+        kept = excluded.from_run(run).frame.group_by("query_id", maintain_order=True)
+        return kept.head(config.depth).with_columns(
+            rank=pl.int_range(1, pl.len() + 1).over("query_id")
+        )
+
     if len(unscored) == len(fetched):
         refuse_unscorable(fetched)
     scored = {
         mode: replace(
-            write_mode_run(dataset, folder, Run(answer.run.frame, mode)),
+            write_mode_run(dataset, folder, Run(cut(answer.run), mode)),
             latency_ms=answer.latency_ms,
             index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
             without={
                 component: write_mode_run(
                     dataset,
                     folder,
-                    Run(run.frame, f"{mode}-without-{component}"),
+                    Run(cut(run), f"{mode}-without-{component}"),
                     COMPONENTS_FOLDER,
                 )
                 for component, run in answer.without.items()

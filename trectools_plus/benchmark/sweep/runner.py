@@ -97,6 +97,12 @@ def run_sweep(
         CheckFailedError: If topics, qrels and documents have no ids in common.
         IncomparableError: If the variants are averaged over different queries.
     """
+    if config.exclude is not None:
+        raise UsageError(
+            "a sweep leaves out no documents",
+            where="exclude",
+            remedy="leave them out of the runs first, and sweep these",
+        )
     if config.output_dir is None:
         name = make_experiment_id(clock(), hash_config(config.as_manifest()))
         folder = claim_folder(Path(DEFAULT_FOLDER), name)[1]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from trectools_plus import benchmark, formats, measures, reporting
+from trectools_plus import benchmark, formats, measures, reporting, validation
 from trectools_plus.choices import (
     DEFAULT_MEASURES,
     MISSING_HELP,
@@ -22,6 +22,7 @@ from trectools_plus.cli.options.common import (
     USUAL_MEASURES,
     Columns,
     Everything,
+    Exclude,
     LowMemory,
     Scheduler,
     StrictInput,
@@ -30,7 +31,7 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
+from trectools_plus.cli.options.runs import RunArgument, name_baselines, parse_runs, split_measures
 from trectools_plus.cli.printing import print_notes, write_json
 from trectools_plus.cli.verbosity import is_quiet, show_progress
 from trectools_plus.distributed import use_scheduler
@@ -99,6 +100,7 @@ def compare_runs(
     paper: TableOptions,
     everything: Everything = False,
     columns: Columns = None,
+    exclude: Exclude = None,
     strict_input: StrictInput = False,
     low_memory: LowMemory = False,
     scheduler: Scheduler = None,
@@ -131,6 +133,7 @@ def compare_runs(
     )
     reporting.check_suffixes(*(to or ()))
     paths = [run.path for run in given_runs]
+    left_out = None if exclude is None else validation.Exclusions.of(exclude)
     with use_scheduler(scheduler), show_progress() as progress:
         opened = measures.open_files(
             judgments,
@@ -139,15 +142,22 @@ def compare_runs(
             low_memory=low_memory,
             strict_input=strict_input,
             columns=formats.column_names(columns),
+            exclude=left_out,
             progress=progress,
         )
         tables = formats.name_runs_of_files(
             opened.runs, paths, given=[run.name for run in given_runs]
         )
+        if config.baseline is not None:
+            of_files = {name: run.path or "" for name, run in tables.items()}
+            baselines = name_baselines(config.baseline, of_files)
+            config = config.model_copy(update={"baseline": baselines})
         averaging = Averaging(missing, no_relevant)
         notes = [*measures.notes_on_judges(opened.qrels), *opened.notes]
         evaluation = measures.score_runs(opened.qrels, tables, chosen, averaging, notes=notes)
     found = benchmark.make_comparisons(evaluation, config, Path(judgments).name)
+    if left_out is not None:
+        found.report.manifest.config["exclude"] = left_out.record
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
     _print(found, output_format, paper, everything=everything)
     print_notes(found.evaluation)

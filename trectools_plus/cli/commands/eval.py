@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from trectools_plus import formats, measures, reporting
+from trectools_plus import formats, measures, reporting, validation
 from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.choices import (
     DEFAULT_MEASURES,
@@ -26,6 +26,7 @@ from trectools_plus.cli.options.common import (
     USUAL_MEASURES,
     AnnotationsFile,
     Columns,
+    Exclude,
     LowMemory,
     OntologyFile,
     Scheduler,
@@ -78,6 +79,7 @@ def evaluate_runs(
         typer.Option(help=NO_RELEVANT_HELP),
     ] = "zero",
     columns: Columns = None,
+    exclude: Exclude = None,
     low_memory: LowMemory = False,
     strict_input: StrictInput = False,
     ontology: OntologyFile = None,
@@ -128,6 +130,7 @@ def evaluate_runs(
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
     averaging = Averaging(missing, no_relevant)
+    left_out = None if exclude is None else validation.Exclusions.of(exclude)
     with use_scheduler(scheduler), show_progress() as progress:
         load_numpy_without_threads()
         opened = measures.open_files(
@@ -137,6 +140,7 @@ def evaluate_runs(
             low_memory=low_memory,
             strict_input=strict_input,
             columns=formats.column_names(columns),
+            exclude=left_out,
             progress=progress,
         )
         named = formats.name_runs_of_files(opened.runs, paths, given=[run.name for run in given])
@@ -144,6 +148,8 @@ def evaluate_runs(
     count_relevant = partial(_count_relevant, opened.qrels)
     if output_format == "json":
         document = reporting.evaluation_document(qrels, named, evaluation, per_query=per_query)
+        if left_out is not None:
+            document["exclude"] = left_out.record
         write_json(document, output)
     elif output_format == "table":
         write_text(as_table(evaluation, count_relevant if per_query else None), output)

@@ -18,18 +18,32 @@ from trectools_plus.errors import UsageError
 from trectools_plus.text import sentences
 
 _CODE = re.compile(r"[FRQTP][0-9]{3}", re.IGNORECASE)
+_FAMILIES = {
+    "Graded gain": ("nDCG", "DCG", "CG", "ERR", "RBP"),
+    "Precision and average precision": (
+        *("P", "Rprec", "AP", "APcap", "IPrec", "Bpref", "infAP", "F1"),
+        *("SetP", "SetR", "SetF", "SetAP"),
+    ),
+    "Recall": ("R", "RelRet"),
+    "The first relevant document": ("RR", "Success", "HitRate", "MinRank", "MeanRank"),
+    "Ontologies": ("MaxOntSim",),
+    "Counts and coverage": ("NumQ", "NumRel", "NumRet", "Judged"),
+}
 _TREC_SUM = "(query by query, with -q; its line 'all' is the sum)"
 
 
 def explain_name(
     name: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="NAME",
-            help="Name, alias or trec_eval spelling of a measure; or code or name of a rule.",
+            help="Name, alias or trec_eval spelling of a measure; or code or name of a rule.  "
+            "[default: list the measures]",
             autocompletion=completion.complete_explained,
+            show_default=False,
         ),
-    ],
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List the measures by family.")] = False,
     output_format: TextOrJson = "text",
 ) -> None:
     """For a measure, the output lists the formula, gain, cutoff, denominator, tie order, the
@@ -47,6 +61,9 @@ def explain_name(
       trectools-plus explain R131
       trectools-plus explain duplicate-document
     """
+    if name is None or list_all:
+        list_measures(output_format)
+        return
     if name.endswith(("@k", "@K")):
         name = f"{name[:-1]}10"
         note(f"explaining {name}, with 10 as an example of k")
@@ -67,6 +84,41 @@ def explain_name(
         write_json({"rules": [_as_dict(rule) for rule in rules]})
     else:
         write_text(_rule_lines(rules))
+
+
+def list_measures(output_format: TextOrJson = "text") -> None:
+    """Each measure can have a cutoff and parameters, for example nDCG@10 or AP(rel=2)@100.
+    trectools-plus explain NAME describes one.
+
+    \b
+    Examples:
+      trectools-plus measures
+      trectools-plus explain nDCG@10
+    """
+    families = _families()
+    if output_format == "json":
+        write_json({"families": families})
+        return
+    lines = []
+    for family, labels in families.items():
+        shown = textwrap.wrap(", ".join(labels), WIDTH - 2, break_on_hyphens=False)
+        lines += [family, *(f"  {line}" for line in shown), ""]
+    lines.append("A cutoff follows @, as in nDCG@10; explain NAME has the definition.")
+    write_text(iter(lines))
+
+
+def _families() -> dict[str, list[str]]:
+    """Return the labels of all measures by family."""
+    labels = measures.measure_labels()
+    known = {label for family in _FAMILIES.values() for label in family}
+    names = {name.casefold() for name in (*labels, *measures.ALIASES)}
+    further = [label for label in measures.ir_measures_labels() if label.casefold() not in names]
+    families = {
+        **{name: [one for one in family if one in labels] for name, family in _FAMILIES.items()},
+        "Others": [label for label in labels if label not in known],
+        "Computed by ir_measures, some with a further package": sorted(further, key=str.casefold),
+    }
+    return {name: family for name, family in families.items() if family}
 
 
 def _definition_lines(definition: measures.Definition) -> Iterator[str]:

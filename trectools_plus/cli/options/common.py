@@ -112,6 +112,16 @@ Columns = Annotated[
         rich_help_panel=Panel.DATA,
     ),
 ]
+Exclude = Annotated[
+    str | None,
+    typer.Option(
+        "--exclude",
+        metavar="FILE",
+        help="Documents to leave out of runs and judgments before ranks are counted: lines "
+        "'query_id doc_id', or qrels.",
+        rich_help_panel=Panel.DATA,
+    ),
+]
 StrictInput = Annotated[
     bool,
     typer.Option(

@@ -61,7 +61,7 @@ class DCG(ColumnMeasure):
 
     @property
     def _is_exponential(self) -> bool:
-        return self.parameters["dcg"] == "exp-log2"
+        return bool(self.parameters["dcg"] == "exp-log2")
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return values of at least 0, which have no upper limit.

@@ -27,6 +27,7 @@ from trectools_plus.validation.loading import open_valid_qrels
 if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.scoring.scores import OpenedRun
+    from trectools_plus.validation.exclusions import Exclusions
 
 
 class OpenedFiles(NamedTuple):
@@ -51,6 +52,7 @@ def open_files(
     low_memory: bool = False,
     strict_input: bool = False,
     columns: ColumnNames | None = None,
+    exclude: Exclusions | None = None,
     progress: Progress = no_progress,
 ) -> OpenedFiles:
     """Read qrels and run files, and refuse those whose figures would be wrong or ambiguous.
@@ -65,6 +67,7 @@ def open_files(
         low_memory: Read every run in chunks.
         strict_input: Refuse every error, also those that change no figure.
         columns: The columns of some fields in tables.
+        exclude: Documents to leave out of runs and judgments.
         progress: Receives the number of finished runs, for the step ``scoring``.
 
     Returns:
@@ -79,6 +82,12 @@ def open_files(
     """
     if low_memory:
         require_grades_only(measures)
+        if exclude is not None:
+            raise UsageError(
+                "--low-memory leaves out no documents",
+                where="--exclude",
+                remedy="leave one of them out",
+            )
         if columns is not None:
             raise UsageError(
                 "--low-memory reads only TREC form",
@@ -89,9 +98,11 @@ def open_files(
         qrels, strict_input=strict_input, columns=columns_for_qrels(columns)
     )
     computed = tuple(with_judged(measures))
-    opener = RunOpener(computed, low_memory, strict_input, columns_for_run(columns))
+    opener = RunOpener(
+        computed, low_memory, strict_input, columns_for_run(columns), as_tables=exclude is not None
+    )
     scored: dict[str, list[OpenedRun]] = {}
-    if (workers := current_workers()) is not None:
+    if (workers := current_workers()) is not None and exclude is None:
         from trectools_plus.measures.scoring.distributed import score_on_workers
 
         scored = score_on_workers(workers, runs, judged.table(qrels), opener, progress)
@@ -105,6 +116,11 @@ def open_files(
     of_runs = [finding for _, findings in opened for finding in findings]
     notes = notes_on_findings(of_runs, of_qrels)
     found = [run for run, _ in opened]
+    if exclude is not None:
+        tables = [run for run in found if not isinstance(run, ScoredFile)]
+        kept = [exclude.from_run(run) for run in tables]
+        notes = [exclude.describe({run.path or run.name: run for run in tables}), *notes]
+        return OpenedFiles(exclude.from_qrels(judged.table(qrels)), kept, notes)
     all_scored = all(isinstance(run, ScoredFile) for run in found)
     return OpenedFiles(judgments if all_scored else judged.table(qrels), found, notes)
 

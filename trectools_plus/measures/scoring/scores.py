@@ -445,12 +445,14 @@ class RunOpener:
         low_memory: Read every run in chunks.
         strict_input: Refuse every error, also those that change no figure.
         columns: The columns of some fields in tables.
+        as_tables: Read every run, whatever the measures.
     """
 
     measures: tuple[Measure, ...]
     low_memory: bool
     strict_input: bool
     columns: ColumnNames | None = None
+    as_tables: bool = False
 
     def open(self, path: str, qrels: QrelsView, judgments: Judgments) -> list[OpenedRun]:
         """Open a run, or each run of a table of several systems.
@@ -460,7 +462,7 @@ class RunOpener:
             qrels: The judgments.
             judgments: The same.
         """
-        is_scored = depend_on_grades_only(self.measures)
+        is_scored = depend_on_grades_only(self.measures) and not self.as_tables
         if is_scored and self.columns is None:
             try:
                 return [self._score_in_parts(path, judgments)]

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from trectools_plus.display import TextTable
 from trectools_plus.text import make_console, plural, sentences
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
+from trectools_plus.validation.registry import TREC_MAX_DEPTH
 from trectools_plus.validation.rendering.places import iter_rows, line_ranges, printable
 
 WIDTH = 100
@@ -156,6 +157,9 @@ def _urgency(finding: Finding) -> tuple[int, int]:
     return _ORDER.index(finding.severity), finding.line or 0
 
 
+_DEPTH = "R161"
+
+
 class Tally:
     """Counts of findings and files.
 
@@ -255,7 +259,14 @@ class Tally:
         changing = [(code, effects) for code, effects in decisions if any(effects)]
         if changing:
             lines.append("Each of these fixes changes the figures; it is applied only if named:")
-        return lines + [f"  {code} {_effect(effects)}" for code, effects in changing]
+        lines += [f"  {code} {_effect(effects)}" for code, effects in changing]
+        errors = {code for code, _, severity in self._files if severity is Severity.ERROR}
+        if errors == {_DEPTH}:
+            lines.append(
+                f"Only the depth limit is exceeded ({_DEPTH}). TREC runs have "
+                f"{TREC_MAX_DEPTH:,} results for a query: allow them with --profile trec."
+            )
+        return lines
 
     def _command(self, codes: str) -> list[str]:
         """Return the line with the command that applies fixes; empty if there is nothing to fix."""

@@ -338,3 +338,26 @@ def test_the_action_runs_the_gate(
     done = run(MAX_DROP="$(touch pwned)")
     assert done.returncode == 2
     assert not Path("pwned").exists()
+
+
+def test_a_drop_that_only_unjudged_documents_explain_is_not_decidable(
+    call: Call, bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = bench.make("all-first", {"x": {}}, judged=(5,))
+    after = bench.make("all-third", {"x": dict.fromkeys(range(60), 3)}, judged=(5,))
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    rules = ("--measure", "RR@10")
+    code, text, _ = call("--current", after, "--baseline", before, *rules)
+    assert code == 3
+    assert "not decidable" in text
+    assert "dropped" not in text.splitlines()[0]
+    assert "not decidable" in summary.read_text()
+    assert "20%" in summary.read_text()
+    code, text, _ = call("--current", after, "--baseline", before, *rules, "--format", "json")
+    document = json.loads(text)
+    (entry,) = document["entries"]
+    assert code == 3
+    assert (document["passed"], document["decidable"]) == (False, False)
+    assert entry["judged"] == {"baseline": 0.2, "current": 0.2}
+    assert entry["condensed"] == {"baseline": 1.0, "current": 1.0}

@@ -25,7 +25,7 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import SearchOptions, Setting
-from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
+from trectools_plus.cli.options.runs import name_baselines, name_files, parse_runs, split_measures
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import (
@@ -106,6 +106,8 @@ def benchmark_run(
     files, names = _given_runs(runs or [], further_runs or [], given.pop("measures", None))
     searching = SearchOptions(given.pop("retrieval", {}), setting)
     settings = {**given, "runs": files, "measures": names, "retrieval": searching.values or None}
+    if files is not None and "baseline" in given:
+        settings["baseline"] = name_baselines(split_list(given["baseline"]), files)
     if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
         settings["dataset"] = "hpo"
         note("no data given; comparing on the HPO demo set (--dataset hpo)")

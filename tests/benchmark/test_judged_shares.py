@@ -1,0 +1,105 @@
+"""Shares of judged documents beside comparisons and sweeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus import compare, evaluate
+from trectools_plus.benchmark import load_sweep_config, run_sweep
+from trectools_plus.measures.judged import has_few_judged
+
+QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 1}}
+
+
+def run_with(unjudged: int) -> dict[str, dict[str, float]]:
+    """Return a run with two judged and some unjudged documents for each query."""
+    documents = ["a", "b", *(f"x{number}" for number in range(unjudged))]
+    return {
+        query: {doc_id: -float(rank) for rank, doc_id in enumerate(documents)} for query in QRELS
+    }
+
+
+@pytest.mark.parametrize(
+    ("shares", "few"),
+    [
+        ([1.0], False),
+        ([0.8, 0.9], False),
+        ([0.79, 0.79], True),
+        ([0.85, 0.96], True),
+        ([], False),
+    ],
+)
+def test_limits(shares: list[float], few: bool) -> None:
+    assert has_few_judged(shares) is few
+
+
+@pytest.mark.parametrize("measures", [["P@1"], ["nDCG@10", "Judged@10"], ["RR"]])
+def test_evaluations_know_the_shares(measures: list[str]) -> None:
+    found = evaluate(QRELS, {"all": run_with(0), "few": run_with(3)}, measures)
+    assert found.judged == {"all": 1.0, "few": pytest.approx(0.4)}
+    assert found.measure_names == measures
+    assert found.tables["all"].shape == (2, len(measures))
+    compared = compare(QRELS, {"all": run_with(0), "few": run_with(3)}, measures)
+    notes = [note for note in compared.evaluation.notes if "40%" in note]
+    assert len(notes) == 1
+    assert notes[0] in str(compared)
+    assert not compare(QRELS, {"a": run_with(0), "b": run_with(0)}).evaluation.notes
+
+
+def test_shares_are_those_of_queries_with_results() -> None:
+    run = {"q1": run_with(0)["q1"]}
+    assert evaluate(QRELS, {"x": run}, ["P@1"]).judged == {"x": 1.0}
+
+
+def test_qrels_of_relevant_documents_have_no_shares() -> None:
+    assert evaluate({"q1": {"a": 1}}, {"x": run_with(5)}, ["P@1"]).judged == {}
+
+
+def test_judgments_of_a_model_are_noted_in_python() -> None:
+    import polars as pl
+
+    rows = [
+        (query, "model:m", doc_id, grade)
+        for query in QRELS
+        for doc_id, grade in QRELS[query].items()
+    ]
+    qrels = pl.DataFrame(
+        rows, schema=["query_id", "iteration", "doc_id", "relevance"], orient="row"
+    )
+    found = compare(qrels, {"a": run_with(0), "b": run_with(0)})
+    assert any("model" in note for note in found.evaluation.notes)
+
+
+def write(folder: Path) -> None:
+    rows = [f"{query} 0 {doc} {grade}\n" for query in QRELS for doc, grade in QRELS[query].items()]
+    (folder / "qrels.txt").write_text("".join(rows))
+    (folder / "model.qrels").write_text("".join(rows).replace(" 0 ", " model:m ", 1))
+    for name, unjudged in (("all", 0), ("few", 3)):
+        lines = [
+            f"{query} Q0 {doc_id} {rank} {-rank} {name}\n"
+            for query, documents in run_with(unjudged).items()
+            for rank, doc_id in enumerate(documents, 1)
+        ]
+        (folder / f"{name}.run").write_text("".join(lines))
+
+
+def test_commands_give_the_shares(program: Any, tmp_path: Path) -> None:
+    write(tmp_path)
+    words = ["trectools-plus", "compare", "all.run", "few.run", "--qrels", "qrels.txt"]
+    notes = json.loads(program([*words, "--format", "json"], tmp_path).text)["notes"]
+    assert sum("40%" in note for note in notes) == 1
+    assert "40%" in program(words, tmp_path).stderr
+
+
+def test_a_sweep_gives_the_shares(tmp_path: Path) -> None:
+    write(tmp_path)
+    runs = {name: str(tmp_path / f"{name}.run") for name in ("all", "few")}
+    options = {"runs": runs, "qrels": str(tmp_path / "model.qrels"), "resamples": 100}
+    config = load_sweep_config(options={**options, "output_dir": str(tmp_path / "out")})
+    notes = run_sweep(config).report.notes
+    assert sum("40%" in note for note in notes) == 1
+    assert sum("model" in note for note in notes) == 1

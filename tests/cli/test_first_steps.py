@@ -1,0 +1,97 @@
+"""What a new user writes first: names of commands, measures, tests and files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus.measures.parser import builtin_labels, find_label, measure_labels
+
+GARDEN = Path(__file__).parents[2] / "fixtures"
+FILES = {
+    "qrels": str(GARDEN / "garden-trec" / "qrels.txt"),
+    "a": str(GARDEN / "runs" / "lexical.run"),
+    "b": str(GARDEN / "runs" / "hybrid.run"),
+}
+
+
+def test_measures_are_listed_by_family(program: Any, tmp_path: Path) -> None:
+    listed = [
+        program(["trectools-plus", *words, "--format", "json"], tmp_path).text
+        for words in (["measures"], ["explain"], ["explain", "--list"])
+    ]
+    assert len({*listed}) == 1
+    families = json.loads(listed[0])["families"]
+    labels = [label for family in families.values() for label in family]
+    assert len(labels) == len({*labels})
+    assert {*measure_labels()} <= {*labels}
+    assert "Others" not in families
+    for label in labels[: len(builtin_labels())]:
+        assert find_label(label) == label
+
+
+def test_a_command_of_a_group_is_suggested(program: Any, tmp_path: Path) -> None:
+    done = program(["trectools-plus", "validate", FILES["a"]], tmp_path)
+    assert done.code == 2
+    assert "runs validate" in done.stderr
+    assert program(["trectools-plus", "unknown"], tmp_path).code == 2
+
+
+@pytest.mark.parametrize("name", ["official", "all_trec"])
+def test_sets_of_trec_eval(program: Any, tmp_path: Path, name: str) -> None:
+    words = ["trectools-plus", "eval", FILES["qrels"], FILES["a"], "-m", name, "--format", "json"]
+    found = json.loads(program(words, tmp_path).text)["runs"][0]["measures"]
+    assert {"map", "Rprec", "bpref", "recip_rank", "P_10", "iprec_at_recall_0.00"} <= {*found}
+    words = ["trectools-plus", "trec-eval", "-c", "-m", name, FILES["qrels"], FILES["a"]]
+    printed = {
+        line.split()[0]: line.split()[2] for line in program(words, tmp_path).text.splitlines()
+    }
+    for measure, figures in found.items():
+        if measure in printed and "mean" in figures:
+            assert float(printed[measure]) == pytest.approx(figures["mean"], abs=5e-5), measure
+    assert len({*found} & {*printed}) >= len(found) - 3
+    words = ["trectools-plus", "compare", FILES["a"], FILES["b"], "--qrels", FILES["qrels"]]
+    compared = program([*words, "-m", name, "--format", "json"], tmp_path)
+    assert json.loads(compared.text)["primary_measure"] in ("map", "ndcg_cut_10")
+
+
+@pytest.mark.parametrize("given", ["lexical", "lexical.run", FILES["a"]])
+def test_a_baseline_may_be_named_by_its_file(program: Any, tmp_path: Path, given: str) -> None:
+    runs = [FILES["a"], FILES["b"]]
+    words = ["trectools-plus", "compare", *runs, "--qrels", FILES["qrels"], "--format", "json"]
+    done = program([*words, "--baseline", given, "--test", "ttest"], tmp_path)
+    document = json.loads(done.text)
+    assert {entry["baseline"] for entry in document["comparisons"]} == {"lexical"}
+    assert document["config"]["test"] == "t_test"
+    words = ["trectools-plus", "benchmark", "run", "--runs", *runs, "--qrels", FILES["qrels"]]
+    done = program([*words, "--baseline", given, "--output-dir", "out"], tmp_path)
+    assert done.code == 0, done.stderr
+
+
+def test_a_run_of_which_only_the_depth_is_wrong_ends_with_the_profile(
+    program: Any, tmp_path: Path
+) -> None:
+    rows = [f"1 Q0 d{rank} {rank} {1000 - rank} x\n" for rank in range(1, 151)]
+    (tmp_path / "deep.run").write_text("".join(rows))
+    done = program(["trectools-plus", "runs", "validate", "deep.run"], tmp_path)
+    assert done.code == 1
+    assert "--profile trec" in " ".join(done.text.split("\n")[-3:])
+    words = ["trectools-plus", "runs", "validate", "deep.run", "--profile", "trec"]
+    assert program(words, tmp_path).code == 0
+    (tmp_path / "deep.run").write_text("".join([*rows, "1 Q0 d1 151 1 x\n"]))
+    done = program(["trectools-plus", "runs", "validate", "deep.run"], tmp_path)
+    assert "--profile trec" not in " ".join(done.text.split("\n")[-3:])
+
+
+def test_reports_show_the_depth_as_a_note(program: Any, tmp_path: Path) -> None:
+    rows = [f"1 Q0 d{rank} {rank} {1000 - rank} x\n" for rank in range(1, 151)]
+    (tmp_path / "deep.run").write_text("".join(rows))
+    (tmp_path / "qrels.txt").write_text("1 0 d3 1\n1 0 d4 0\n")
+    words = ["trectools-plus", "benchmark", "run", "--runs", "x=deep.run", "--qrels", "qrels.txt"]
+    assert program([*words, "--output-dir", "out"], tmp_path).code == 0
+    assert "error R161" not in (tmp_path / "out" / "BenchmarkComparison.md").read_text()
+    assert "error R161" not in (tmp_path / "out" / "BenchmarkReport.html").read_text()
+    assert "note R161" in (tmp_path / "out" / "BenchmarkComparison.md").read_text()

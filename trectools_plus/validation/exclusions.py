@@ -1,0 +1,117 @@
+"""Documents that are left out of runs and judgments before anything is scored.
+
+Examples are the excluded ids of BRIGHT, and residual collections, without the documents that users
+have already seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from trectools_plus.errors import InputError
+from trectools_plus.formats.files.content import decode_lines, iter_lines
+from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.formats.tables import Qrels, Run
+from trectools_plus.text import plural
+from trectools_plus.validation.inputs import as_qrels, is_path
+from trectools_plus.validation.loading import load_qrels
+
+_SCHEMA = {"query_id": pl.String, "doc_id": pl.String}
+_PAIR = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Exclusions:
+    """Documents to leave out, by query.
+
+    Attributes:
+        pairs: ``query_id, doc_id``, each pair once.
+        path: The file; ``None`` without one.
+    """
+
+    pairs: pl.DataFrame
+    path: str | None = None
+
+    @classmethod
+    def of(cls, documents: Any) -> Exclusions:
+        """Read documents to leave out.
+
+        Args:
+            documents: A file with lines ``query_id doc_id`` or qrels, whatever the grades;
+                ``{query_id: [doc_id, …]}``; or qrels in any form of :func:`evaluate`.
+
+        Raises:
+            InputError: If the file cannot be read, or has no or other columns.
+        """
+        if is_path(documents):
+            rows, path = _read(str(documents)), str(documents)
+        elif isinstance(documents, Mapping) and not _has_grades(documents):
+            path = None
+            rows = [(str(query), str(one)) for query, ids in documents.items() for one in ids]
+        else:
+            path = None
+            rows = as_qrels(documents).frame.select("query_id", "doc_id").rows()
+        if not rows:
+            raise InputError("there are no documents to leave out", where=path or "exclude")
+        return cls(pl.DataFrame(rows, schema=_SCHEMA, orient="row").unique(), path)
+
+    @property
+    def most(self) -> int:
+        """The greatest number of documents of a query."""
+        return int(self.pairs["query_id"].value_counts()["count"].max())  # type: ignore[arg-type]
+
+    def from_run(self, run: Run) -> Run:
+        """Return the run without these documents."""
+        rows = run.frame.join(self.pairs, on=["query_id", "doc_id"], how="anti")
+        return Run(rows, run.name, run.path)
+
+    def from_qrels(self, qrels: Qrels) -> Qrels:
+        """Return the judgments without these documents.
+
+        Raises:
+            InputError: If none are left.
+        """
+        rows = qrels.frame.join(self.pairs, on=["query_id", "doc_id"], how="anti")
+        if rows.is_empty():
+            raise InputError("every judged document is left out", where=self.path or "exclude")
+        return Qrels(rows, qrels.path)
+
+    def describe(self, runs: Mapping[str, Run]) -> str:
+        """Return a note with the numbers of results that are left out."""
+        found = {
+            name: run.frame.join(self.pairs, on=["query_id", "doc_id"], how="semi").height
+            for name, run in runs.items()
+        }
+        shown = ", ".join(f"{name} {count:,}" for name, count in found.items())
+        return f"{plural(self.pairs.height, 'document')} left out (exclude); results of {shown}"
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """The file, its hash and the number of pairs, for JSON."""
+        digest = None if self.path is None else sha256_file(self.path)
+        return {"path": self.path, "sha256": digest, "pairs": self.pairs.height}
+
+
+def _has_grades(documents: Mapping[Any, Any]) -> bool:
+    return any(isinstance(value, Mapping) for value in documents.values())
+
+
+def _read(path: str) -> list[tuple[Any, ...]]:
+    """Read pairs, or qrels if the first line has another number of columns."""
+    lines = [(at, line.split()) for at, line in decode_lines(iter_lines(path), path)]
+    filled = [(at, fields) for at, fields in lines if fields and not fields[0].startswith("#")]
+    if filled and len(filled[0][1]) != _PAIR:
+        return load_qrels(path).frame.select("query_id", "doc_id").rows()
+    for at, fields in filled:
+        if len(fields) != _PAIR:
+            raise InputError(
+                f"expected 2 columns, query_id and doc_id, but got {len(fields)}",
+                where=f"{path}:{at}",
+                remedy="write one document to leave out per line, or give qrels",
+            )
+    return [tuple(fields) for _, fields in filled]
