@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -117,7 +116,7 @@ def test_the_primary_measure_need_not_be_among_the_measures(call, tmp_path):
         code, out, _ = call(*words, "--primary-measure", "AP", *further, "-o", f"out{place}")
         report = json.loads(out)
         assert (code, report["measure"]) == (0, "AP")
-        assert list(report["variants"][0]["measures"])[0] == "AP"
+        assert next(iter(report["variants"][0]["measures"])) == "AP"
         assert len(report["variants"][0]["measures"]) == 1 + bool(further)
     assert call(*words, "--primary-measure", "nonsense", "-o", "no")[0] == 2
 
