@@ -175,37 +175,19 @@ def add_interval(
     to.add(f"{path}.resamples", ci["resamples"])
 
 
-def max_t(
-    family: list[np.ndarray], level: float, resamples: int
-) -> tuple[float, float, list[float]]:
-    """Return a family's critical value, its Monte Carlo error, and the adjusted p-values.
-
-    The resamples of the queries are the same for all pairs of the family; each gives the largest
-    t statistic of the pairs, around the observed means.
-    """
-    n = len(family[0])
-    rng = np.random.default_rng(13)
-    queries = rng.integers(0, n, (DRAWS, n))
-    maxima = np.zeros(DRAWS)
-    for values in family:
-        drawn = values[queries]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.abs(drawn.mean(axis=1) - values.mean()) / drawn.std(axis=1, ddof=1)
-        maxima = np.fmax(maxima, t * math.sqrt(n))
-    observed = [abs(one.mean()) / one.std(ddof=1) * math.sqrt(n) for one in family]
-    low, critical, high = np.quantile(maxima, [level - 0.01, level, level + 0.01])
-    noise = math.sqrt(level * (1 - level) * (1 / resamples + 1 / DRAWS)) * (high - low) / 0.02
-    return critical, noise, [float((maxima >= one - 1e-12).mean()) for one in observed]
-
-
-def holm(p_values: list[float]) -> list[float]:
-    """Return p-values adjusted by Holm's method."""
+def holm(p_values: list[float], alpha: float) -> tuple[list[float], list[float]]:
+    """Return p-values adjusted by Holm's method, and the level at which it tests each."""
     order = np.argsort(p_values)
-    adjusted, highest = [0.0] * len(p_values), 0.0
+    adjusted, levels = [0.0] * len(p_values), [0.0] * len(p_values)
+    highest, level, stopped = 0.0, 0.0, False
     for place, index in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - place) * p_values[index]))
+        remaining = len(p_values) - place
+        highest = max(highest, min(1.0, remaining * p_values[index]))
         adjusted[index] = highest
-    return adjusted
+        level = level if stopped else alpha / remaining
+        stopped = stopped or highest > alpha
+        levels[index] = level
+    return adjusted, levels
 
 
 def detectable(deviation: float, queries: int, critical: float) -> float:
@@ -320,30 +302,22 @@ class Checker:
 
     def add_family(self, entries: dict[str, dict[str, Any]], family: list[np.ndarray]) -> None:
         """Add intervals and adjusted p-values of the pairs of a family, by path."""
-        ci = next(iter(entries.values()))["ci"]
-        critical, noise, p_values = max_t(family, ci["level"], ci["resamples"])
-        for (path, entry), values, p_value in zip(entries.items(), family, p_values, strict=True):
-            error = values.std(ddof=1) / math.sqrt(len(values))
-            for end, sign in (("low", -1), ("high", 1)):
-                value = values.mean() + sign * critical * error
-                self.found.add(f"{path}.ci.{end}", value, 6 * noise * error)
-            self.found.add(f"{path}.ci.level", ci["level"])
-            self.found.add(f"{path}.ci.resamples", ci["resamples"])
-            self.add_drawn(f"{path}.p_adjusted", p_value, ci["resamples"])
-            self.claim(path, entry["significant"], p_value <= self.alpha)
+        tested = [stats.ttest_1samp(values, 0) for values in family]
+        p_values, levels = holm([one.pvalue for one in tested], self.alpha)
+        for place, (path, entry) in enumerate(entries.items()):
+            interval = tested[place].confidence_interval(1 - levels[place])
+            self.found.add(f"{path}.ci.low", interval.low)
+            self.found.add(f"{path}.ci.high", interval.high)
+            self.found.add(f"{path}.ci.level", 1 - levels[place])
+            self.found.add(f"{path}.ci.resamples", 0)
+            self.found.add(f"{path}.p_adjusted", p_values[place])
+            self.claim(path, entry["significant"], p_values[place] <= self.alpha)
 
     def add_detectable(self, path: str, entry: dict[str, Any], values: np.ndarray) -> None:
-        """Add the detectable difference: with max-t at its critical value, else Bonferroni's."""
+        """Add the detectable difference: that of Bonferroni's level."""
         n, spread = len(values), values.std(ddof=1)
-        if entry["correction"] == "max_t":
-            ends = entry["ci"]["low"], entry["ci"]["high"]
-            half = min(abs(entry["difference"] - end) for end in ends)
-            critical = half / spread * math.sqrt(n)
-        else:
-            family = [
-                one for one in self.report["comparisons"] if one["measure"] == entry["measure"]
-            ]
-            critical = stats.t.isf(self.alpha / len(family) / 2, n - 1)
+        family = [one for one in self.report["comparisons"] if one["measure"] == entry["measure"]]
+        critical = stats.t.isf(self.alpha / len(family) / 2, n - 1)
         self.found.add(path, detectable(spread, n, critical), 1e-6)
 
     def add_comparisons(self) -> None:
@@ -361,39 +335,16 @@ class Checker:
             self.found.add(f"{path}.ties", len(values) - wins - losses)
             self.found.add(f"{path}.effect_size", values.mean() / values.std(ddof=1))
             self.add_detectable(f"{path}.detectable_difference", entry, values)
-            self.add_tests(path, entry, values)
+            self.add_tests(path, values)
             entries.setdefault(label, {})[path] = entry
             families.setdefault(label, []).append(values)
         for label, of_measure in entries.items():
             self.add_family(of_measure, families[label])
 
-    def add_tests(self, path: str, entry: dict[str, Any], values: np.ndarray) -> None:
+    def add_tests(self, path: str, values: np.ndarray) -> None:
         student = stats.ttest_1samp(values, 0)
         self.found.add(f"{path}.t_test.p", student.pvalue)
         self.found.add(f"{path}.t_test.t", student.statistic)
-        wilcoxon = stats.wilcoxon(values)
-        self.found.add(f"{path}.wilcoxon.p", wilcoxon.pvalue)
-        self.found.add(f"{path}.wilcoxon.w", wilcoxon.statistic)
-        wins, losses = int((values > 0).sum()), int((values < 0).sum())
-        sign = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
-        self.found.add(f"{path}.sign_test.p", sign)
-        draws = self.report["manifest"]["config"]["resamples"]
-        rng = np.random.default_rng(11)
-        flipped = (rng.integers(0, 2, (DRAWS, len(values))) * 2 - 1) @ values / len(values)
-        extreme = np.abs(flipped) >= abs(values.mean()) - 1e-12
-        self.add_drawn(f"{path}.randomisation.p", extreme.mean(), draws)
-        drawn = values[rng.integers(0, len(values), (DRAWS, len(values)))]
-        shift = drawn.mean(axis=1) - values.mean()
-        spread = drawn.std(axis=1, ddof=1)
-        with np.errstate(divide="ignore"):
-            resampled = np.abs(shift) / spread
-        extreme = resampled >= abs(values.mean()) / values.std(ddof=1) - 1e-12
-        self.add_drawn(f"{path}.paired_bootstrap.p", extreme.mean(), draws)
-
-    def add_drawn(self, path: str, share: float, draws: int) -> None:
-        """Add a p-value that was computed with random draws, on both sides."""
-        noise = math.sqrt(max(share, 1 / DRAWS) * (1 / draws + 1 / DRAWS))
-        self.found.add(path, share, 6 * noise + 1 / draws)
 
     def add_best(self) -> None:
         report = self.report

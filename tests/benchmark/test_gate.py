@@ -254,7 +254,7 @@ def test_drops_are_read_as_shares() -> None:
 
 def test_non_inferiority_compares_the_interval_with_the_margin(bench: Any) -> None:
     before = bench.make("before", {"bm25": lost(10)})
-    after = bench.make("after", {"bm25": {**lost(12), 0: 1}})
+    after = bench.make("after", {"bm25": {**lost(18), 0: 1}})
     (entry,) = run_gate(after, before, R10).entries
     contrast = compare_reports(before, after).modes[0].comparisons[0]
     assert entry.ci == contrast.ci

@@ -260,6 +260,9 @@ def test_differences_on_parallel_sets_are_paired(parallel: MultilingualResult) -
         )
         assert across.gap == pytest.approx(abs(pair.difference))
         assert across.gap_p_adjusted == pair.p_adjusted
+        if pair.ci is None:
+            assert (pair.reason, across.gap_ci) == ("few_changed", None)
+            continue
         assert across.gap_ci.low <= across.gap <= across.gap_ci.high
         assert (abs(across.gap_ci.low), abs(across.gap_ci.high)) in (
             (abs(pair.ci.low), abs(pair.ci.high)),

@@ -158,6 +158,6 @@ class Comparison(WithoutUnset):
     @property
     def has_own_level(self) -> bool:
         """True if the interval has the level at which the difference is tested."""
-        if self.ci is not None and self.ci.method in ("BCa bootstrap", "percentile bootstrap"):
-            return False  # in reports of earlier versions
-        return self.correction in ("holm", "max_t")
+        # In reports of earlier versions, Holm's decisions had unadjusted bootstrap intervals.
+        resampled = self.ci is not None and self.ci.resamples > 0
+        return self.correction in ("none", "max_t") or (self.correction == "holm" and not resampled)

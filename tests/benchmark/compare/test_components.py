@@ -66,7 +66,7 @@ def test_differences_are_those_of_the_runs(made: Path, small, tmp_path: Path) ->
     [
         {},
         {"baseline": "bm25"},
-        pytest.param({"correction": "tukey_hsd"}, marks=pytest.mark.slow("another correction")),
+        pytest.param({"correction": "bh"}, marks=pytest.mark.slow("another correction")),
     ],
 )
 def test_a_fusion_of_two_without_one_is_the_other_mode(small, tmp_path: Path, settings) -> None:

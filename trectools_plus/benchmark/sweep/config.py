@@ -107,8 +107,9 @@ class SweepConfig(BenchmarkConfig):
 
     def _check_headlines(self) -> None:
         """Check the names only: a sweep also scores a primary measure beside its measures."""
-        primary = () if self.primary_measure is None else (self.primary_measure,)
-        self.bind_measures([*primary, *self.headline_measures])
+        names = filter(None, [self.primary_measure, *self.headline_measures])
+        for name in names:
+            self.bind_measures([name])
 
     def find_held_out(self) -> str | None:
         """Return the held-out part: the given one, or the file beside the used part."""
