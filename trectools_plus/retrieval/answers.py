@@ -58,7 +58,7 @@ _ABSENCES = ("absent", "lack of", "inability to")
 """Words before what is missing in names of terms."""
 _MISSING = re.compile(
     r"\b(?:absen|lack|loss|inabil|no\b|non|poor|reduc|decreas|diminish|delay|impair|difficult|limit"
-    r"|amen|anhid|anod|alop|alac|anos|areflex|atrich|hypo|mutism|failure)|aplasia|agenesis",
+    r"|amen|anhid|anod|alop|alac|anos|areflex|atrich|mutism|failure)|aplasia|agenesis",
     re.IGNORECASE,
 )
 """Names of terms for what is missing."""
@@ -226,18 +226,21 @@ class Searcher:
         phrases = [text[start:end] for start, _ in negated for _, end in negated if start < end]
         phrases.sort(key=len, reverse=True)
         words = next(filter(self._find_exact, phrases), phrases[0])
-        if self._is_missing(words):
+        if self._is_missing(words, answer):
             return answer
         of_words = self._search(words)
         return replace(of_words, query=text, exact=[], negated=words)
 
-    def _is_missing(self, words: str) -> bool:
+    def _is_missing(self, words: str, whole: Answer) -> bool:
         """Return whether it is a finding that something is missing: *no tears*, *no teeth*."""
         if self._find_exact(words) or not self._knows_confidence:
             return False
         texts = [words, *self.other_texts(words)]
         present = max(self._search(text).confidence or 0.0 for text in texts)
-        missing = [self._search(f"{absence} {text}") for text in texts for absence in _ABSENCES]
+        missing = [
+            whole,
+            *(self._search(f"{absence} {text}") for text in texts for absence in _ABSENCES),
+        ]
         return any(
             (answer.confidence or 0.0) > present and _MISSING.search(self._title(answer))
             for answer in missing
