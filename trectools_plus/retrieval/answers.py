@@ -14,6 +14,7 @@ from functools import lru_cache
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.retrieval.confidence import confidence_in
+from trectools_plus.retrieval.rewording.lay_terms import AMBIGUOUS
 from trectools_plus.retrieval.rewording.measurements import find_measurements, prepare
 from trectools_plus.retrieval.rewording.rewording import GLOSSARY_LANGUAGES, is_hpo, rewording_of
 from trectools_plus.retrieval.source import Retriever
@@ -55,6 +56,12 @@ _NOT_ABLE = {
 """A negated ability, which is a finding: *cannot walk*, *spricht nicht*; not *is not present*."""
 _ABSENCES = ("absent", "lack of", "inability to")
 """Words before what is missing in names of terms."""
+_MISSING = re.compile(
+    r"\b(?:absen|lack|loss|inabil|no\b|non|poor|reduc|decreas|diminish|delay|impair|difficult|limit"
+    r"|amen|anhid|anod|alop|alac|anos|areflex|atrich|mutism|failure)|aplasia|agenesis",
+    re.IGNORECASE,
+)
+"""Names of terms for what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +151,14 @@ class Searcher:
         scores = dict(zip(ranking.doc_ids, ranking.scores.tolist(), strict=True))
         exact = self._find_exact(text)
         doc_ids = list(dict.fromkeys([*exact, *self._findings_first(text, ranking.doc_ids)]))
-        confidence = None
-        if exact:
+        confidence, note = None, ""
+        if text.strip(" .") in AMBIGUOUS and exact:
+            confidence, note = -1.0, "The abbreviation has several meanings."
+        elif exact:
             confidence = float("inf")
         elif self._knows_confidence and doc_ids:
             confidence = confidence_in(self._retriever, searched, doc_ids[0])
-        return Answer(text, doc_ids, scores, exact, confidence)
+        return Answer(text, doc_ids, scores, exact, confidence, note=note)
 
     def _findings_first(self, text: str, doc_ids: list[str]) -> list[str]:
         """Put modifiers, inheritance and frequencies last, unless the text consists of them."""
@@ -217,44 +226,52 @@ class Searcher:
         phrases = [text[start:end] for start, _ in negated for _, end in negated if start < end]
         phrases.sort(key=len, reverse=True)
         words = next(filter(self._find_exact, phrases), phrases[0])
-        if self._is_missing(words):
+        if self._is_missing(words, answer):
             return answer
         of_words = self._search(words)
         return replace(of_words, query=text, exact=[], negated=words)
 
-    def _is_missing(self, words: str) -> bool:
+    def _is_missing(self, words: str, whole: Answer) -> bool:
         """Return whether it is a finding that something is missing: *no tears*, *no teeth*."""
         if self._find_exact(words) or not self._knows_confidence:
             return False
         texts = [words, *self.other_texts(words)]
-        missing = [f"{absence} {text}" for text in texts for absence in _ABSENCES]
-        return max(map(self._confidence, missing)) > max(map(self._confidence, texts))
+        present = max(self._search(text).confidence or 0.0 for text in texts)
+        missing = [
+            whole,
+            *(self._search(f"{absence} {text}") for text in texts for absence in _ABSENCES),
+        ]
+        return any(
+            (answer.confidence or 0.0) > present and _MISSING.search(self._title(answer))
+            for answer in missing
+        )
 
-    def _confidence(self, text: str) -> float:
-        return self._search(text).confidence or 0.0
+    def _title(self, answer: Answer) -> str:
+        """Return the label of the first term; empty without one."""
+        if self._ontology is None or not answer.doc_ids:
+            return ""
+        return self._ontology.term(answer.doc_ids[0]).name
 
     def _without_values(self, answer: Answer) -> Answer:
         """Return the answer for a text without its normal values."""
         values = find_measurements(answer.query)
-        title = (
-            self._ontology.term(answer.doc_ids[0]).name if self._ontology and answer.doc_ids else ""
-        )
         if any(value.term_id for value in values):
             return answer
-        is_name = _prefixes(title) <= _prefixes(
-            " ".join([answer.query, *self.other_texts(answer.query)])
-        )
-        if not values and _NORMAL.search(answer.query) and not is_name:
-            return replace(answer, confidence=-1.0, note="The text says that something is normal.")
+        if not values and _NORMAL.search(answer.query):
+            texts = " ".join([answer.query, *self.other_texts(answer.query)])
+            if not _prefixes(self._title(answer)) <= _prefixes(texts):
+                note = "The text says that something is normal."
+                return replace(answer, confidence=-1.0, note=note)
         if not values:
             return answer
         rest = prepare(answer.query)
         for value in values:
             rest = rest.replace(value.text, " ")
-        if _WORD.search(rest):
-            of_rest = self._search(rest.strip())
-            if of_rest.confident:
-                return replace(of_rest, query=answer.query)
+        other = self._search(
+            " ".join(word for word in words_of(rest) if word not in stop_words("en")) or "-"
+        )
+        if other.exact:
+            return replace(other, query=answer.query)
         if any(value.is_normal for value in values):
             return Answer(answer.query, [], {}, [], -1.0, note="Normal value, no term.")
         note = "The value may be normal: its limits depend on the age or the unit."

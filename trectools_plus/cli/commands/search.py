@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import zip_longest
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus import extraction, formats, retrieval
+from trectools_plus import extraction, formats, retrieval, testsets
 from trectools_plus import ontology as ontologies
 from trectools_plus.choices import ALL_MODES
 from trectools_plus.cli import completion
@@ -85,7 +86,15 @@ def _print_built(built: list[retrieval.BuiltIndex], documents: int) -> None:
 @with_groups
 def query_text(
     *,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
+    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="The text to search for.")] = "",
+    test_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SET",
+            help="Search each text of a test set, and count those without a confident match.",
+            autocompletion=completion.complete_test_set,
+        ),
+    ] = None,
     dataset: DatasetOrHpo = None,
     files: DocumentFiles,
     mode: Annotated[
@@ -137,23 +146,19 @@ def query_text(
       trectools-plus query "Herzgeräusch" --set language=de
       trectools-plus query "wing flutter" --corpus corpus.jsonl --format json
     """
-    if not text.strip():
-        raise UsageError("the text is empty", where="TEXT", remedy="give a text to search for")
+    if bool(text.strip()) == bool(test_file):
+        raise UsageError(
+            "a text and --test-file exclude each other" if test_file else "the text is empty",
+            where="TEXT",
+            remedy="give a text to search for, or --test-file",
+        )
     searching = SearchOptions(given, setting)
     settings = retrieval.make_settings(searching.values)
     retrieval.check_modes([mode], settings)
     documents = retrieval.add_names(open_documents(dataset, **files), settings.translations)
     settings = settings.for_documents(has_parts=documents.parts is not None)
     searching.check_used([mode], settings)
-    if phenopackets is not None and documents.find_exact is None:
-        raise UsageError(
-            "the documents are not terms of an ontology",
-            where="--phenopackets",
-            remedy="search in --dataset hpo, or leave it out",
-        )
-    if no_exact and (documents.find_exact is None or retrieval.puts_exact_first(mode)):
-        why = "no document has a name" if documents.find_exact is None else f"the mode is {mode}"
-        raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
+    _check_names(documents, mode, no_exact=no_exact, phenopackets=phenopackets)
     terms = ontologies.load_ontology(files.get("ontology")) if documents.find_exact else None
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
@@ -167,29 +172,79 @@ def query_text(
             knows_confidence=not retrieval.uses_vectors(mode)
             or retrieval.uses_builtin_embeddings(mode, settings),
         )
+        if test_file is not None:
+            _count_unanswered(searcher, test_file, mode, output_format)
+            return
         answers = searcher.answer(text)
-    parts = [_as_dict(answer, documents, num_results) for answer in answers]
-    shown = _merged(text, parts, num_results)
     notes = [line for answer in answers for line in _notes_on(answer, len(answers) > 1)]
-    if not any(answer.exact or answer.note for answer in answers) and not searcher.other_texts(
-        text
-    ):
+    is_known = any(answer.exact or answer.note for answer in answers)
+    if not is_known and not searcher.other_texts(text):
         notes += _language_notes(text, documents, mode, settings)
-    if len(parts) > 1:
-        named = ", ".join(f"'{answer.query}'" for answer in answers)
-        notes.insert(0, f"The text names several findings, searched one by one: {named}.")
+    parts = [_as_dict(answer, documents, num_results) for answer in answers]
     if phenopackets is not None:
         write_packets({"query": _findings_of(answers, take)}, phenopackets, files.get("ontology"))
+    _print_answers(text, parts, num_results, {"mode": mode, "notes": notes}, output_format)
+
+
+def _check_names(
+    documents: formats.Corpus, mode: str, *, no_exact: bool, phenopackets: Path | None
+) -> None:
+    """Refuse options that need names of documents, if there are none."""
+    has_names = documents.find_exact is not None
+    if phenopackets is not None and not has_names:
+        raise UsageError(
+            "the documents are not terms of an ontology",
+            where="--phenopackets",
+            remedy="search in --dataset hpo, or leave it out",
+        )
+    if no_exact and (not has_names or retrieval.puts_exact_first(mode)):
+        why = f"the mode is {mode}" if has_names else "no document has a name"
+        raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
+
+
+def _print_answers(
+    text: str,
+    parts: list[dict[str, Any]],
+    num_results: int,
+    facts: dict[str, Any],
+    output_format: Literal["table", "json"],
+) -> None:
+    """Print the results of all findings, and the notes on them."""
+    merged = _merged(text, parts, num_results)
+    several = parts if len(parts) > 1 else []
+    if several:
+        named = ", ".join(f"'{part['query']}'" for part in parts)
+        several_note = f"The text names several findings, searched one by one: {named}."
+        facts = {**facts, "notes": [several_note, *facts["notes"]]}
     if output_format == "json":
-        several = parts if len(parts) > 1 else []
-        write_json({"mode": mode, "notes": notes, **shown, "parts": several})
+        write_json({**merged, **facts, "parts": several})
         return
-    if shown["results"]:
-        _print_results(shown["results"])
+    if merged["results"]:
+        _print_results(merged["results"])
     else:
         inform("nothing found")
-    for line in notes:
+    for line in facts["notes"]:
         note(line)
+
+
+def _count_unanswered(
+    searcher: retrieval.Searcher, test_file: str, mode: str, output_format: Literal["table", "json"]
+) -> None:
+    """Print the share of the texts of a test set that have no confident match."""
+    queries = testsets.load_test_set(test_file).queries
+    matched = [
+        any(answer.confident and not answer.negated for answer in searcher.answer(query.text))
+        for query in queries
+    ]
+    counts = {"queries": len(queries), "no_confident_match": matched.count(False)}
+    if output_format == "json":
+        share = counts["no_confident_match"] / len(queries)
+        write_json({"test_set": test_file, "mode": mode, **counts, "share": share})
+        return
+    for query, is_matched in zip(queries, matched, strict=True):
+        if is_matched:
+            typer.echo(f"confident match: {query.text}")
+    typer.echo("{no_confident_match} of {queries} texts have no confident match".format(**counts))
 
 
 def _merged(text: str, parts: list[dict[str, Any]], num_results: int) -> dict[str, Any]:

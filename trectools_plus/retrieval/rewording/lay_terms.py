@@ -24,6 +24,8 @@ _STEMMERS = {"en": "english", "de": "german", "fr": "french", "es": "spanish", "
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _TOKEN = re.compile(r"[^\s,;:()\"]+")
 _MAX_ABBREVIATION = 6
+AMBIGUOUS = frozenset(split_list("TOF,UTI,UTIs,ID,MR,OA,PE,CHD,RTA,DD"))
+"""Abbreviations with other meanings than the term of the table."""
 _MAX_GAP = 2
 """Other words between those of a phrase."""
 _LONGEST_ENDING = 4
