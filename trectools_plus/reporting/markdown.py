@@ -61,7 +61,7 @@ _LONG = 12
 """A section of more lines than this is collapsed."""
 _TAG = re.compile("<")
 _FOREIGN_TAG = re.compile("<(?!/?sup>)")
-_LINK = re.compile(r"\]\((?![\w./-]+\))")
+_LINK = re.compile(r"\]\((?!\w[\w./-]*\))")
 """The middle of a link or an image, unless it leads to a file beside the report."""
 _BAR = re.compile(r"(\\*)\|")
 

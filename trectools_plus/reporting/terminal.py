@@ -97,11 +97,8 @@ def _as_text(cell: Cell, width: int) -> Text:
 
     first = " ".join(filter(None, (printable(cell.text).rjust(width), cell.marks, cell.count)))
     text = Text(first, style="bold green" if cell.best else "")
-    return (
-        text.append(f"\n{printable(cell.detail, breaks=True)}", style="not bold dim default")
-        if cell.detail
-        else text
-    )
+    detail = printable(cell.detail, breaks=True)
+    return text.append(f"\n{detail}", style="not bold dim default") if detail else text
 
 
 def print_report(

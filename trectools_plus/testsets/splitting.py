@@ -132,7 +132,7 @@ def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
 def _is_part(file: Path) -> bool:
     """Return whether a file is a part of a test set that was split."""
     metadata = (read_manifest(file) or {}).get("metadata")
-    return isinstance(metadata, dict) and "parent" in metadata
+    return isinstance(metadata, dict) and "split" in metadata
 
 
 def parent_of(test_set: TestSet) -> dict[str, str]:
