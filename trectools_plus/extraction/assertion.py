@@ -22,32 +22,20 @@ finding, not uncertainty.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
+from typing import Literal, cast
 
 from trectools_plus.extraction.predictions import Assertion, Mention
 from trectools_plus.extraction.segmentation import Chunk, chunk, words_of
+from trectools_plus.retrieval.rewording.tables import read_cues
 
-NEGATED_NEAR = """
-not; never; cannot; declines; declined
-"""
-NEGATED_BEFORE = """
-no; without; deny; denies; denied; denying; absence of; lack of; lacks; lacked; lacking; free of;
-free from; negative for; neither; nor; no evidence of; no sign of; no signs of; no evidence for; no
-history of; no indication of; no suggestion of; no suspicion of; with no; without any; without
-evidence of; without signs of; rules out; ruled out; rule out; rather than; unremarkable for; had
-no; has no; have no; showed no; shows no; excludes; excluded; exclusion of; not associated with;
-cannot see; none had; none has; none have; none of; r/o; ruling out; to rule out; nor any; no
-clinical evidence of; devoid of
-"""
-NEGATED_AFTER = """
-was ruled out; were ruled out; is ruled out; are ruled out; has been ruled out; have been ruled
-out; was excluded; were excluded; is excluded; is absent; are absent; was absent; were absent; was
-denied; were denied; denied by; was negative; were negative; is negative; did not occur; does not
-occur; do not occur; never occurred; has not occurred; have not occurred; had not occurred
-"""
+ENGLISH = "en"
+CUE_LANGUAGES = (ENGLISH, "de", "fr", "es", "nl")
+"""Languages with phrases of negation and relatives."""
+
 FINDING_VERBS = """
 have; had; show; shown; develop; developed; experience; experienced; exhibit; exhibited; present
 with; presented with; demonstrate; demonstrated; reveal; revealed; report; display; displayed;
@@ -60,60 +48,19 @@ demonstrated; evident; elicited; appreciated; visualized; visualised; recorded; 
 encountered; apparent; detectable; visible; palpable; audible; heard; felt; confirmed
 """
 """Words after *was not* that negate the finding before them."""
-NEGATED_PSEUDO = """
-no increase; no change; no significant change; no interval change; no suspicious change; not only;
-not just; not certain whether; not certain if; not necessarily; not always; not uncommon; not
-uncommonly; not infrequently; not unusual; not rare; not yet known; gram negative; no further;
-without difficulty; without treatment; without therapy; without intervention; with or without; no
-longer than; whether or not; not drain; not cause; not cured; not extend; not specific; not to be;
-no doubt; not all; not known; not every; no improvement; no cause; no treatment; no response; no
-effect; no specific treatment; no worsening; not respond; not improve; not controlled; not explain;
-not explained by; no relief
-"""
 ABSENCES = """
 absence of; absence; lack of; lack; lacks; lacking; free of; free from; free; without; deny; denies;
 denied; denying; denial of; negative for; negative; absent; resolution of; resolved; resolve;
 remission of; remission; disappearance of; disappear; disappeared; cessation of; cease; ceased
 """
 """Negations that *not* turns into their opposite."""
-UNCERTAIN_BEFORE = """
-possible; possibly; probable; probably; suspected; suspicion of; suspicious for; suspect;
-questionable; presumed; presumably; concern for; concerning for; suggestive of; suggesting; may
-represent; might represent; could represent; may be ruled out for; should be ruled out for; what
-must be ruled out is; be ruled out for; differential diagnosis includes; differential diagnosis of;
-versus; likely represents; borderline; query; question of; equivocal; probably has; probably had;
-probably have; possibly has; possibly had; possibly have; presumably has; presumably had; at risk
-of; at risk for; at increased risk of; at increased risk for; at high risk of; at high risk for;
-monitor for; monitored for; monitoring for; watch for; watched for; watch out for; look out for;
-observe for; observed for; observation for; surveillance for; screen for; screened for; screening
-for; evaluate for; assess for; assessed for; test for; tested for; testing for; check for; checked
-for; precautions against; prophylaxis against; prophylaxis for; to prevent; prevention of; return
-for; emergency department for; emergency room for; return precautions; alert to; as needed for; prn
-for; look for; looking for; on the lookout for; to avoid; vaccination against; vaccinated against;
-immunization against; immunized against; likely; most likely; being evaluated for; under evaluation
-for; being tested for; work-up for; workup for
-"""
 CONDITIONS = """
 if; in case; in case of; in cases of; in the event of; in the event that; unless; provided that;
 unclear whether; uncertain whether; not certain whether; not certain if; whether; unclear if;
 uncertain if; as long as no; whenever; in the case of; only if
 """
-NOT_CONDITIONS = """
-as if; even if; asked if; ask if; asks if; wondered if; wonder if; if any; whether or not; if not;
-regardless of whether
-"""
 OCCUR = """
 occur; occurs; develop; develops; arise; arises; appear; appears; recur; recurs
-"""
-UNCERTAIN_AFTER = """
-is possible; are possible; was possible; is suspected; are suspected; was suspected; were
-suspected; is questionable; may be ruled out; must be ruled out; should be ruled out; to be ruled
-out; is unlikely; are unlikely; was unlikely; unlikely; is uncertain; are uncertain; was uncertain;
-is unclear; was unclear; was questioned
-"""
-UNCERTAIN_PSEUDO = """
-suspected from; suspected on; suspected by; suspected in; suspected at; suspected when; likely to;
-more likely; less likely; likely due; likely because
 """
 RELATIVES = """
 mother; mothers; father; fathers; mom; mum; dad; parent; parents; brother; brothers; sister;
@@ -140,15 +87,6 @@ IN_FAMILY = """
 in the family; in his family; in her family; in their family; runs in the family; run in the family;
 on the maternal side; on the paternal side; on the mother's side; on the father's side; on his
 mother's side; on his father's side; on her mother's side; on her father's side
-"""
-FAMILY_HEADINGS = """
-family history; familial history; family medical history; family hx; fam hx; fhx; family anamnesis
-"""
-OTHER_HEADINGS = """
-history; examination; exam; medications; medication; allergies; investigations; findings;
-diagnosis; diagnoses; impression; assessment; plan; summary; development; course; laboratory;
-imaging; genetics; review of systems; phenotype; proband; patient; presentation; complaint;
-features; description
 """
 PATIENTS = """
 the couple's son; the couple's daughter; the couple's child; he; she; patient; patients; proband;
@@ -182,17 +120,6 @@ SAME_SUBJECT = """
 no; not; never; without; has; had; have; is; are; was; were; did; does; do; denies; also; otherwise;
 with
 """
-TERMINATES = """
-but; however; although; though; nevertheless; yet; except; except for; apart from; aside from; other
-than; with the exception of; whereas; while; still; because; since; secondary to; cause of; source
-of; causes of; sources of; reason for; reasons for; etiology of; in contrast; on the other hand;
-besides; despite; in spite of; otherwise; due to; because of; as a result of; owing to; caused by
-"""
-NEW_PARTS = """
-which; who; until; unless; has; had; have; presented with; presents with; patient; patients; the
-proband; he; she; they; present; yes; positive
-"""
-"""Words that begin another part of a sentence; a condition also governs that part."""
 CLAUSE_VERBS = """
 is; are; was; were; has; had; have; shows; showed; develops; developed; presents; presented;
 suffers; suffered; complains; complained; reports; reported; reveals; revealed; became; becomes;
@@ -204,25 +131,6 @@ disclosed; came; comes; visited; went; turned; learned; grew; sought; attended; 
 passed; weighed
 """
 """Verbs after *and* that begin another clause, which a trigger before *and* does not govern."""
-NEGATIVE_ANSWERS = """
-none; nil; no; never; absent; negative; neg; normal; denied; denies; excluded; ruled out; not
-present; not seen; not observed; not found; not detected; not reported; not noted; not known; none
-reported; none noted; none known; none observed; none seen; none to date; none present; no evidence
-"""
-EMPTY_HISTORIES = """
-unremarkable; negative; noncontributory; non-contributory; normal; none; nil; unknown
-"""
-FINITE_VERBS = """
-is; are; was; were; has; had; have; began; started; showed; shows; developed; presented; presents;
-revealed; occurred; became
-"""
-UNCERTAIN_ANSWERS = """
-possible; possibly; probable; likely; suspected; questionable; unclear; uncertain; equivocal
-"""
-NEGATIVE_HEADINGS = """
-absent; negative; negatives; pertinent negatives; negative findings; not present; not observed; not
-found; excluded; denies; denied
-"""
 
 
 _Scope = Literal[
@@ -240,16 +148,26 @@ _NEAR_WORDS = 5
 """The number of words that a trigger of the scope ``near`` governs: the window of NegEx."""
 
 
-def _any_of(listed: str) -> str:
+def _any_of(listed: str, relatives: str = "") -> str:
     """Return a pattern for a list of phrases, the longest first.
 
-    It allows any white space between words, and both forms of the apostrophe.
+    It allows any white space between words, and both forms of the apostrophe. ``*`` stands for any
+    letters, ``…`` for up to three words, ``@`` for a relative, and an accent may be missing.
     """
-    phrases = {" ".join(phrase.split()) for phrase in listed.split(";")}
+    phrases = {" ".join(phrase.split()).replace("… ", "…") for phrase in listed.split(";")} - {""}
     longest_first = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
-    escaped = (re.escape(phrase) for phrase in longest_first)
-    alternatives = "|".join(one.replace(r"\ ", r"\s+").replace("'", "['’]") for one in escaped)
-    return rf"(?<![\w-])(?:{alternatives})(?![\w-])"
+    alternatives = "|".join("".join(map(_pattern_of, phrase)) for phrase in longest_first)
+    return rf"(?<![\w-])(?:{alternatives.replace('@', relatives)})(?![\w-])"
+
+
+def _pattern_of(letter: str) -> str:
+    if letter.isascii() or letter == "…":
+        return _SPECIAL.get(letter) or re.escape(letter)
+    plain = unicodedata.normalize("NFD", letter)[0]
+    return "(?:ß|ss)" if letter == "ß" else f"[{letter}{plain}]" + "e?" * (letter in "äöü")
+
+
+_SPECIAL = {" ": r"\s+", "'": "['’]", "*": r"\w*", "@": "@", "…": r"(?:[\w'’-]+\s+){0,3}?"}
 
 
 _RELATIVE = _any_of(RELATIVES)
@@ -354,15 +272,6 @@ _PERSONS_BEFORE = (
     rf"{_any_of(IN_FAMILY)}"
     rf"|\b(?:in|of|among|affecting)\s+(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}"
 )
-_ANSWER = (
-    rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+){_any_of(NEGATIVE_ANSWERS)}{_PHRASE_END}"
-    r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)|\s*[:=]\s*[-−–∅]\s*(?=[,;]|$)"
-)
-_MINUS = r"\s+[-−–](?=\s*(?:[,;]|$))"
-"""A minus sign after a finding: *hypotonia -, seizures +*."""
-_UNCERTAIN_ANSWER = rf"\s*[:=(]\s*{_any_of(UNCERTAIN_ANSWERS)}{_PHRASE_END}|\s*\?"
-_HEADING_OF_NEGATED = rf"(?:\A|(?<=[;,.])\s*){_any_of(NEGATIVE_HEADINGS)}\s*:|\[[-−–]\]"
-
 _NOT = r"(?:\b(?:not|never|no|nor|cannot|hardly|scarcely|neither|without)\b|n['’]t\b)"
 _SLIGHTLY = (
     r"(?:\s+(?:a|an|any|the|be|been|being|ever|yet|longer|completely|entirely|fully|totally|really"
@@ -413,11 +322,8 @@ _NEW_CLAUSE = (
 _ONE_PATIENT = r"(?:he|she|(?:the|this|our)\s+(?:patient|child|boy|girl|infant|baby|proband))"
 
 _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
-    (_any_of(NEGATED_NEAR), "negated", "near"),
-    (_any_of(NEGATED_BEFORE), "negated", "after"),
     (_NOT_HAVE, "negated", "after"),
     (_NEGATIVE_FOR, "negated", "after"),
-    (_any_of(NEGATED_AFTER), "negated", "before"),
     (rf"\b(?:absent|free){_PLACE_OR_END}", "negated", "before"),
     (rf"\bnever\s+(?:developed|manifested|appeared){_PHRASE_END}", "negated", "before"),
     (_NOT_OBSERVED, "negated", "before"),
@@ -426,33 +332,45 @@ _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
         "negated",
         "before",
     ),
-    (_any_of(NEGATED_PSEUDO), "negated", "none"),
     (_NO_NEGATION, "negated", "none"),
-    (_HEADING_OF_NEGATED, "negated", "after"),
-    (_ANSWER, "negated", "label"),
-    (_MINUS, "negated", "label"),
-    (_UNCERTAIN_ANSWER, "uncertain", "label"),
-    (r"\?(?=\w)", "uncertain", "near"),
-    (r"\[\+\]|[,;]\s*\+\s*(?=\w)", "affirmed", "end"),
     (_CONDITION, "conditional", "after"),
-    (_any_of(NOT_CONDITIONS), "conditional", "none"),
-    (_any_of(UNCERTAIN_BEFORE), "uncertain", "after"),
     (_LOOKED_FOR, "uncertain", "after"),
     (rf"\b{_ONE_PATIENT}\s+(?:may|might|could)\s+(?:have|suffer\s+from)\b", "uncertain", "after"),
     (rf"{_OPEN}(?:exclude|rule\s+out)\b", "uncertain", "after"),
     (rf"{_OPEN}(?:excluded|ruled\s+out)\b", "uncertain", "before"),
-    (_any_of(UNCERTAIN_AFTER), "uncertain", "before"),
     (
         r"\b(?:(?:is|are|was|were)\s+(?:considered|likely)|(?:seem|appear|remain)(?:s|ed)?\s+"
         rf"(?:possible|likely|unlikely|uncertain|unclear)){_PHRASE_END}",
         "uncertain",
         "before",
     ),
-    (_any_of(UNCERTAIN_PSEUDO), "uncertain", "none"),
-    (_any_of(TERMINATES), "affirmed", "end"),
-    (_any_of(NEW_PARTS), "affirmed", "part"),
     (_NEW_CLAUSE, "affirmed", "clause"),
 )
+_MINUS = r"\s+[-−–](?=\s*(?:[,;]|$))"
+"""A minus sign after a finding: *hypotonia -, seizures +*."""
+
+
+def _rules_of(said: Mapping[str, str]) -> Iterator[tuple[str, _Said, _Scope]]:
+    """Yield the rules of the phrases of a language, by their names."""
+    for name, pattern in said.items():
+        assertion, _, scope = name.partition(" ")
+        if assertion in ("affirmed", "negated", "uncertain", "conditional"):
+            yield pattern, cast(_Said, assertion), cast(_Scope, scope)
+    negative, heading = said["negative answers"], said["negative headings"]
+    yield (
+        rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+){negative}{_PHRASE_END}"
+        r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)|\s*[:=]\s*[-−–∅]\s*(?=[,;]|$)",
+        "negated",
+        "label",
+    )
+    yield _MINUS, "negated", "label"
+    yield rf"(?:\A|(?<=[;,.])\s*){heading}\s*:|\[[-−–]\]", "negated", "after"
+    uncertain = said["uncertain answers"]
+    yield rf"\s*[:=(]\s*{uncertain}{_PHRASE_END}|\s*\?", "uncertain", "label"
+    yield r"\?(?=\w)", "uncertain", "near"
+    yield r"\[\+\]|[,;]\s*\+\s*(?=\w)", "affirmed", "end"
+
+
 _STRONGEST: tuple[_Said, ...] = ("other_person", "conditional", "negated", "uncertain")
 """If triggers with different assertions govern a mention, the first of these applies."""
 
@@ -465,30 +383,40 @@ class _Trigger:
     scope: _Scope
 
 
-def assert_mentions(text: str, mentions: Iterable[Mention]) -> list[Mention]:
-    """Return the mentions, each with the assertion of its sentence."""
-    found = list(mentions)
+def assert_mentions(
+    text: str, mentions: Iterable[Mention], language: str = ENGLISH
+) -> list[Mention]:
+    """Return the mentions, each with the assertion of its sentence.
+
+    Args:
+        text: The text.
+        mentions: The mentions in it.
+        language: The language of the text, one of ``CUE_LANGUAGES``.
+    """
+    found, cues = list(mentions), _compiled(language)
     result = []
-    sentences = chunk(text, "sentence")
-    about_family = _family_history(text, sentences)
-    siblings = _compiled_siblings()[0].search(text) is not None
+    # A full stop of an abbreviation ends no sentence.
+    masked = cues.abbreviation.sub(lambda match: match[0][:-1] + " ", text)
+    sentences = [replace(one, text=text[one.start : one.end]) for one in chunk(masked, "sentence")]
+    about_family = _family_history(text, sentences, cues)
+    siblings = language == ENGLISH and _compiled_siblings()[0].search(text) is not None
     for sentence in sentences:
         inside = [m for m in found if sentence.start <= m.start < sentence.end]
         if sentence in about_family:
             result += [replace(m, assertion="other_person") for m in inside]
         elif inside:
-            governing = _triggers(sentence, inside, siblings)
+            governing = _triggers(sentence, inside, cues, siblings)
             result += [replace(m, assertion=_assertion_of(text, m, governing)) for m in inside]
     return result
 
 
-def _family_history(text: str, sentences: Sequence[Chunk]) -> set[Chunk]:
+def _family_history(text: str, sentences: Sequence[Chunk], cues: _Cues) -> set[Chunk]:
     """Return the sentences of sections with a heading such as *Family history:*.
 
     A section ends at an empty line, at another heading, at a sentence about the patient, and at a
     complete sentence that names no relative.
     """
-    family, other, empty, verb = _compiled_headings()
+    family, other, empty, verb = cues.headings
     inside, found, end, size = False, set[Chunk](), 0, 0
     for sentence in sentences:
         breaks = text[end : sentence.start].count("\n") + (sentence.start == 0)
@@ -499,7 +427,7 @@ def _family_history(text: str, sentences: Sequence[Chunk]) -> set[Chunk]:
             if inside and size:
                 found.add(sentence)
             continue
-        scopes = _persons_in(sentence.text)
+        scopes = [scope for _, scope in cues.persons_in(sentence.text)]
         inside = inside and not (
             (breaks > 1 and size > 0)
             or (breaks and other.match(sentence.text))
@@ -510,23 +438,6 @@ def _family_history(text: str, sentences: Sequence[Chunk]) -> set[Chunk]:
             found.add(sentence)
             size += 1
     return found
-
-
-def _persons_in(text: str) -> list[_Scope]:
-    """Return the scopes of the persons in a sentence: ``end`` for the patient as its subject."""
-    return [_PERSONS[m.lastindex - 1][1] for m in _compiled()[1].finditer(text) if m.lastindex]
-
-
-@cache
-def _compiled_headings() -> tuple[re.Pattern[str], ...]:
-    """Return patterns of a family heading, another heading, an empty history and a finite verb."""
-    patterns = (
-        rf"(?:{_any_of(FAMILY_HEADINGS)}|(?-i:FH))\s*(?:[:\-–]|\Z)\s*",
-        rf"(?:[\w/&-]+\s+){{0,4}}?{_any_of(OTHER_HEADINGS)}\s*(?::|\Z)",
-        rf"(?:is\s+|was\s+)?{_any_of(EMPTY_HISTORIES)}\.?\s*\Z",
-        _any_of(FINITE_VERBS),
-    )
-    return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
 
 
 def _assertion_of(text: str, mention: Mention, found: Sequence[_Trigger]) -> Assertion:
@@ -574,7 +485,9 @@ def _terminates(other: _Trigger, trigger: _Trigger) -> bool:
     return other.scope == "part" or (other.scope == "clause" and forward)
 
 
-def _triggers(sentence: Chunk, mentions: Sequence[Mention], siblings: bool) -> list[_Trigger]:
+def _triggers(
+    sentence: Chunk, mentions: Sequence[Mention], cues: _Cues, siblings: bool
+) -> list[_Trigger]:
     """Return the triggers of a sentence that are not inside a mention or a longer trigger.
 
     ``siblings`` is true if the patients of the text are siblings.
@@ -587,16 +500,13 @@ def _triggers(sentence: Chunk, mentions: Sequence[Mention], siblings: bool) -> l
     def is_free(trigger: _Trigger) -> bool:
         return not any(m.start < trigger.end and trigger.start < m.end for m in mentions)
 
-    rules, persons, persons_before = _compiled()
     phrases = [
         make(match, assertion, scope)
-        for pattern, assertion, scope in rules
+        for pattern, assertion, scope in cues.rules
         for match in pattern.finditer(sentence.text)
     ]
     about_persons = [
-        make(match, "other_person", _PERSONS[match.lastindex - 1][1])
-        for match in persons.finditer(sentence.text)
-        if match.lastindex
+        make(match, "other_person", scope) for match, scope in cues.persons_in(sentence.text)
     ]
     if siblings:
         again = list(_compiled_siblings()[1].finditer(sentence.text))
@@ -606,7 +516,9 @@ def _triggers(sentence: Chunk, mentions: Sequence[Mention], siblings: bool) -> l
             if not any(match.start() <= one.start - sentence.start < match.end() for match in again)
         ]
     about_persons += [
-        make(match, "other_person", "before") for match in persons_before.finditer(sentence.text)
+        make(match, "other_person", "before")
+        for match in cues.persons_before.finditer(sentence.text)
+        if match.lastindex
     ]
     free = list(filter(is_free, phrases))
     longest = [one for one in free if not any(_contains(other, one) for other in free)]
@@ -629,13 +541,58 @@ def _compiled_siblings() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(_PATIENT_SIBLINGS, re.IGNORECASE), re.compile(_SIBLINGS_AGAIN, re.IGNORECASE)
 
 
+@dataclass(frozen=True, slots=True)
+class _Cues:
+    """The compiled phrases of a language.
+
+    Attributes:
+        rules: Patterns of triggers that are not about persons.
+        persons: A pattern with a group for each scope in ``scopes``.
+        scopes: Scopes of persons.
+        persons_before: A pattern whose group is a relative after the finding.
+        headings: Patterns of a family heading, another heading, an empty history, a finite verb.
+        abbreviation: A pattern of words with a full stop that ends no sentence.
+    """
+
+    rules: tuple[tuple[re.Pattern[str], _Said, _Scope], ...]
+    persons: re.Pattern[str]
+    scopes: tuple[_Scope, ...]
+    persons_before: re.Pattern[str]
+    headings: tuple[re.Pattern[str], ...]
+    abbreviation: re.Pattern[str]
+
+    def persons_in(self, text: str) -> Iterator[tuple[re.Match[str], _Scope]]:
+        """Yield the persons in a sentence: ``end`` for the patient as its subject."""
+        for match in self.persons.finditer(text):
+            if match.lastindex:
+                yield match, self.scopes[match.lastindex - 1]
+
+
 @cache
-def _compiled() -> tuple[
-    tuple[tuple[re.Pattern[str], _Said, _Scope], ...], re.Pattern[str], re.Pattern[str]
-]:
-    rules = tuple(
-        (re.compile(pattern, re.IGNORECASE), assertion, scope)
-        for pattern, assertion, scope in _RULES
+def _compiled(language: str) -> _Cues:
+    cues = read_cues(language)
+    relatives = _any_of(cues.get("relatives", ""))
+    said = {name: _any_of(phrases, relatives) for name, phrases in cues.items()}
+    rules, persons, before = _RULES, _PERSONS, f"({_PERSONS_BEFORE})"
+    if language != ENGLISH:
+        scopes: tuple[_Scope, ...] = ("none", "after", "end", "report")
+        rules, persons = (), tuple((said[f"other_person {scope}"], scope) for scope in scopes)
+        not_reported = rf"(?![^.,;]{{0,20}}{said['other_person report']})"
+        before = rf"{persons[0][0]}|({said['other_person before']}){not_reported}"
+    rules = (*rules, *_rules_of(said))
+    patterns = (
+        rf"(?:{said['family headings']}|(?-i:FH))\s*(?:[:\-–]|\Z)\s*",
+        rf"(?:[\w/&-]+\s+){{0,4}}?{said['other headings']}\s*(?::|\Z)",
+        rf"(?:\w+\s+)?{said['empty histories']}\.?\s*\Z",
+        said["finite verbs"],
+        rf"{said['abbreviations']}\.(?=\s)",
     )
-    persons = "|".join(f"({pattern})" for pattern, _ in _PERSONS)
-    return rules, re.compile(persons, re.IGNORECASE), re.compile(_PERSONS_BEFORE, re.IGNORECASE)
+    *headings, abbreviation = (re.compile(one, re.IGNORECASE) for one in patterns)
+    return _Cues(
+        tuple((re.compile(p, re.IGNORECASE), said, scope) for p, said, scope in rules),
+        re.compile("|".join(f"({pattern})" for pattern, _ in persons), re.IGNORECASE),
+        tuple(scope for _, scope in persons),
+        re.compile(before, re.IGNORECASE),
+        tuple(headings),
+        abbreviation,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
@@ -23,6 +24,16 @@ def read_rows(name: str) -> list[list[str]]:
     header, *rows = read_data(name).splitlines()
     width = header.count("\t") + 1
     return [[*row.split("\t"), *[""] * width][:width] for row in rows if row.strip()]
+
+
+@lru_cache(maxsize=8)
+def read_cues(language: str) -> dict[str, str]:
+    """Return phrases of negation and relatives in a language, separated by semicolons.
+
+    They are named by what they do; empty for a language without any.
+    """
+    _, *parts = re.split(r"^\[(.+)\]$", read_data(f"cues_{language}.txt"), flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 @lru_cache(maxsize=1)
