@@ -45,7 +45,8 @@ suffer from; suffered from; manifest; manifested; complain of; complained of; kn
 OBSERVED = """
 seen; observed; found; detected; reported; noted; noticed; present; identified; documented;
 demonstrated; evident; elicited; appreciated; visualized; visualised; recorded; described;
-encountered; apparent; detectable; visible; palpable; audible; heard; felt; confirmed
+encountered; apparent; detectable; visible; palpable; audible; heard; felt; confirmed; witnessed;
+experienced
 """
 """Words after *was not* that negate the finding before them."""
 ABSENCES = """
@@ -134,9 +135,20 @@ passed; weighed
 
 
 _Scope = Literal[
-    "near", "after", "before", "label", "pregnancy", "none", "end", "part", "clause", "report"
+    "near",
+    "after",
+    "before",
+    "label",
+    "pregnancy",
+    "family",
+    "none",
+    "end",
+    "part",
+    "clause",
+    "report",
 ]
 _Said = Assertion | Literal["conditional"]
+_GOVERNING: tuple[_Scope, ...] = ("near", "after", "before", "label", "pregnancy", "family")
 _ENDS: tuple[_Scope, ...] = ("end", "part", "clause")
 _LIST_END = re.compile(r"\b(?:and|or|nor)\b", re.IGNORECASE)
 _OF_CHILD = re.compile(
@@ -256,7 +268,8 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
         rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}{_HAS_CLAUSE}",
         "none",
     ),
-    (rf"(?:{_any_of(FAMILY)})(?:\s+{_REPORTS})?|{_RELATIVE}", "after"),
+    (rf"(?:{_any_of(FAMILY)})(?:\s+{_REPORTS})?", "family"),
+    (_RELATIVE, "after"),
     (
         r"\b(?:was|were|been)\s+(?:told|advised|instructed|informed|asked|warned|counsell?ed)\b",
         "report",
@@ -265,6 +278,11 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
     (rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_REPORTS}", "none"),
     (_any_of(NOT_REPORTING), "none"),
     (rf"{_any_of(CONTRASTS)}(?!\s+{_any_of(SAME_SUBJECT)})", "end"),
+    (  # no family history of seizures but has ataxia
+        rf"(?:,|\band|{_any_of(CONTRASTS)})\s+(?:\w+ly\s+|also\s+|now\s+)?"
+        r"(?:has|had|have|is|was|shows?|showed|presents?|presented|develops|developed|suffers)\b",
+        "part",
+    ),
     (_PATIENT, "end"),
     (rf"{_REPORTS}|{_any_of(CONCERNED)}", "report"),
 )
@@ -325,10 +343,15 @@ _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
     (_NOT_HAVE, "negated", "after"),
     (_NEGATIVE_FOR, "negated", "after"),
     (rf"\b(?:absent|free){_PLACE_OR_END}", "negated", "before"),
-    (rf"\bnever\s+(?:developed|manifested|appeared){_PHRASE_END}", "negated", "before"),
+    (
+        rf"{_AUXILIARY}?\bnever\s+(?:been\s+)?(?:developed|manifested|appeared|occurred|happened|arisen"
+        rf"|experienced|had|a\s+(?:problem|concern|feature)){_PLACE_OR_END}",
+        "negated",
+        "before",
+    ),
     (_NOT_OBSERVED, "negated", "before"),
     (
-        rf"{_AUXILIARY}not\s+(?:\w+ly\s+)?(?:develop|appear|emerge|arise)(?:ed)?{_PHRASE_END}",
+        rf"{_AUXILIARY}not\s+(?:\w+ly\s+)?(?:develop|appear|emerge|arise|happen|occur|recur)(?:r?ed)?{_PHRASE_END}",
         "negated",
         "before",
     ),
@@ -346,6 +369,11 @@ _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
     ),
     (_NEW_CLAUSE, "affirmed", "clause"),
 )
+_HISTORY = (
+    r"(?:(?:the|patient|personal|own|past|medical|clinical|history|of|exam|examination|screening|is|was"
+    r"|so|far|to|date|currently|always|both|sides|bilaterally|on|at)\s+){1,5}"
+)
+"""Words between a finding with a colon and the answer: *patient history negative*."""
 _MINUS = r"\s+[-−–](?=\s*(?:[,;]|$))"
 """A minus sign after a finding: *hypotonia -, seizures +*."""
 
@@ -358,13 +386,14 @@ def _rules_of(said: Mapping[str, str]) -> Iterator[tuple[str, _Said, _Scope]]:
             yield pattern, cast(_Said, assertion), cast(_Scope, scope)
     negative, heading = said["negative answers"], said["negative headings"]
     yield (
-        rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+){negative}{_PHRASE_END}"
+        rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+|\s*:\s*{_HISTORY}){negative}{_PHRASE_END}"
         r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)|\s*[:=]\s*[-−–∅]\s*(?=[,;]|$)",
         "negated",
         "label",
     )
     yield _MINUS, "negated", "label"
-    yield rf"(?:\A|(?<=[;,.])\s*){heading}\s*:|\[[-−–]\]", "negated", "after"
+    heading = rf"(?:\A|(?<=[;,.])\s*)(?:[\w-]+\s+){{0,3}}?{heading}"
+    yield rf"{heading}\s*:|\[[-−–]\]", "negated", "after"
     uncertain = said["uncertain answers"]
     yield rf"\s*[:=(]\s*{uncertain}{_PHRASE_END}|\s*\?", "uncertain", "label"
     yield r"\?(?=\w)", "uncertain", "near"
@@ -432,7 +461,7 @@ def _family_history(text: str, sentences: Sequence[Chunk], cues: _Cues) -> set[C
             (breaks > 1 and size > 0)
             or (breaks and other.match(sentence.text))
             or "end" in scopes
-            or ("after" not in scopes and verb.search(sentence.text))
+            or ({"after", "family"}.isdisjoint(scopes) and verb.search(sentence.text))
         )
         if inside:
             found.add(sentence)
@@ -444,8 +473,7 @@ def _assertion_of(text: str, mention: Mention, found: Sequence[_Trigger]) -> Ass
     governing = {
         trigger.assertion
         for trigger in found
-        if trigger.scope in ("near", "after", "before", "label", "pregnancy")
-        and _governs(trigger, mention, found, text)
+        if trigger.scope in _GOVERNING and _governs(trigger, mention, found, text)
     }
     strongest: _Said = next((one for one in _STRONGEST if one in governing), "affirmed")
     return "uncertain" if strongest == "conditional" else strongest
@@ -475,7 +503,8 @@ def _terminates(other: _Trigger, trigger: _Trigger) -> bool:
         if other.assertion != trigger.assertion:
             return False
         return other.scope == "end" or (
-            other.scope == "report" and trigger.scope in ("after", "pregnancy")
+            (other.scope == "report" and trigger.scope in ("after", "pregnancy", "family"))
+            or (other.scope == "part" and trigger.scope == "family")
         )
     if other.scope == "end":
         return True
@@ -585,7 +614,7 @@ def _compiled(language: str) -> _Cues:
         rf"(?:[\w/&-]+\s+){{0,4}}?{said['other headings']}\s*(?::|\Z)",
         rf"(?:\w+\s+)?{said['empty histories']}\.?\s*\Z",
         said["finite verbs"],
-        rf"{said['abbreviations']}\.(?=\s)",
+        rf"{said.get('abbreviations', '(?!)')}\.(?=\s)",
     )
     *headings, abbreviation = (re.compile(one, re.IGNORECASE) for one in patterns)
     return _Cues(
