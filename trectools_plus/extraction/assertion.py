@@ -23,14 +23,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, cast
 
 from trectools_plus.extraction.predictions import Assertion, Mention
-from trectools_plus.extraction.segmentation import Chunk, chunk, words_of
+from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
+from trectools_plus.retrieval.rewording.glossary import included_glossary
 from trectools_plus.retrieval.rewording.tables import read_cues
+from trectools_plus.validation.texts import stop_words
 
 ENGLISH = "en"
 CUE_LANGUAGES = (ENGLISH, "de", "fr", "es", "nl")
@@ -410,6 +412,32 @@ class _Trigger:
     end: int
     assertion: _Said
     scope: _Scope
+
+
+def language_of(text: str, english: Container[str]) -> str:
+    """Return the language of a text, one of ``CUE_LANGUAGES``; empty if it is another one.
+
+    It is the language that explains most letters, those of stop words twice.
+
+    Args:
+        text: The text.
+        english: English words in lower case; the glossaries have those of other languages.
+    """
+    words = [word for word in _LETTERS.findall(text) if not word.isupper()][:_MOST_WORDS]
+    total = sum(map(len, words)) or 1
+    shares = {}
+    for language in CUE_LANGUAGES:
+        glossary, stops = included_glossary(language), stop_words(language)
+        stop = sum(len(word) for word in words if word.lower() in stops) / total
+        known = sum(len(word) for word in words if fold(word) in english) / total
+        shares[language] = stop + (glossary.translate(" ".join(words)).known if glossary else known)
+    best = max(shares, key=shares.__getitem__)
+    return best if shares[best] >= _LEAST_EXPLAINED or not words else ""
+
+
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_MOST_WORDS = 200
+_LEAST_EXPLAINED = 0.6
 
 
 def assert_mentions(

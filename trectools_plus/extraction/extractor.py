@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from functools import lru_cache
 from typing import Self
 
 import polars as pl
 
 from trectools_plus.arguments import checked
 from trectools_plus.choices import STRATEGIES
-from trectools_plus.extraction.assertion import assert_mentions
+from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, language_of
 from trectools_plus.extraction.dictionary import MIN_TRUST_ALONE, Dictionary
 from trectools_plus.extraction.names import (
+    PHENOTYPES,
     Name,
     WordEndings,
     WordReplacements,
@@ -30,7 +32,9 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.retrieval.rewording.lay_terms import lay_words
 from trectools_plus.retrieval.source import Ranking, Retriever
+from trectools_plus.validation.texts import guess_language, stop_words
 
 
 def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
@@ -180,7 +184,12 @@ class Extractor:
             settings = settings.model_copy(update={"method": "both"})
         self.settings = settings
         terms = eligible_terms(ontology, settings.root or None, settings.min_depth)
+        self._knows_languages = PHENOTYPES in ontology
+        self.language_of = lru_cache(maxsize=1024)(self._language_of)
         names = names_of(ontology, terms, inexact=settings.inexact_synonyms)
+        texts = " ".join(ontology.terms[term_id].definition or "" for term_id in terms)
+        words = {word for name in names for word in name.words} | {*texts.split()}
+        self._english = frozenset(map(fold, words | lay_words() | stop_words(ENGLISH)))
         self._dictionary = self._searcher = None
         if settings.method != "retrieval":
             self._dictionary = Dictionary(
@@ -208,7 +217,13 @@ class Extractor:
         return other
 
     def mentions(self, text: str) -> list[Mention]:
-        """Return the mentions of a text with their assertions, in the order of the text."""
+        """Return the mentions of a text with their assertions, in the order of the text.
+
+        A text in a language whose negations are not known has none.
+        """
+        language = self.language_of(text)
+        if not language:
+            return []
         named, retrieved = self._candidates(text)
         threshold = self.settings.min_confidence
         found = [mention for mention in named if mention.confidence >= threshold]
@@ -219,7 +234,15 @@ class Extractor:
             if mention.confidence >= threshold and used_words.isdisjoint(mention.words)
         ]
         found.sort(key=lambda m: (m.start, m.end, m.term_id))
-        return assert_mentions(text, found) if self.settings.assertions else found
+        return assert_mentions(text, found, language) if self.settings.assertions else found
+
+    def _language_of(self, text: str) -> str:
+        """Return the language of a text; empty if its negations are not known."""
+        if self.settings.language:
+            return self.settings.language
+        if not self._knows_languages:
+            return guess_language(text) or ENGLISH
+        return language_of(text, self._english)
 
     def _candidates(self, text: str) -> _Candidates:
         if self._cache is not None and text in self._cache:

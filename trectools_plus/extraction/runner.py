@@ -139,6 +139,7 @@ def run_extraction(
     loaded = load_ontology(ontology)
     root = root_of(loaded, settings.root if settings else None)
     documents = read_documents(folder, loaded, dataset)
+    unread = set[str]()
     if options.predictions is not None:
         doc_ids = [document.doc_id for document in documents.documents]
         gold = {term_id for document in documents.documents for term_id in document.gold}
@@ -156,6 +157,7 @@ def run_extraction(
         extractor = Extractor(loaded, settings, retriever=retriever, progress=progress)
         used = extractor.settings
         found = extract_all(extractor, documents, progress)
+        unread = {one.doc_id for one in documents.documents if not extractor.language_of(one.text)}
         name = used.method if retriever is None else f"{used.method} with {retriever.name}"
     system = SystemFacts(
         name=name,
@@ -174,6 +176,11 @@ def run_extraction(
     )
     resampling = options.resampling if options.intervals else None
     report = score_predictions(documents, found, loaded, system, manifest, resampling)
+    if unread:
+        report.notes.append(
+            f"documents in a language whose negations are not known (not extracted; --language "
+            f"names another one): {len(unread)} ({join_some(unread)})"
+        )
     report.notes[:0] = [
         f"{_PROBLEMS[name]}: {len(ids)} ({join_some(set(ids))})"
         for name, ids in (problems or {}).items()
