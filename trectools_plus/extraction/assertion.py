@@ -28,7 +28,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, cast
 
-from trectools_plus.extraction.predictions import Assertion, Mention
+from trectools_plus.extraction.assertion_fields import Assertion
+from trectools_plus.extraction.predictions import Mention
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
 from trectools_plus.retrieval.rewording.glossary import included_glossary
 from trectools_plus.retrieval.rewording.tables import read_cues
@@ -414,16 +415,20 @@ class _Trigger:
     scope: _Scope
 
 
-def language_of(text: str, english: Container[str]) -> str:
+def language_of(text: str, english: Container[str], names: Container[str]) -> str:
     """Return the language of a text, one of ``CUE_LANGUAGES``; empty if it is another one.
 
-    It is the language that explains most letters, those of stop words twice.
+    It is the language that explains most letters, those of stop words twice. Words of names are the
+    same in many languages, so they only count if there are few others.
 
     Args:
         text: The text.
         english: English words in lower case; the glossaries have those of other languages.
+        names: Words of the names of terms.
     """
     words = [word for word in _LETTERS.findall(text) if not word.isupper()][:_MOST_WORDS]
+    others = [word for word in words if fold(word) not in names]
+    words = others if len(others) >= _FEW_WORDS else words
     total = sum(map(len, words)) or 1
     shares = {}
     for language in CUE_LANGUAGES:
@@ -435,9 +440,10 @@ def language_of(text: str, english: Container[str]) -> str:
     return best if shares[best] >= _LEAST_EXPLAINED or not words else ""
 
 
-_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
 _MOST_WORDS = 200
-_LEAST_EXPLAINED = 0.6
+_FEW_WORDS = 3
+_LEAST_EXPLAINED = 0.5
 
 
 def assert_mentions(

@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
+from trectools_plus.extraction.assertion_fields import Assertion, read_assertion, strongest
 from trectools_plus.extraction.phenopackets import (
     FEATURES,
     features_of,
     is_phenopacket,
     release_of,
 )
-from trectools_plus.extraction.predictions import Assertion, parse_assertion, strongest
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.text import plural
@@ -94,8 +94,16 @@ class _Annotation(BaseModel):
     model_config = ConfigDict(strict=True)
 
     hpo_id: str = Field(min_length=1)
-    assertion_status: Annotated[Assertion, BeforeValidator(parse_assertion)] = "affirmed"
+    assertion_status: Assertion = "affirmed"
     evidence_spans: list[_Span] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_assertion(cls, values: Any) -> Any:
+        """Read the assertion, which several fields can say."""
+        if not isinstance(values, dict):
+            return values
+        return {**values, "assertion_status": read_assertion(values)}
 
 
 class _File(BaseModel):

@@ -188,8 +188,10 @@ class Extractor:
         self.language_of = lru_cache(maxsize=1024)(self._language_of)
         names = names_of(ontology, terms, inexact=settings.inexact_synonyms)
         texts = " ".join(ontology.terms[term_id].definition or "" for term_id in terms)
-        words = {word for name in names for word in name.words} | {*texts.split()}
-        self._english = frozenset(map(fold, words | lay_words() | stop_words(ENGLISH)))
+        self._named = frozenset(word for name in names for word in name.words)
+        self._english = self._named.union(
+            map(fold, [*texts.split(), *lay_words(), *stop_words(ENGLISH)])
+        )
         self._dictionary = self._searcher = None
         if settings.method != "retrieval":
             self._dictionary = Dictionary(
@@ -242,7 +244,7 @@ class Extractor:
             return self.settings.language
         if not self._knows_languages:
             return guess_language(text) or ENGLISH
-        return language_of(text, self._english)
+        return language_of(text, self._english, self._named)
 
     def _candidates(self, text: str) -> _Candidates:
         if self._cache is not None and text in self._cache:

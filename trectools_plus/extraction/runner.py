@@ -59,9 +59,9 @@ from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import plural
 
 _PROBLEMS = {
-    "invented": "predicted ids that are not in the ontology (not scored)",
-    "mislabelled": "predictions with a label that does not belong to the id (not scored)",
-    "withdrawn": "predicted obsolete ids without exactly one replacement (not scored)",
+    "invented": "predicted ids that are not in the ontology (false positives)",
+    "mislabelled": "predictions with a label that does not belong to the id (false positives)",
+    "withdrawn": "predicted obsolete ids without exactly one replacement (false positives)",
     "obsolete": "predicted obsolete ids, replaced by the ontology",
 }
 _MIN_DOCUMENTS = 2
@@ -210,8 +210,8 @@ def score_predictions(
 ) -> ExtractionReport:
     """Score predictions in every view, matching and average.
 
-    If the manifest has a root, only gold and predicted terms below it are scored; the report also
-    has the scores of all terms.
+    If the manifest has a root, only gold and predicted terms below it are scored, and predicted ids
+    that are no terms; the report also has the scores of all terms.
 
     Args:
         documents: The documents with their gold terms.
@@ -240,9 +240,12 @@ def score_predictions(
     scored, found = documents, predictions
     if manifest.root is not None:
         terms = eligible_terms(ontology, manifest.root)
+        predicted = {one.term_id for ones in predictions.values() for one in ones}
+        gold_terms = {term_id for one in documents.documents for term_id in one.gold}
+        invented = {one for one in predicted if one not in ontology} - gold_terms
         scored = documents.below(terms)
         found = {
-            doc_id: [one for one in ones if one.term_id in terms]
+            doc_id: [one for one in ones if one.term_id in terms or one.term_id in invented]
             for doc_id, ones in predictions.items()
         }
     tables = count_all(scored, found)
