@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import lru_cache
 from typing import Self
 
@@ -24,6 +25,7 @@ from trectools_plus.extraction.names import (
     modifier_words,
     names_of,
 )
+from trectools_plus.extraction.notes import NotesReader, lay_names
 from trectools_plus.extraction.predictions import Mention, Prediction, aggregate, longest_only
 from trectools_plus.extraction.segmentation import Chunk, Word, chunk, fold, words_of
 from trectools_plus.extraction.settings import ExtractionSettings
@@ -182,7 +184,7 @@ class Extractor:
         settings = settings or ExtractionSettings()
         if retriever is not None and "method" not in settings.model_fields_set:
             settings = settings.model_copy(update={"method": "both"})
-        self.settings = settings
+        self.settings, self._ontology = settings, ontology
         terms = eligible_terms(ontology, settings.root or None, settings.min_depth)
         self._knows_languages = PHENOTYPES in ontology
         self.language_of = lru_cache(maxsize=1024)(self._language_of)
@@ -192,16 +194,21 @@ class Extractor:
         self._english = self._named.union(
             map(fold, [*texts.split(), *lay_words(), *stop_words(ENGLISH)])
         )
-        self._dictionary = self._searcher = None
+        self._dictionary = self._searcher = self._notes = None
         if settings.method != "retrieval":
+            further = derived_names(ontology, names) if settings.variations else []
+            if self.settings.style == "notes":
+                further += lay_names(ENGLISH, terms)
             self._dictionary = Dictionary(
                 names,
-                further=derived_names(ontology, names) if settings.variations else (),
+                further=further,
                 max_gap=settings.max_gap,
                 shortest_abbreviation=settings.shortest_abbreviation,
                 modifiers=modifier_words(ontology),
                 variations=settings.variations,
             )
+            if settings.style == "notes":
+                self._notes = NotesReader(self._dictionary, terms)
         if settings.method != "dictionary":
             if retriever is None:
                 mode = settings.retriever
@@ -250,13 +257,20 @@ class Extractor:
         if self._cache is not None and text in self._cache:
             return self._cache[text]
         found = (
-            self._dictionary.find(text) if self._dictionary else [],
+            self._find_names(text),
             self._searcher.find(text) if self._searcher else [],
         )
         if self._cache is not None:
             self._cache[text] = found
         return found
 
+    def _find_names(self, text: str) -> list[Mention]:
+        if self._notes is not None:
+            return self._notes.find(text, self.language_of(text))
+        return self._dictionary.find(text) if self._dictionary else []
+
     def extract(self, text: str) -> list[Prediction]:
         """Return the terms of a text, one prediction per term, the highest score first."""
-        return aggregate(self.mentions(text))
+        terms = self._ontology.terms
+        found = aggregate(self.mentions(text))
+        return [replace(one, label=terms[one.term_id].name) for one in found]

@@ -85,6 +85,7 @@ class Prediction:
             that another system assigned.
         count: The number of mentions with this assertion, at least 1.
         spans: The spans of these mentions in order: start and exclusive end, in characters.
+        label: The name of the term; empty if it is not known.
     """
 
     term_id: str
@@ -92,6 +93,7 @@ class Prediction:
     score: float
     count: int = 1
     spans: tuple[tuple[int, int], ...] = ()
+    label: str = ""
 
 
 def aggregate(mentions: Iterable[Mention]) -> list[Prediction]:
@@ -376,6 +378,7 @@ def write_predictions(predictions: Predictions, path: str | Path) -> None:
                 record = {
                     "doc_id": doc_id,
                     "hpo_id": prediction.term_id,
+                    "label": prediction.label,
                     "assertion": prediction.assertion,
                     "score": round(prediction.score, 6),
                     "count": prediction.count,

@@ -114,6 +114,12 @@ class ExtractionSettings(Model):
             constant=False,
         ),
     )
+    style: Literal["abstract", "notes"] = setting(
+        "abstract",
+        "Style of the texts: notes also finds abbreviations, lay words and values, and findings in "
+        "German, French, Spanish and Dutch. It suits letters and finds more wrong terms elsewhere.",
+        Option(),
+    )
     language: Literal["", "en", "de", "fr", "es", "nl"] = setting(
         "",
         "Language of the texts, as ISO 639-1 code.",
