@@ -6,12 +6,12 @@ A label with ``-`` before it is negated, with ``*`` of another person, with ``?`
 LETTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "clinic letter": (
         "en",
-        "Dear Dr Hall,\nThank you for referring this 6 year old girl. Mum is worried that she keeps "
-        "falling over and that she is not keeping up at school. She had febrile convulsions aged 2 "
-        "but no fits since. There is no family history of epilepsy; her brother has asthma. "
-        "On examination her height was on the 0.4th centile and OFC -3 SD. She has a squint, "
-        "low-set ears and webbing of the 2nd and 3rd toes. Heart sounds normal, no murmur. "
-        "Tone was low. I could not demonstrate nystagmus.",
+        "Dear Dr Hall,\nThank you for referring this 6 year old girl. Mum is worried that she "
+        "keeps falling over and that she is not keeping up at school. She had febrile "
+        "convulsions aged 2 but no fits since. There is no family history of epilepsy; her "
+        "brother has asthma. On examination her height was on the 0.4th centile and OFC -3 SD. "
+        "She has a squint, low-set ears and webbing of the 2nd and 3rd toes. Heart sounds "
+        "normal, no murmur. Tone was low. I could not demonstrate nystagmus.",
         (
             "Frequent falls",
             "Febrile seizure (within the age range of 3 months to 6 years)",
@@ -29,7 +29,8 @@ LETTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "ward note": (
         "en",
         "4yo M. PMH: VSD (closed), GORD, UTIs. GDD. No sz. O/E: hypertelorism, micrognathia, "
-        "bilat. clinodactyly, SPC x1. BP 150/95. Hb 7.9 g/dl, plts 88. Neg. for HSM. FHx: mo migraine, fa HTN.",
+        "bilat. clinodactyly, SPC x1. BP 150/95. Hb 7.9 g/dl, plts 88. Neg. for HSM. FHx: mo "
+        "migraine, fa HTN.",
         (
             "Ventricular septal defect",
             "Gastroesophageal reflux",
@@ -49,10 +50,11 @@ LETTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "discharge summary": (
         "en",
-        "Diagnosis: Noonan syndrome.\nPresenting complaint: breathlessness and poor feeding.\n"
-        "Findings: pulmonary valve stenosis, hypertrophic cardiomyopathy, undescended testes, "
-        "wide-spaced nipples, ptosis of the left eye. Findings not present: cleft palate, "
-        "hearing loss. Possible lymphedema of the feet.\nPlan: return if fever develops.",
+        "Diagnosis: Noonan syndrome.\nPresenting complaint: breathlessness and poor "
+        "feeding.\nFindings: pulmonary valve stenosis, hypertrophic cardiomyopathy, "
+        "undescended testes, wide-spaced nipples, ptosis of the left eye. Findings not "
+        "present: cleft palate, hearing loss. Possible lymphedema of the feet.\nPlan: return "
+        "if fever develops.",
         (
             "Dyspnea",
             "Feeding difficulties",
@@ -69,9 +71,9 @@ LETTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "phone note": (
         "en",
-        "Spoke to dad. Still wets the bed, snores loudly, and stopped talking at 2. Very clumsy, "
-        "walks on tiptoes. Doesn't have tics. Tired all the time. Nosebleeds weekly. bruises easily. "
-        "no constipation. Gran had glaucoma.",
+        "Spoke to dad. Still wets the bed, snores loudly, and stopped talking at 2. Very "
+        "clumsy, walks on tiptoes. Doesn't have tics. Tired all the time. Nosebleeds weekly. "
+        "bruises easily. no constipation. Gran had glaucoma.",
         (
             "Enuresis nocturna",
             "Loud snoring",
@@ -89,10 +91,10 @@ LETTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "Arztbrief": (
         "de",
         "Sehr geehrte Frau Kollegin,\nwir berichten über einen 5-jährigen Jungen mit "
-        "Entwicklungsverzögerung und muskulärer Hypotonie. Laut der Mutter bestehen seit dem 2. "
-        "Lebensjahr Krampfanfälle. Kein Herzfehler. Eine Hörminderung wurde ausgeschlossen. Bei der "
-        "Untersuchung fallen Mikrozephalie, tief sitzende Ohren, eine Gaumenspalte und ein "
-        "Hodenhochstand auf. Der Vater hat eine Epilepsie.",
+        "Entwicklungsverzögerung und muskulärer Hypotonie. Laut der Mutter bestehen seit dem "
+        "2. Lebensjahr Krampfanfälle. Kein Herzfehler. Eine Hörminderung wurde ausgeschlossen. "
+        "Bei der Untersuchung fallen Mikrozephalie, tief sitzende Ohren, eine Gaumenspalte und "
+        "ein Hodenhochstand auf. Der Vater hat eine Epilepsie.",
         (
             "Global developmental delay",
             "Hypotonia",
@@ -108,8 +110,8 @@ LETTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "Ambulanznotiz": (
         "de",
         "Pat. 12 J., Z. n. Leistenhernie. Kleinwuchs, Skoliose, Trichterbrust, überstreckbare "
-        "Gelenke. Kurzsichtigkeit beidseits. Keine Linsenluxation. Herz: Mitralklappenprolaps, keine "
-        "Aortendilatation. Verdacht auf Osteoporose. FA: Mutter Aneurysma.",
+        "Gelenke. Kurzsichtigkeit beidseits. Keine Linsenluxation. Herz: Mitralklappenprolaps, "
+        "keine Aortendilatation. Verdacht auf Osteoporose. FA: Mutter Aneurysma.",
         (
             "Inguinal hernia",
             "Short stature",
@@ -125,10 +127,11 @@ LETTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "Entlassungsbrief": (
         "de",
-        "Diagnosen: Neugeborenengelbsucht, Trinkschwäche, Zwerchfellhernie.\nDas Neugeborene zeigte "
-        "eine Blässe und eine vergrößerte Leber. Die Milz war nicht vergrößert. Es besteht eine "
-        "Lippenspalte rechts sowie eine Polydaktylie. Ein Nystagmus ist nicht aufgetreten. "
-        "Hb 8,1 g/dl, Thrombozyten 90/nl. Familienanamnese: Diabetes mellitus bei der Großmutter.",
+        "Diagnosen: Neugeborenengelbsucht, Trinkschwäche, Zwerchfellhernie.\nDas Neugeborene "
+        "zeigte eine Blässe und eine vergrößerte Leber. Die Milz war nicht vergrößert. Es "
+        "besteht eine Lippenspalte rechts sowie eine Polydaktylie. Ein Nystagmus ist nicht "
+        "aufgetreten. Hb 8,1 g/dl, Thrombozyten 90/nl. Familienanamnese: Diabetes mellitus bei "
+        "der Großmutter.",
         (
             "Neonatal hyperbilirubinemia",
             "Poor suck",
@@ -146,9 +149,9 @@ LETTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "compte rendu": (
         "fr",
-        "Fillette de 3 ans avec retard psychomoteur, hypotonie et microcéphalie. Elle n'a pas de "
-        "crises d'épilepsie. Examen: fente palatine, strabisme, petite taille. La surdité a été "
-        "exclue. Sa mère souffre de migraine.",
+        "Fillette de 3 ans avec retard psychomoteur, hypotonie et microcéphalie. Elle n'a pas "
+        "de crises d'épilepsie. Examen: fente palatine, strabisme, petite taille. La surdité a "
+        "été exclue. Sa mère souffre de migraine.",
         (
             "Global developmental delay",
             "Hypotonia",
@@ -164,8 +167,8 @@ LETTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "informe": (
         "es",
         "Niño de 7 años con retraso del desarrollo, convulsiones y talla baja. No presenta "
-        "estrabismo. Exploración: paladar hendido, pie zambo y escoliosis. Se descartó sordera. "
-        "La madre tiene diabetes mellitus.",
+        "estrabismo. Exploración: paladar hendido, pie zambo y escoliosis. Se descartó "
+        "sordera. La madre tiene diabetes mellitus.",
         (
             "Global developmental delay",
             "Seizure",
@@ -180,9 +183,9 @@ LETTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "brief": (
         "nl",
-        "Jongen van 4 jaar met ontwikkelingsachterstand, hypotonie en epilepsie. Geen slechthorendheid. "
-        "Onderzoek: microcefalie, gespleten gehemelte, scoliose en scheelzien. Een hartafwijking werd "
-        "niet gevonden. Zijn vader heeft migraine.",
+        "Jongen van 4 jaar met ontwikkelingsachterstand, hypotonie en epilepsie. Geen "
+        "slechthorendheid. Onderzoek: microcefalie, gespleten gehemelte, scoliose en "
+        "scheelzien. Een hartafwijking werd niet gevonden. Zijn vader heeft migraine.",
         (
             "Global developmental delay",
             "Hypotonia",

@@ -73,8 +73,8 @@ half-sibling; half-siblings; half-sib; half-sibs; twin brother; twin sister; co-
 grandmothers; grandfather; grandfathers; grandparent; grandparents; great-grandmother;
 great-grandfather; great-grandparent; great-grandparents; great-aunt; great-uncle; aunt; aunts;
 uncle; uncles; cousin; cousins; nephew; nephews; niece; nieces; relative; relatives; family member;
-family members; gran; granny; grandma; grandpa; grandad; granddad; nan; nana; MGM; MGF; PGM; PGF; son; sons; daughter; daughters; grandson; granddaughter; grandchild; spouse; wife;
-husband
+family members; gran; granny; grandma; grandpa; grandad; granddad; nan; nana; MGM; MGF; PGM; PGF;
+son; sons; daughter; daughters; grandson; granddaughter; grandchild; spouse; wife; husband
 """
 FAMILY = """
 family history; familial history; maternal; paternal

@@ -37,25 +37,20 @@ _FURTHER: tuple[tuple[Assertion, str], ...] = (
     ("other_person", "brother,sister,sibling,grandmother,grandfather,grandparent,aunt,uncle"),
     ("other_person", "cousin,son,daughter,child,maternal,paternal,associated_with_someone_else"),
 )
-_SPELLINGS = ASSERTION_SPELLINGS | {
+_SPELLINGS: dict[str, Assertion] = ASSERTION_SPELLINGS | {
     name: assertion for assertion, names in _FURTHER for name in split_list(names)
 }
+_FIELDS: tuple[tuple[Assertion, str], ...] = (
+    ("affirmed", "present,presence,observed,affirmed,polarity,positive,assertion,status"),
+    ("negated", "negated,negation,negative,absent,absence,excluded,exclusion,denied"),
+    ("uncertain", "uncertain,uncertainty,hypothetical,suspected"),
+    ("other_person", "experiencer,subject,family"),
+)
 _MEANINGS: dict[str, Assertion] = {
-    name: assertion
-    for assertion, names in (
-        ("affirmed", "present,presence,observed,affirmed,polarity,positive,assertion,status"),
-        ("negated", "negated,negation,negative,absent,absence,excluded,exclusion,denied"),
-        ("uncertain", "uncertain,uncertainty,hypothetical,suspected"),
-        ("other_person", "experiencer,subject,family"),
-    )
-    for name in split_list(names)
+    name: assertion for assertion, names in _FIELDS for name in split_list(names)
 }
 """What a field means if it is true; ``false`` negates a field of the assertion affirmed."""
-_SIGNS = frozenset(
-    split_list("assertion,asserted,negated,negation,negative,polarity,presence,present,absent")
-    + split_list("absence,excluded,exclusion,observed,experiencer,affirmed,denied,hypothetical")
-    + split_list("uncertain,uncertainty,ruled")
-)
+_SIGNS = {"asserted", "ruled", *_MEANINGS} - {"status", "subject", "family", "positive"}
 """Words in the names of fields about assertion."""
 _FILLERS = frozenset(split_list("is,was,status,value,flag,type,assertion,in,history,patient"))
 _ABOUT_SOMETHING_ELSE = re.compile(

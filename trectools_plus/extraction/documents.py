@@ -73,6 +73,11 @@ class AnnotatedDocuments:
     sha256: str
     notes: tuple[str, ...]
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts by document id."""
+        return {document.doc_id: document.text for document in self.documents}
+
     def below(self, terms: frozenset[str]) -> AnnotatedDocuments:
         """Return the documents with only those gold terms that are in a set."""
         documents = tuple(
@@ -120,6 +125,25 @@ class _File(BaseModel):
         """The release of the ontology that the annotations use; empty if it is not named."""
         further = self.metadata if isinstance(self.metadata, dict) else {}
         return self.hpo_release or str(further.get("hpo_release", ""))
+
+
+def read_texts(path: str | Path) -> dict[str, str] | None:
+    """Read texts without annotations, by the name of their file; ``None`` for annotated documents.
+
+    Args:
+        path: A text file, a folder with files that end in ``.txt`` and without other documents, or
+            ``-`` for standard input.
+
+    Raises:
+        InputError: If a file cannot be read.
+    """
+    if str(path) == "-":
+        return {"stdin": read_file(path).text}
+    source = Path(path)
+    files = sorted(source.glob("*.txt")) if source.is_dir() else [source]
+    if not files or not all(file.is_file() for file in files) or any(source.glob("*/")):
+        return None
+    return {file.name.removesuffix(".txt"): read_file(file).text for file in files}
 
 
 def read_documents(

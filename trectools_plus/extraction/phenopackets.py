@@ -81,7 +81,7 @@ def features_of(record: Mapping[str, Any], path: str) -> list[dict[str, str]]:
         FormatError: If a finding has no id, or if the extra ``phenopackets`` is installed and the
             phenopacket does not match its schema.
     """
-    features = next((record[name] for name in FEATURES if name in record), [])
+    features: list[Any] = next((record[name] for name in FEATURES if name in record), [])
     is_first = str(_metadata(record, *_VERSIONS) or "").startswith("1")
     is_first = is_first or any("negated" in one for one in features if isinstance(one, dict))
     if can_check() and not is_first:

@@ -19,7 +19,12 @@ import numpy as np
 from trectools_plus.choices import View
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.extraction.documents import AnnotatedDocuments, join_some, read_documents
+from trectools_plus.extraction.documents import (
+    AnnotatedDocuments,
+    join_some,
+    read_documents,
+    read_texts,
+)
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.predictions import Prediction, Predictions, read_predictions
@@ -106,6 +111,21 @@ class ExtractionResult(Displayed):
         return self.report._content()
 
 
+@dataclass(frozen=True, slots=True)
+class ExtractedTexts:
+    """The terms of texts without annotations.
+
+    Attributes:
+        predictions: Predictions by the name of the text, the highest score first.
+        settings: The settings that were used.
+        notes: Notes on texts that were not extracted.
+    """
+
+    predictions: dict[str, list[Prediction]]
+    settings: ExtractionSettings
+    notes: list[str]
+
+
 def run_extraction(
     folder: str | Path,
     *,
@@ -139,7 +159,7 @@ def run_extraction(
     loaded = load_ontology(ontology)
     root = root_of(loaded, settings.root if settings else None)
     documents = read_documents(folder, loaded, dataset)
-    unread = set[str]()
+    foreign = list[str]()
     if options.predictions is not None:
         doc_ids = [document.doc_id for document in documents.documents]
         gold = {term_id for document in documents.documents for term_id in document.gold}
@@ -156,8 +176,8 @@ def run_extraction(
             )
         extractor = Extractor(loaded, settings, retriever=retriever, progress=progress)
         used = extractor.settings
-        found = extract_all(extractor, documents, progress)
-        unread = {one.doc_id for one in documents.documents if not extractor.language_of(one.text)}
+        found = extract_all(extractor, documents.texts, progress)
+        foreign = _foreign(extractor, documents.texts)
         name = used.method if retriever is None else f"{used.method} with {retriever.name}"
     system = SystemFacts(
         name=name,
@@ -176,11 +196,7 @@ def run_extraction(
     )
     resampling = options.resampling if options.intervals else None
     report = score_predictions(documents, found, loaded, system, manifest, resampling)
-    if unread:
-        report.notes.append(
-            f"documents in a language whose negations are not known (not extracted; --language "
-            f"names another one): {len(unread)} ({join_some(unread)})"
-        )
+    report.notes.extend(foreign)
     report.notes[:0] = [
         f"{_PROBLEMS[name]}: {len(ids)} ({join_some(set(ids))})"
         for name, ids in (problems or {}).items()
@@ -189,14 +205,55 @@ def run_extraction(
     return ExtractionResult(report, found)
 
 
+def extract_texts(
+    path: str | Path,
+    *,
+    ontology: str | Path | None = None,
+    settings: ExtractionSettings | None = None,
+    progress: Progress = no_progress,
+) -> ExtractedTexts | None:
+    """Extract the terms of texts without annotations, which are not scored.
+
+    Args:
+        path: A text file, a folder of them, or ``-`` for standard input.
+        ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
+        settings: Settings of the extraction; the defaults if ``None``.
+        progress: Called after each text.
+
+    Returns:
+        The terms; ``None`` if the path has annotated documents instead.
+
+    Raises:
+        MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
+        InputError: If a file cannot be read.
+    """
+    texts = read_texts(path)
+    if texts is None:
+        return None
+    extractor = Extractor(load_ontology(ontology), settings, progress=progress)
+    found = extract_all(extractor, texts, progress)
+    return ExtractedTexts(found, extractor.settings, _foreign(extractor, texts))
+
+
+def _foreign(extractor: Extractor, texts: Mapping[str, str]) -> list[str]:
+    """Return a note on texts in a language whose negations are not known."""
+    unread = {doc_id for doc_id, text in texts.items() if not extractor.language_of(text)}
+    if not unread:
+        return []
+    return [
+        "documents in a language whose negations are not known (not extracted; --language names "
+        f"another one): {len(unread)} ({join_some(unread)})"
+    ]
+
+
 def extract_all(
-    extractor: Extractor, documents: AnnotatedDocuments, progress: Progress = no_progress
+    extractor: Extractor, texts: Mapping[str, str], progress: Progress = no_progress
 ) -> dict[str, list[Prediction]]:
-    """Extract the terms of every document."""
+    """Extract the terms of every text."""
     found = {}
-    for number, document in enumerate(documents.documents, 1):
-        found[document.doc_id] = extractor.extract(document.text)
-        progress("extracting terms", number, len(documents.documents))
+    for number, (doc_id, text) in enumerate(texts.items(), 1):
+        found[doc_id] = extractor.extract(text)
+        progress("extracting terms", number, len(texts))
     return found
 
 
@@ -523,7 +580,7 @@ def sweep_extraction(
     for system, plan in plans.items():
         tables = []
         for extractor in _extractors(loaded, plan, progress):
-            found = extract_all(extractor, documents)
+            found = extract_all(extractor, documents.texts)
             tables.append(count(documents.documents, found, options.view, exact_credit))
             done += 1
             progress("trying values", done, len(options.systems) * len(options.values))

@@ -48,6 +48,7 @@ from trectools_plus.reporting.results.comparisons import (
 )
 from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
+from trectools_plus.reporting.results.extraction import PREDICTIONS_FILE as PREDICTIONS_FILE
 from trectools_plus.reporting.results.extraction import comparison_document as comparison_document
 from trectools_plus.reporting.results.extraction import print_comparison as print_comparison
 from trectools_plus.reporting.results.extraction import print_extraction as print_extraction
