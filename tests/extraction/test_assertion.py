@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.extraction.assertion import assert_mentions
-from trectools_plus.extraction.predictions import ASSERTIONS, Mention
+from trectools_plus.extraction.assertion_fields import ASSERTIONS
+from trectools_plus.extraction.predictions import Mention
 
 
 def mention(text, word):

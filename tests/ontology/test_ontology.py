@@ -143,6 +143,14 @@ def test_an_alternative_id_that_is_also_obsolete_resolves_to_its_live_term(
     assert ontology.max_similarity(["X:3"], ["X:1"]) == 1.0
 
 
+@pytest.mark.parametrize("stub", ["consider: X:1", "replaced_by: X_1", "replaced_by: x:1"])
+def test_a_single_term_to_consider_replaces_an_obsolete_one(write_obo, stub):
+    ontology = Ontology.from_obo(write_obo(("X:1",), ("X:2", "is_obsolete: true", stub)))
+    assert ontology.resolve("X:2").term_id == "X:1"
+    assert ontology.ids.find("x_2") == "X:1"
+    assert ontology.ids.successors("X:2") == ("X:1",)
+
+
 def test_other_ids_resolve_to_their_term(toy):
     assert toy.depth("TOY:0104") == 2
     assert toy.term("TOY:0013").name == "dog"

@@ -3,19 +3,20 @@
 ::
 
     documents.py     annotated documents
+    assertion_fields.py  the fields of files that say whether a finding is present
     predictions.py   mentions, predictions, and files of predictions
     phenopackets.py  read, write and check phenopackets
     segmentation.py  sentences, clauses, phrases and words of a text
     names.py         the names of terms, and variations learnt from them
     dictionary.py    search a text for the names of terms
     assertion.py     detect negation, uncertainty and other persons
+    notes.py         lay words, values and translations in letters
     extractor.py     the complete extraction for one text, with dictionary and retrieval
     settings.py      the settings of an extraction
     scoring.py       precision, recall, F1 and mistakes
     report.py        the models of the report
     runner.py        from a folder of documents to a report
     comparison.py    compare two systems, paired by document
-    sweep.py         score several values of one setting
 """
 
 from trectools_plus.lazy_names import import_lazily

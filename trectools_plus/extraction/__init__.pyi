@@ -8,12 +8,16 @@ from trectools_plus.extraction.extractor import Extractor as Extractor
 from trectools_plus.extraction.phenopackets import can_check as can_check
 from trectools_plus.extraction.phenopackets import write_phenopackets as write_phenopackets
 from trectools_plus.extraction.predictions import Mention as Mention
+from trectools_plus.extraction.predictions import Predictions as Predictions
+from trectools_plus.extraction.predictions import write_predictions as write_predictions
 from trectools_plus.extraction.report import REPORT_FILE as REPORT_FILE
 from trectools_plus.extraction.report import extraction_report_schema as extraction_report_schema
 from trectools_plus.extraction.report import load_extraction_report as load_extraction_report
 from trectools_plus.extraction.runner import DEFAULT_VALUES as DEFAULT_VALUES
+from trectools_plus.extraction.runner import ExtractedTexts as ExtractedTexts
 from trectools_plus.extraction.runner import ExtractionOptions as ExtractionOptions
 from trectools_plus.extraction.runner import SweepOptions as SweepOptions
+from trectools_plus.extraction.runner import extract_texts as extract_texts
 from trectools_plus.extraction.runner import run_extraction as run_extraction
 from trectools_plus.extraction.runner import sweep_extraction as sweep_extraction
 from trectools_plus.extraction.settings import ExtractionSettings as ExtractionSettings

@@ -23,14 +23,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, cast
 
-from trectools_plus.extraction.predictions import Assertion, Mention
-from trectools_plus.extraction.segmentation import Chunk, chunk, words_of
+from trectools_plus.extraction.assertion_fields import Assertion
+from trectools_plus.extraction.predictions import Mention
+from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
+from trectools_plus.retrieval.rewording.glossary import included_glossary
 from trectools_plus.retrieval.rewording.tables import read_cues
+from trectools_plus.validation.texts import stop_words
 
 ENGLISH = "en"
 CUE_LANGUAGES = (ENGLISH, "de", "fr", "es", "nl")
@@ -45,7 +48,8 @@ suffer from; suffered from; manifest; manifested; complain of; complained of; kn
 OBSERVED = """
 seen; observed; found; detected; reported; noted; noticed; present; identified; documented;
 demonstrated; evident; elicited; appreciated; visualized; visualised; recorded; described;
-encountered; apparent; detectable; visible; palpable; audible; heard; felt; confirmed
+encountered; apparent; detectable; visible; palpable; audible; heard; felt; confirmed; witnessed;
+experienced
 """
 """Words after *was not* that negate the finding before them."""
 ABSENCES = """
@@ -69,8 +73,8 @@ half-sibling; half-siblings; half-sib; half-sibs; twin brother; twin sister; co-
 grandmothers; grandfather; grandfathers; grandparent; grandparents; great-grandmother;
 great-grandfather; great-grandparent; great-grandparents; great-aunt; great-uncle; aunt; aunts;
 uncle; uncles; cousin; cousins; nephew; nephews; niece; nieces; relative; relatives; family member;
-family members; son; sons; daughter; daughters; grandson; granddaughter; grandchild; spouse; wife;
-husband
+family members; gran; granny; grandma; grandpa; grandad; granddad; nan; nana; MGM; MGF; PGM; PGF;
+son; sons; daughter; daughters; grandson; granddaughter; grandchild; spouse; wife; husband
 """
 FAMILY = """
 family history; familial history; maternal; paternal
@@ -134,9 +138,20 @@ passed; weighed
 
 
 _Scope = Literal[
-    "near", "after", "before", "label", "pregnancy", "none", "end", "part", "clause", "report"
+    "near",
+    "after",
+    "before",
+    "label",
+    "pregnancy",
+    "family",
+    "none",
+    "end",
+    "part",
+    "clause",
+    "report",
 ]
 _Said = Assertion | Literal["conditional"]
+_GOVERNING: tuple[_Scope, ...] = ("near", "after", "before", "label", "pregnancy", "family")
 _ENDS: tuple[_Scope, ...] = ("end", "part", "clause")
 _LIST_END = re.compile(r"\b(?:and|or|nor)\b", re.IGNORECASE)
 _OF_CHILD = re.compile(
@@ -256,7 +271,8 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
         rf"(?:{_DETERMINER}{_ADJECTIVES})?{_RELATIVE}{_HAS_CLAUSE}",
         "none",
     ),
-    (rf"(?:{_any_of(FAMILY)})(?:\s+{_REPORTS})?|{_RELATIVE}", "after"),
+    (rf"(?:{_any_of(FAMILY)})(?:\s+{_REPORTS})?", "family"),
+    (_RELATIVE, "after"),
     (
         r"\b(?:was|were|been)\s+(?:told|advised|instructed|informed|asked|warned|counsell?ed)\b",
         "report",
@@ -265,6 +281,11 @@ _PERSONS: tuple[tuple[str, _Scope], ...] = (
     (rf"\b(?:is|are|was|were|been|being)\s+(?:\w+ly\s+)?{_REPORTS}", "none"),
     (_any_of(NOT_REPORTING), "none"),
     (rf"{_any_of(CONTRASTS)}(?!\s+{_any_of(SAME_SUBJECT)})", "end"),
+    (  # no family history of seizures but has ataxia
+        rf"(?:,|\band|{_any_of(CONTRASTS)})\s+(?:\w+ly\s+|also\s+|now\s+)?"
+        r"(?:has|had|have|is|was|shows?|showed|presents?|presented|develops|developed|suffers)\b",
+        "part",
+    ),
     (_PATIENT, "end"),
     (rf"{_REPORTS}|{_any_of(CONCERNED)}", "report"),
 )
@@ -325,10 +346,15 @@ _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
     (_NOT_HAVE, "negated", "after"),
     (_NEGATIVE_FOR, "negated", "after"),
     (rf"\b(?:absent|free){_PLACE_OR_END}", "negated", "before"),
-    (rf"\bnever\s+(?:developed|manifested|appeared){_PHRASE_END}", "negated", "before"),
+    (
+        rf"{_AUXILIARY}?\bnever\s+(?:been\s+)?(?:developed|manifested|appeared|occurred|happened|arisen"
+        rf"|experienced|had|a\s+(?:problem|concern|feature)){_PLACE_OR_END}",
+        "negated",
+        "before",
+    ),
     (_NOT_OBSERVED, "negated", "before"),
     (
-        rf"{_AUXILIARY}not\s+(?:\w+ly\s+)?(?:develop|appear|emerge|arise)(?:ed)?{_PHRASE_END}",
+        rf"{_AUXILIARY}not\s+(?:\w+ly\s+)?(?:develop|appear|emerge|arise|happen|occur|recur)(?:r?ed)?{_PHRASE_END}",
         "negated",
         "before",
     ),
@@ -346,6 +372,11 @@ _RULES: tuple[tuple[str, _Said, _Scope], ...] = (
     ),
     (_NEW_CLAUSE, "affirmed", "clause"),
 )
+_HISTORY = (
+    r"(?:(?:the|patient|personal|own|past|medical|clinical|history|of|exam|examination|screening|is|was"
+    r"|so|far|to|date|currently|always|both|sides|bilaterally|on|at)\s+){1,5}"
+)
+"""Words between a finding with a colon and the answer: *patient history negative*."""
 _MINUS = r"\s+[-−–](?=\s*(?:[,;]|$))"
 """A minus sign after a finding: *hypotonia -, seizures +*."""
 
@@ -358,13 +389,14 @@ def _rules_of(said: Mapping[str, str]) -> Iterator[tuple[str, _Said, _Scope]]:
             yield pattern, cast(_Said, assertion), cast(_Scope, scope)
     negative, heading = said["negative answers"], said["negative headings"]
     yield (
-        rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+){negative}{_PHRASE_END}"
+        rf"(?:\s*[:=(]\s*|\s+[-–—]\s+|\s+|\s*:\s*{_HISTORY}){negative}{_PHRASE_END}"
         r"|\s*[:=]\s*(?:none|nil)\b|\s*\(\s*[-−–]\s*\)|\s*[:=]\s*[-−–∅]\s*(?=[,;]|$)",
         "negated",
         "label",
     )
     yield _MINUS, "negated", "label"
-    yield rf"(?:\A|(?<=[;,.])\s*){heading}\s*:|\[[-−–]\]", "negated", "after"
+    heading = rf"(?:\A|(?<=[;,.])\s*)(?:[\w-]+\s+){{0,3}}?{heading}"
+    yield rf"{heading}\s*:|\[[-−–]\]", "negated", "after"
     uncertain = said["uncertain answers"]
     yield rf"\s*[:=(]\s*{uncertain}{_PHRASE_END}|\s*\?", "uncertain", "label"
     yield r"\?(?=\w)", "uncertain", "near"
@@ -381,6 +413,37 @@ class _Trigger:
     end: int
     assertion: _Said
     scope: _Scope
+
+
+def language_of(text: str, english: Container[str], names: Container[str]) -> str:
+    """Return the language of a text, one of ``CUE_LANGUAGES``; empty if it is another one.
+
+    It is the language that explains most letters, those of stop words twice. Words of names are the
+    same in many languages, so they only count if there are few others.
+
+    Args:
+        text: The text.
+        english: English words in lower case; the glossaries have those of other languages.
+        names: Words of the names of terms.
+    """
+    words = [word for word in _LETTERS.findall(text) if not word.isupper()][:_MOST_WORDS]
+    others = [word for word in words if fold(word) not in names]
+    words = others if len(others) >= _FEW_WORDS else words
+    total = sum(map(len, words)) or 1
+    shares = {}
+    for language in CUE_LANGUAGES:
+        glossary, stops = included_glossary(language), stop_words(language)
+        stop = sum(len(word) for word in words if word.lower() in stops) / total
+        known = sum(len(word) for word in words if fold(word) in english) / total
+        shares[language] = stop + (glossary.translate(" ".join(words)).known if glossary else known)
+    best = max(shares, key=shares.__getitem__)
+    return best if shares[best] >= _LEAST_EXPLAINED or not words else ""
+
+
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_MOST_WORDS = 200
+_FEW_WORDS = 3
+_LEAST_EXPLAINED = 0.5
 
 
 def assert_mentions(
@@ -432,7 +495,7 @@ def _family_history(text: str, sentences: Sequence[Chunk], cues: _Cues) -> set[C
             (breaks > 1 and size > 0)
             or (breaks and other.match(sentence.text))
             or "end" in scopes
-            or ("after" not in scopes and verb.search(sentence.text))
+            or ({"after", "family"}.isdisjoint(scopes) and verb.search(sentence.text))
         )
         if inside:
             found.add(sentence)
@@ -444,8 +507,7 @@ def _assertion_of(text: str, mention: Mention, found: Sequence[_Trigger]) -> Ass
     governing = {
         trigger.assertion
         for trigger in found
-        if trigger.scope in ("near", "after", "before", "label", "pregnancy")
-        and _governs(trigger, mention, found, text)
+        if trigger.scope in _GOVERNING and _governs(trigger, mention, found, text)
     }
     strongest: _Said = next((one for one in _STRONGEST if one in governing), "affirmed")
     return "uncertain" if strongest == "conditional" else strongest
@@ -475,7 +537,8 @@ def _terminates(other: _Trigger, trigger: _Trigger) -> bool:
         if other.assertion != trigger.assertion:
             return False
         return other.scope == "end" or (
-            other.scope == "report" and trigger.scope in ("after", "pregnancy")
+            (other.scope == "report" and trigger.scope in ("after", "pregnancy", "family"))
+            or (other.scope == "part" and trigger.scope == "family")
         )
     if other.scope == "end":
         return True
@@ -585,7 +648,7 @@ def _compiled(language: str) -> _Cues:
         rf"(?:[\w/&-]+\s+){{0,4}}?{said['other headings']}\s*(?::|\Z)",
         rf"(?:\w+\s+)?{said['empty histories']}\.?\s*\Z",
         said["finite verbs"],
-        rf"{said['abbreviations']}\.(?=\s)",
+        rf"{said.get('abbreviations', '(?!)')}\.(?=\s)",
     )
     *headings, abbreviation = (re.compile(one, re.IGNORECASE) for one in patterns)
     return _Cues(

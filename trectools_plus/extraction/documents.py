@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
+from trectools_plus.extraction.assertion_fields import Assertion, read_assertion, strongest
 from trectools_plus.extraction.phenopackets import (
     FEATURES,
     features_of,
     is_phenopacket,
     release_of,
 )
-from trectools_plus.extraction.predictions import Assertion, parse_assertion, strongest
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.text import plural
@@ -73,6 +73,11 @@ class AnnotatedDocuments:
     sha256: str
     notes: tuple[str, ...]
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts by document id."""
+        return {document.doc_id: document.text for document in self.documents}
+
     def below(self, terms: frozenset[str]) -> AnnotatedDocuments:
         """Return the documents with only those gold terms that are in a set."""
         documents = tuple(
@@ -94,8 +99,16 @@ class _Annotation(BaseModel):
     model_config = ConfigDict(strict=True)
 
     hpo_id: str = Field(min_length=1)
-    assertion_status: Annotated[Assertion, BeforeValidator(parse_assertion)] = "affirmed"
+    assertion_status: Assertion = "affirmed"
     evidence_spans: list[_Span] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_assertion(cls, values: Any) -> Any:
+        """Read the assertion, which several fields can say."""
+        if not isinstance(values, dict):
+            return values
+        return {**values, "assertion_status": read_assertion(values)}
 
 
 class _File(BaseModel):
@@ -112,6 +125,25 @@ class _File(BaseModel):
         """The release of the ontology that the annotations use; empty if it is not named."""
         further = self.metadata if isinstance(self.metadata, dict) else {}
         return self.hpo_release or str(further.get("hpo_release", ""))
+
+
+def read_texts(path: str | Path) -> dict[str, str] | None:
+    """Read texts without annotations, by the name of their file; ``None`` for annotated documents.
+
+    Args:
+        path: A text file, a folder with files that end in ``.txt`` and without other documents, or
+            ``-`` for standard input.
+
+    Raises:
+        InputError: If a file cannot be read.
+    """
+    if str(path) == "-":
+        return {"stdin": read_file(path).text}
+    source = Path(path)
+    files = sorted(source.glob("*.txt")) if source.is_dir() else [source]
+    if not files or not all(file.is_file() for file in files) or any(source.glob("*/")):
+        return None
+    return {file.name.removesuffix(".txt"): read_file(file).text for file in files}
 
 
 def read_documents(

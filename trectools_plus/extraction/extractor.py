@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
+from functools import lru_cache
 from typing import Self
 
 import polars as pl
 
 from trectools_plus.arguments import checked
 from trectools_plus.choices import STRATEGIES
-from trectools_plus.extraction.assertion import assert_mentions
+from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, language_of
 from trectools_plus.extraction.dictionary import MIN_TRUST_ALONE, Dictionary
 from trectools_plus.extraction.names import (
+    PHENOTYPES,
     Name,
     WordEndings,
     WordReplacements,
@@ -22,6 +25,7 @@ from trectools_plus.extraction.names import (
     modifier_words,
     names_of,
 )
+from trectools_plus.extraction.notes import NotesReader, lay_names
 from trectools_plus.extraction.predictions import Mention, Prediction, aggregate, longest_only
 from trectools_plus.extraction.segmentation import Chunk, Word, chunk, fold, words_of
 from trectools_plus.extraction.settings import ExtractionSettings
@@ -30,7 +34,9 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.retrieval.rewording.lay_terms import lay_words
 from trectools_plus.retrieval.source import Ranking, Retriever
+from trectools_plus.validation.texts import guess_language, stop_words
 
 
 def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
@@ -178,19 +184,31 @@ class Extractor:
         settings = settings or ExtractionSettings()
         if retriever is not None and "method" not in settings.model_fields_set:
             settings = settings.model_copy(update={"method": "both"})
-        self.settings = settings
+        self.settings, self._ontology = settings, ontology
         terms = eligible_terms(ontology, settings.root or None, settings.min_depth)
+        self._knows_languages = PHENOTYPES in ontology
+        self.language_of = lru_cache(maxsize=1024)(self._language_of)
         names = names_of(ontology, terms, inexact=settings.inexact_synonyms)
-        self._dictionary = self._searcher = None
+        texts = " ".join(ontology.terms[term_id].definition or "" for term_id in terms)
+        self._named = frozenset(word for name in names for word in name.words)
+        self._english = self._named.union(
+            map(fold, [*texts.split(), *lay_words(), *stop_words(ENGLISH)])
+        )
+        self._dictionary = self._searcher = self._notes = None
         if settings.method != "retrieval":
+            further = derived_names(ontology, names) if settings.variations else []
+            if self.settings.style == "notes":
+                further += lay_names(ENGLISH, terms)
             self._dictionary = Dictionary(
                 names,
-                further=derived_names(ontology, names) if settings.variations else (),
+                further=further,
                 max_gap=settings.max_gap,
                 shortest_abbreviation=settings.shortest_abbreviation,
                 modifiers=modifier_words(ontology),
                 variations=settings.variations,
             )
+            if settings.style == "notes":
+                self._notes = NotesReader(self._dictionary, terms)
         if settings.method != "dictionary":
             if retriever is None:
                 mode = settings.retriever
@@ -208,7 +226,13 @@ class Extractor:
         return other
 
     def mentions(self, text: str) -> list[Mention]:
-        """Return the mentions of a text with their assertions, in the order of the text."""
+        """Return the mentions of a text with their assertions, in the order of the text.
+
+        A text in a language whose negations are not known has none.
+        """
+        language = self.language_of(text)
+        if not language:
+            return []
         named, retrieved = self._candidates(text)
         threshold = self.settings.min_confidence
         found = [mention for mention in named if mention.confidence >= threshold]
@@ -219,19 +243,34 @@ class Extractor:
             if mention.confidence >= threshold and used_words.isdisjoint(mention.words)
         ]
         found.sort(key=lambda m: (m.start, m.end, m.term_id))
-        return assert_mentions(text, found) if self.settings.assertions else found
+        return assert_mentions(text, found, language) if self.settings.assertions else found
+
+    def _language_of(self, text: str) -> str:
+        """Return the language of a text; empty if its negations are not known."""
+        if self.settings.language:
+            return self.settings.language
+        if not self._knows_languages:
+            return guess_language(text) or ENGLISH
+        return language_of(text, self._english, self._named)
 
     def _candidates(self, text: str) -> _Candidates:
         if self._cache is not None and text in self._cache:
             return self._cache[text]
         found = (
-            self._dictionary.find(text) if self._dictionary else [],
+            self._find_names(text),
             self._searcher.find(text) if self._searcher else [],
         )
         if self._cache is not None:
             self._cache[text] = found
         return found
 
+    def _find_names(self, text: str) -> list[Mention]:
+        if self._notes is not None:
+            return self._notes.find(text, self.language_of(text))
+        return self._dictionary.find(text) if self._dictionary else []
+
     def extract(self, text: str) -> list[Prediction]:
         """Return the terms of a text, one prediction per term, the highest score first."""
-        return aggregate(self.mentions(text))
+        terms = self._ontology.terms
+        found = aggregate(self.mentions(text))
+        return [replace(one, label=terms[one.term_id].name) for one in found]

@@ -121,7 +121,7 @@ def names_of(ontology: Ontology, terms: Iterable[str], *, inexact: bool = True) 
             rank = EXACT if synonym.scope == "EXACT" else OTHER
             if inexact or rank == EXACT:
                 texts[synonym.text] = min(rank, texts.get(synonym.text, rank))
-        names += [_name(term_id, text, rank) for text, rank in texts.items()]
+        names += [make_name(term_id, text, rank) for text, rank in texts.items()]
     return names
 
 
@@ -160,11 +160,11 @@ def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
                     key = tuple(sorted((*other.stems, *further)))
                     if other.rank != LABEL and key not in known:
                         text = f"{' '.join(words)} {other.text}"
-                        found.setdefault((term_id, text), _name(term_id, text, other.rank))
+                        found.setdefault((term_id, text), make_name(term_id, text, other.rank))
     for term_id, own in by_term.items():
         for label in (one for one in own if one.rank == LABEL):
             for text in _variants(label.text):
-                name = _name(term_id, text, EXACT)
+                name = make_name(term_id, text, EXACT)
                 if tuple(sorted(name.stems)) not in known and name.stems:
                     found.setdefault((term_id, text), name)
     return list(found.values())
@@ -194,7 +194,8 @@ def _variants(label: str) -> Iterator[str]:
             yield from (form.format(match[1]) for form in forms)
 
 
-def _name(term_id: str, text: str, rank: int) -> Name:
+def make_name(term_id: str, text: str, rank: int) -> Name:
+    """Return a name of a term."""
     words = words_of(text)
     single = words[0].text if len(words) == 1 else ""
     capitals = sum(letter.isupper() for letter in single)

@@ -14,12 +14,14 @@ from typing import Any
 from urllib.parse import quote
 
 from trectools_plus.errors import FormatError, MissingExtraError
+from trectools_plus.extraction.assertion_fields import read_assertion
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.provenance import format_time, utc_now
 
 FEATURES = ("phenotypicFeatures", "phenotypic_features")
+_VERSIONS = ("phenopacketSchemaVersion", "phenopacket_schema_version")
 _SCHEMA_VERSION = "2.0"
 _UNCERTAIN = "uncertain"
 """The description of an uncertain finding."""
@@ -28,8 +30,17 @@ _TITLES = {"HP": "Human Phenotype Ontology"}
 
 
 def is_phenopacket(record: object) -> bool:
-    """Return true for a JSON object with phenotypic features."""
-    return isinstance(record, dict) and any(name in record for name in FEATURES)
+    """Return true for a JSON object with phenotypic features, or with the version of the schema."""
+    return isinstance(record, dict) and (
+        any(name in record for name in FEATURES) or bool(_metadata(record, *_VERSIONS))
+    )
+
+
+def _metadata(record: Mapping[str, Any], *names: str) -> Any:
+    """Return a field of the metadata; ``None`` without it."""
+    metadata = record.get("metaData", record.get("meta_data"))
+    fields = metadata if isinstance(metadata, dict) else {}
+    return next((fields[name] for name in names if name in fields), None)
 
 
 def can_check() -> bool:
@@ -57,8 +68,7 @@ def check_phenopacket(record: Mapping[str, Any], path: str) -> None:
 
 def release_of(record: Mapping[str, Any]) -> str:
     """Return the release of the HPO that a phenopacket names; empty if it names none."""
-    metadata = record.get("metaData", record.get("meta_data", {}))
-    resources = metadata.get("resources", []) if isinstance(metadata, dict) else []
+    resources = _metadata(record, "resources") or []
     for one in resources:
         if isinstance(one, dict) and str(one.get("id", "")).lower() == "hp":
             return str(one.get("version", ""))
@@ -72,15 +82,22 @@ def features_of(record: Mapping[str, Any], path: str) -> list[dict[str, str]]:
         FormatError: If a finding has no id, or if the extra ``phenopackets`` is installed and the
             phenopacket does not match its schema.
     """
-    if can_check():
+    features: list[Any] = next((record[name] for name in FEATURES if name in record), [])
+    is_first = str(_metadata(record, *_VERSIONS) or "").startswith("1")
+    is_first = is_first or any("negated" in one for one in features if isinstance(one, dict))
+    if can_check() and not is_first:
         check_phenopacket(record, path)
     found = []
-    for one in next(record[name] for name in FEATURES if name in record):
+    for one in features:
         term = one.get("type") if isinstance(one, dict) else None
         if not isinstance(term, dict) or not isinstance(term.get("id"), str):
             raise FormatError("a phenotypic feature has no type with an id", path=path)
-        said = "uncertain" if one.get("description") == _UNCERTAIN else "affirmed"
-        said = "negated" if one.get("excluded") else said
+        try:
+            said = read_assertion(one)
+        except ValueError as error:
+            raise FormatError(str(error), path=path) from error
+        if said == "affirmed" and one.get("description") == _UNCERTAIN:
+            said = "uncertain"
         found.append({"hpo_id": term["id"], "label": str(term.get("label", "")), "assertion": said})
     return found
 
@@ -95,11 +112,12 @@ def make_phenopacket(
     """Return a phenopacket of the findings of a document.
 
     Negated findings are excluded, uncertain ones are described as uncertain, and those of another
-    person are left out. The time of creation is ``SOURCE_DATE_EPOCH``, or the current time.
+    person, or of an id that is not a term, are left out. The time of creation is
+    ``SOURCE_DATE_EPOCH``, or the current time.
     """
     features = []
     for term_id, assertion in findings:
-        if assertion == "other_person":
+        if assertion == "other_person" or ontology.ids.find(term_id) is None:
             continue
         name = ontology.terms[term_id].name if term_id in ontology else ""
         feature: dict[str, Any] = {"type": {"id": term_id, "label": name}}

@@ -15,10 +15,16 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 from urllib.parse import unquote
 
 from trectools_plus.errors import FormatError
+from trectools_plus.extraction.assertion_fields import (
+    Assertion,
+    field_name,
+    read_assertion,
+    strongest,
+)
 from trectools_plus.extraction.phenopackets import features_of, is_phenopacket
 from trectools_plus.extraction.segmentation import words_of
 from trectools_plus.formats.files.atomic import atomic_write
@@ -26,27 +32,7 @@ from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.ontology.ontology import Ontology
 
-Assertion = Literal["affirmed", "negated", "uncertain", "other_person"]
-ASSERTIONS: tuple[Assertion, ...] = get_args(Assertion)
 Source = Literal["dictionary", "retrieval"]
-
-ASSERTION_SPELLINGS: dict[str, Assertion] = {
-    "affirmed": "affirmed",
-    "present": "affirmed",
-    "negated": "negated",
-    "absent": "negated",
-    "excluded": "negated",
-    "normal": "negated",
-    "uncertain": "uncertain",
-    "possible": "uncertain",
-    "other_person": "other_person",
-    "family": "other_person",
-    "family_history": "other_person",
-}
-"""The accepted names of assertions in files."""
-
-_PRECEDENCE: tuple[Assertion, ...] = ("affirmed", "uncertain", "negated", "other_person")
-"""The assertion of a term in a document is the first of these that any of its mentions has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +85,7 @@ class Prediction:
             that another system assigned.
         count: The number of mentions with this assertion, at least 1.
         spans: The spans of these mentions in order: start and exclusive end, in characters.
+        label: The name of the term; empty if it is not known.
     """
 
     term_id: str
@@ -106,24 +93,7 @@ class Prediction:
     score: float
     count: int = 1
     spans: tuple[tuple[int, int], ...] = ()
-
-
-def strongest(assertions: Iterable[Assertion]) -> Assertion:
-    """Return the first of affirmed, uncertain, negated and other person that is present."""
-    return min(assertions, key=_PRECEDENCE.index)
-
-
-def parse_assertion(name: object) -> Assertion:
-    """Convert the name of an assertion in a file.
-
-    Raises:
-        ValueError: If the name is unknown.
-    """
-    key = str(name).strip().lower().replace(" ", "_").replace("-", "_")
-    if key not in ASSERTION_SPELLINGS:
-        expected = ", ".join(ASSERTION_SPELLINGS)
-        raise ValueError(f"unknown assertion '{name}', expected {expected}")
-    return ASSERTION_SPELLINGS[key]
+    label: str = ""
 
 
 def aggregate(mentions: Iterable[Mention]) -> list[Prediction]:
@@ -165,7 +135,7 @@ class ReadPredictions:
             document without any.
         problems: The ids with each problem, once for each prediction: ``invented`` (not in the
             ontology), ``mislabelled`` (the label does not belong to the id) and ``withdrawn``
-            (obsolete without exactly one replacement), which are not scored, and ``obsolete``
+            (obsolete without exactly one replacement), which are false positives, and ``obsolete``
             (with exactly one replacement, which is scored).
     """
 
@@ -216,12 +186,13 @@ def read_predictions(
             problem = "mislabelled"
         elif resolution.status == "obsolete" and term_id is not None:
             problem = "obsolete"
+        name = f"{one.term_id} ({one.label})" if one.label else one.term_id
         if problem:
-            label = f" ({one.label})" if one.label else ""
-            problems[problem].append(f"{one.term_id}{label}")
-        if problem in ("", "obsolete"):
-            evidence = one.assertion, one.score, None
-            found[one.doc_id].setdefault(term_id or one.term_id, []).append(evidence)
+            problems[problem].append(name)
+        if problem == "mislabelled":
+            term_id = name  # no term, so a false positive
+        evidence = one.assertion, one.score, None
+        found[one.doc_id].setdefault(term_id or one.term_id, []).append(evidence)
     return ReadPredictions({doc_id: _merge(terms) for doc_id, terms in found.items()}, problems)
 
 
@@ -229,8 +200,11 @@ PROBLEMS = ("invented", "mislabelled", "withdrawn", "obsolete")
 _DOCUMENT_KEYS = ("doc_id", "document_id", "document", "doc", "docid")
 _ID_KEYS = ("hpo_id", "hpoid", "hp_id", "hpo_code", "term_id", "hpo", "id", "code")
 _LABEL_KEYS = ("label", "hpo_label", "hpo_term", "hpo_name", "term", "name", "phenotype")
-_NEGATION_KEYS = ("negated", "excluded", "absent", "is_negated")
-_TERM_ID = re.compile(r"[A-Za-z]+[:_]\w+")
+_TERM_ID = re.compile(
+    r"(?P<before>[^\W\d_][^:\[\]{}]*?)??[\s:,|(\[–—-]*"
+    r"(?:https?://[\w./-]+[/#])?(?P<id>[A-Za-z]+[:_]\d\w*)"
+    r"[)\]]?(?:[\s:,|(–—-]+(?P<after>[^\W\d_].*?)\)?)?"
+)
 _FENCE = re.compile(r"```\w*\s*\n(.*?)```", re.DOTALL)
 _JSON = re.compile(r"[\[{].*[\]}]", re.DOTALL)
 _TABLES = {".csv": ",", ".tsv": "\t"}
@@ -337,7 +311,7 @@ def _find(
         named = str(value.get("id", doc_id))
         yield from again(features_of(value, path), named if named in doc_ids else doc_id or named)
         return
-    record = {re.sub(r"[\s-]+", "_", str(key).strip().lower()): one for key, one in value.items()}
+    record = {field_name(key): one for key, one in value.items()}
     found = next((record[key] for key in _DOCUMENT_KEYS if record.get(key) is not None), doc_id)
     own = None if found is None else str(found)
     key = next((key for key in _ID_KEYS if _is_term_id(key, record.get(key))), None)
@@ -358,7 +332,18 @@ def _find(
 
 
 def _is_term_id(key: str, value: object) -> bool:
-    return isinstance(value, str) and (key == "hpo_id" or bool(_TERM_ID.fullmatch(value.strip())))
+    return isinstance(value, str) and (key == "hpo_id" or _split_id(value) is not None)
+
+
+def _split_id(text: str) -> tuple[str, str] | None:
+    """Return id and label of a text such as *Short stature (HP:0004322)*; ``None`` without an id.
+
+    The id can be an IRI.
+    """
+    match = _TERM_ID.fullmatch(text.strip())
+    if match is None:
+        return None
+    return match["id"], " ".join(filter(None, (match["before"], match["after"])))
 
 
 def _read_record(
@@ -371,13 +356,14 @@ def _read_record(
             line=line,
             remedy="add a field 'doc_id', or give a folder with one file per document",
         )
-    label = next((record[key] for key in _LABEL_KEYS if isinstance(record.get(key), str)), "")
-    label = "" if label.strip() == term_id.strip() else label.strip()
-    assertion = _assertion(record, path, line)
-    if any(str(record.get(key)).lower() in ("true", "yes", "1") for key in _NEGATION_KEYS):
-        assertion = "negated"
-    score = _score(record, path, line)
-    return _Given(doc_id, term_id.strip(), label, assertion, score, path, line)
+    own_id, beside = _split_id(term_id) or (term_id.strip(), "")
+    label = next((record[key] for key in _LABEL_KEYS if isinstance(record.get(key), str)), beside)
+    label = beside if label.strip() == term_id.strip() else label.strip()
+    try:
+        assertion = read_assertion(record)
+    except ValueError as error:
+        raise FormatError(str(error), path=path, line=line) from error
+    return _Given(doc_id, own_id, label, assertion, _score(record, path, line), path, line)
 
 
 def write_predictions(predictions: Predictions, path: str | Path) -> None:
@@ -392,22 +378,13 @@ def write_predictions(predictions: Predictions, path: str | Path) -> None:
                 record = {
                     "doc_id": doc_id,
                     "hpo_id": prediction.term_id,
+                    "label": prediction.label,
                     "assertion": prediction.assertion,
                     "score": round(prediction.score, 6),
                     "count": prediction.count,
                     "spans": [list(span) for span in prediction.spans],
                 }
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def _assertion(record: dict[str, Any], path: str, line: int | None) -> Assertion:
-    key = "assertion" if "assertion" in record else "assertion_status"
-    if record.get(key) in (None, ""):
-        return "affirmed"
-    try:
-        return parse_assertion(record[key])
-    except ValueError as error:
-        raise FormatError(str(error), path=path, line=line) from error
 
 
 def _score(record: dict[str, Any], path: str, line: int | None) -> float:

@@ -13,7 +13,7 @@ from pydantic import ValidationError, model_validator
 from trectools_plus.choices import Relation
 from trectools_plus.display import TextTable, as_cell
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.predictions import Assertion
+from trectools_plus.extraction.assertion_fields import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.files.closed import read_document
 from trectools_plus.models import BaseManifest, ReportModel
@@ -141,7 +141,7 @@ class SystemFacts(ReportModel):
     """Hash of the predictions."""
     problems: dict[str, int] | None = None
     """Number of predictions from a file with an id that is invented, mislabelled, withdrawn (these
-    are not scored), or obsolete with one replacement (scored); null for an extraction."""
+    are false positives), or obsolete with one replacement (scored); null for an extraction."""
 
 
 class ExtractionManifest(BaseManifest):

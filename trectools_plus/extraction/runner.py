@@ -19,7 +19,12 @@ import numpy as np
 from trectools_plus.choices import View
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.extraction.documents import AnnotatedDocuments, join_some, read_documents
+from trectools_plus.extraction.documents import (
+    AnnotatedDocuments,
+    join_some,
+    read_documents,
+    read_texts,
+)
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.predictions import Prediction, Predictions, read_predictions
@@ -59,9 +64,9 @@ from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import plural
 
 _PROBLEMS = {
-    "invented": "predicted ids that are not in the ontology (not scored)",
-    "mislabelled": "predictions with a label that does not belong to the id (not scored)",
-    "withdrawn": "predicted obsolete ids without exactly one replacement (not scored)",
+    "invented": "predicted ids that are not in the ontology (false positives)",
+    "mislabelled": "predictions with a label that does not belong to the id (false positives)",
+    "withdrawn": "predicted obsolete ids without exactly one replacement (false positives)",
     "obsolete": "predicted obsolete ids, replaced by the ontology",
 }
 _MIN_DOCUMENTS = 2
@@ -106,6 +111,21 @@ class ExtractionResult(Displayed):
         return self.report._content()
 
 
+@dataclass(frozen=True, slots=True)
+class ExtractedTexts:
+    """The terms of texts without annotations.
+
+    Attributes:
+        predictions: Predictions by the name of the text, the highest score first.
+        settings: The settings that were used.
+        notes: Notes on texts that were not extracted.
+    """
+
+    predictions: dict[str, list[Prediction]]
+    settings: ExtractionSettings
+    notes: list[str]
+
+
 def run_extraction(
     folder: str | Path,
     *,
@@ -139,6 +159,7 @@ def run_extraction(
     loaded = load_ontology(ontology)
     root = root_of(loaded, settings.root if settings else None)
     documents = read_documents(folder, loaded, dataset)
+    foreign = list[str]()
     if options.predictions is not None:
         doc_ids = [document.doc_id for document in documents.documents]
         gold = {term_id for document in documents.documents for term_id in document.gold}
@@ -155,7 +176,8 @@ def run_extraction(
             )
         extractor = Extractor(loaded, settings, retriever=retriever, progress=progress)
         used = extractor.settings
-        found = extract_all(extractor, documents, progress)
+        found = extract_all(extractor, documents.texts, progress)
+        foreign = _foreign(extractor, documents.texts)
         name = used.method if retriever is None else f"{used.method} with {retriever.name}"
     system = SystemFacts(
         name=name,
@@ -174,6 +196,7 @@ def run_extraction(
     )
     resampling = options.resampling if options.intervals else None
     report = score_predictions(documents, found, loaded, system, manifest, resampling)
+    report.notes.extend(foreign)
     report.notes[:0] = [
         f"{_PROBLEMS[name]}: {len(ids)} ({join_some(set(ids))})"
         for name, ids in (problems or {}).items()
@@ -182,14 +205,55 @@ def run_extraction(
     return ExtractionResult(report, found)
 
 
+def extract_texts(
+    path: str | Path,
+    *,
+    ontology: str | Path | None = None,
+    settings: ExtractionSettings | None = None,
+    progress: Progress = no_progress,
+) -> ExtractedTexts | None:
+    """Extract the terms of texts without annotations, which are not scored.
+
+    Args:
+        path: A text file, a folder of them, or ``-`` for standard input.
+        ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
+        settings: Settings of the extraction; the defaults if ``None``.
+        progress: Called after each text.
+
+    Returns:
+        The terms; ``None`` if the path has annotated documents instead.
+
+    Raises:
+        MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
+        InputError: If a file cannot be read.
+    """
+    texts = read_texts(path)
+    if texts is None:
+        return None
+    extractor = Extractor(load_ontology(ontology), settings, progress=progress)
+    found = extract_all(extractor, texts, progress)
+    return ExtractedTexts(found, extractor.settings, _foreign(extractor, texts))
+
+
+def _foreign(extractor: Extractor, texts: Mapping[str, str]) -> list[str]:
+    """Return a note on texts in a language whose negations are not known."""
+    unread = {doc_id for doc_id, text in texts.items() if not extractor.language_of(text)}
+    if not unread:
+        return []
+    return [
+        "documents in a language whose negations are not known (not extracted; --language names "
+        f"another one): {len(unread)} ({join_some(unread)})"
+    ]
+
+
 def extract_all(
-    extractor: Extractor, documents: AnnotatedDocuments, progress: Progress = no_progress
+    extractor: Extractor, texts: Mapping[str, str], progress: Progress = no_progress
 ) -> dict[str, list[Prediction]]:
-    """Extract the terms of every document."""
+    """Extract the terms of every text."""
     found = {}
-    for number, document in enumerate(documents.documents, 1):
-        found[document.doc_id] = extractor.extract(document.text)
-        progress("extracting terms", number, len(documents.documents))
+    for number, (doc_id, text) in enumerate(texts.items(), 1):
+        found[doc_id] = extractor.extract(text)
+        progress("extracting terms", number, len(texts))
     return found
 
 
@@ -203,8 +267,8 @@ def score_predictions(
 ) -> ExtractionReport:
     """Score predictions in every view, matching and average.
 
-    If the manifest has a root, only gold and predicted terms below it are scored; the report also
-    has the scores of all terms.
+    If the manifest has a root, only gold and predicted terms below it are scored, and predicted ids
+    that are no terms; the report also has the scores of all terms.
 
     Args:
         documents: The documents with their gold terms.
@@ -233,9 +297,12 @@ def score_predictions(
     scored, found = documents, predictions
     if manifest.root is not None:
         terms = eligible_terms(ontology, manifest.root)
+        predicted = {one.term_id for ones in predictions.values() for one in ones}
+        gold_terms = {term_id for one in documents.documents for term_id in one.gold}
+        invented = {one for one in predicted if one not in ontology} - gold_terms
         scored = documents.below(terms)
         found = {
-            doc_id: [one for one in ones if one.term_id in terms]
+            doc_id: [one for one in ones if one.term_id in terms or one.term_id in invented]
             for doc_id, ones in predictions.items()
         }
     tables = count_all(scored, found)
@@ -513,7 +580,7 @@ def sweep_extraction(
     for system, plan in plans.items():
         tables = []
         for extractor in _extractors(loaded, plan, progress):
-            found = extract_all(extractor, documents)
+            found = extract_all(extractor, documents.texts)
             tables.append(count(documents.documents, found, options.view, exact_credit))
             done += 1
             progress("trying values", done, len(options.systems) * len(options.values))

@@ -2,7 +2,8 @@
 
 The splitting uses rules and no model. A sentence ends at the end of a line, or at ``.``, ``!`` or
 ``?``. The character must be followed by a semicolon, or by white space and a possible start of a
-sentence. A full stop after a common abbreviation, for example ``e.g.``, does not end a sentence.
+sentence; after a word of three letters, that may be a letter in lower case. A full stop after a
+common abbreviation, for example ``e.g.``, does not end a sentence.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ from trectools_plus.statistics.arrays import check_choice
 LEVELS: tuple[ChunkLevel, ...] = get_args(ChunkLevel)
 
 _ABBREVIATION = re.compile(
-    r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
-    r"refs?)\.$",
+    r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos?|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
+    r"refs?|neg|pos|poss|prob|susp|hist|bilat|unilat|congen|cong|abd|ant|post|inf|sup|lat|temp|diff|"
+    r"assoc|hosp|yrs?|mos?|wks?|hrs?|pts?|esp|occ|mod|sev|gen|exam|fam|incr|decr|sec|max|min|med)\.$",
     re.IGNORECASE,
 )
 _MAX_ABBREVIATION_LENGTH = 8
-_SENTENCE_END = re.compile(r"[\r\n\u2028\u2029]+|[.!?][\"'”’)\]]*(?:;|(?=\s+[\"'“‘(\[]*[^\W_a-z]))")
+_SENTENCE_END = re.compile(
+    r"[\r\n\u2028\u2029]+|[.!?][\"'”’)\]]*(?:;|(?=\s+[\"'“‘(\[]*[^\W_a-z]))"
+    r"|(?<=[^\W\d_]{3})\.(?=\s+[a-z])"
+)
 _CLAUSE_BREAK = re.compile(
     r"[;:()\[\]{}]|(?<=\s)[-–—•](?=\s)|—"
     r"|,(?=\s+(?:but|however|although|though|whereas|while|which|who|whose|except)\b)",

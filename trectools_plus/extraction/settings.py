@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, ValidationError, model_validator
 
@@ -113,6 +113,17 @@ class ExtractionSettings(Model):
             help="Do not detect assertions: every term counts as affirmed.",
             constant=False,
         ),
+    )
+    style: Literal["abstract", "notes"] = setting(
+        "abstract",
+        "Style of the texts: notes also finds abbreviations, lay words and values, and findings in "
+        "German, French, Spanish and Dutch. It suits letters and finds more wrong terms elsewhere.",
+        Option(),
+    )
+    language: Literal["", "en", "de", "fr", "es", "nl"] = setting(
+        "",
+        "Language of the texts, as ISO 639-1 code.",
+        Option("CODE", default="recognised for each text"),
     )
     root: str = setting(
         "",

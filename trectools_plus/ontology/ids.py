@@ -60,7 +60,7 @@ class TermIds:
             return Resolution("alternative", self._alternatives[term_id])
         if term_id not in self._terms:
             return Resolution("unknown")
-        replaced_by = self._terms[term_id].replaced_by
+        replaced_by = self._replacements(term_id)
         return Resolution("obsolete", self._live_replacement(replaced_by), replaced_by)
 
     def successors(self, term_id: str) -> tuple[str, ...]:
@@ -70,10 +70,9 @@ class TermIds:
         that the ontology suggests to consider.
         """
         live = self.resolve(term_id).term_id
-        term = self._terms.get(term_id)
-        if live is not None or term is None:
-            return () if live is None else (live,)
-        others = map(self.resolve, term.replaced_by or term.consider)
+        if live is not None:
+            return (live,)
+        others = map(self.resolve, self._replacements(term_id))
         return tuple(dict.fromkeys(one.term_id for one in others if one.term_id is not None))
 
     def find(self, text: str) -> str | None:
@@ -102,9 +101,14 @@ class TermIds:
                 return replaced_by[0]
             if replaced_by[0] in self._alternatives:
                 return self._alternatives[replaced_by[0]]
-            obsolete = self._terms.get(replaced_by[0])
-            replaced_by = obsolete.replaced_by if obsolete else ()
+            replaced_by = self._replacements(replaced_by[0])
         return None
+
+    def _replacements(self, term_id: str) -> tuple[str, ...]:
+        """Return the ids that replace a term, or may fit instead, as the ontology spells them."""
+        term = self._terms.get(term_id)
+        ids = () if term is None else term.replaced_by or term.consider
+        return tuple(map(self.spelled, ids))
 
     def numbers(self, term_ids: Sequence[str]) -> IntArray:
         """Return the number of the live term for each id in any spelling; −1 without one.

@@ -102,6 +102,9 @@ def information_from_graph(hierarchy: Hierarchy) -> InformationContent:
 
 
 _OBJECT, _TERM, _QUALIFIER = "databaseid", "hpoid", "qualifier"
+_FREQUENCY = "frequency"
+_NEVER = r"^\s*(?:0+(?:\.0+)?\s*%?|0+\s*/\s*\d+|HP[:_]0040285)\s*$"
+"""Frequencies of findings that were looked for, but not found: *0/7*, *0%*, Excluded."""
 _REMEDY = "use a file in the format of phenotype.hpoa"
 _VERSION = re.compile(r"^#\s*version:\s*(\S+)", re.MULTILINE)
 _MAX_IDS_LISTED = 3
@@ -137,6 +140,8 @@ def read_annotations(path: str | Path) -> Annotations:
     if _QUALIFIER in header:
         qualifier = pl.col(_QUALIFIER).str.strip_chars().str.to_uppercase()
         rows = rows.filter(qualifier.ne_missing("NOT"))
+    if _FREQUENCY in header:
+        rows = rows.filter(~pl.col(_FREQUENCY).fill_null("").str.contains(_NEVER))
     frame = rows.select(object=_OBJECT, term=_TERM).unique(maintain_order=True)
     if frame.is_empty():
         raise FormatError("the file has no annotations", path=source.path, remedy=_REMEDY)

