@@ -28,7 +28,8 @@ _ROW = re.compile(r"\S+\s*\t.*|\S+ Q0 \S+ \S+ \S+ \S+|\S+ \d+ \S+ -?\d+|[^\s,;]+
 _BORDER = re.compile(r" {2,}|\s*[|&\t]\s*")
 _MOST_WORDS = 4
 """A cell of a table with more words is a text."""
-_FIGURE = re.compile(r"(?<![\w.])[-+−]?\d+\.\d+")
+_FIGURE = re.compile(r"(?<![\w.])[-+−]?\d+\.\d{3,}")
+"""A figure in a table; times have fewer decimals."""
 ROWS = (".run", ".txt", ".tsv", ".csv", ".fixed", ".prom")
 TABLES = (".md", ".tex")
 PASSING = (".pyc", ".db-shm", ".db-wal")
