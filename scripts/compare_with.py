@@ -31,7 +31,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/contract"))
 
-from harness.cases import CASES, Case
+from harness.case import Case
+from harness.cases import CASES
 from harness.help_pages import command_tree
 from harness.malformed import describe_malformed
 from harness.normal import differences
@@ -118,7 +119,8 @@ def compare_cases(
             order = (old, new) if number % 2 == 0 else (new, old)  # neither is always the first
             found = {version.name: version.run(exact, shared, number) for version in order}
             if number == 0:
-                yield from differences(found[old.name][0], found[new.name][0], at=case.name)
+                pair = (found[version.name][0] for version in (old, new))
+                yield from map(str, differences(*pair, at=case.name))
             if found[new.name][1] > ENOUGH_SECONDS:
                 break
         print(f"ran {case.name}", file=sys.stderr)
@@ -137,7 +139,7 @@ def compare_listings(old: Version, new: Version, shared: Path | None) -> Iterato
                 (folder / name).mkdir()
                 document[name] = describe_malformed(program, shared / name, folder / name)
         found.append(document)
-    yield from differences(*found)
+    yield from map(str, differences(*found))
 
 
 def ratios(old: Version, new: Version) -> Iterator[str]:
@@ -168,17 +170,10 @@ def main() -> int:
         return 2
     given = os.environ.get("TRECTOOLS_PLUS_SHARED_DATA")
     shared = Path(given).resolve() if given else None
-    cases = _selected(options.case or [*CASES], shared)
+    cases = selected(options.case or [*CASES], shared)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        variables = {}
-        if shared is not None:
-            home = shutil.copytree(
-                shared / "ir_datasets_home", folder / "ir_datasets", copy_function=shutil.copyfile
-            )
-            for path in (home, *home.rglob("*")):
-                path.chmod(path.stat().st_mode | 0o200)
-            variables["IR_DATASETS_HOME"] = str(home)
+        variables = catalogue_in(folder, shared)
         pythons = {OTHER: other, NEW: Path(sys.executable)}
         versions = {}
         for name, python in pythons.items():
@@ -204,7 +199,19 @@ def main() -> int:
     return int(bool(lines))
 
 
-def _selected(names: list[str], shared: Path | None) -> list[Case]:
+def catalogue_in(folder: Path, shared: Path | None) -> dict[str, str]:
+    """Copy the catalogue of `ir_datasets` in shared data, and return the variable that names it."""
+    if shared is None:
+        return {}
+    home = shutil.copytree(
+        shared / "ir_datasets_home", folder / "ir_datasets", copy_function=shutil.copyfile
+    )
+    for path in (home, *home.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o200)
+    return {"IR_DATASETS_HOME": str(home)}
+
+
+def selected(names: list[str], shared: Path | None) -> list[Case]:
     """Return the cases that can run here, each after those that it needs."""
     ordered: dict[str, Case] = {}
 

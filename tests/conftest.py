@@ -47,6 +47,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--seconds", type=float, metavar="N", help="skip the tests that would start after N seconds"
     )
+    parser.addoption(
+        "--python",
+        type=Path,
+        default=Path(sys.executable),
+        metavar="FILE",
+        help="the interpreter of the environment whose commands the tests of tests/contract run",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -152,7 +159,8 @@ def program(
     variables = {}
     with suppress(pytest.skip.Exception):
         variables["IR_DATASETS_HOME"] = str(request.getfixturevalue("ir_datasets_home"))
-    with Program(tmp_path_factory.mktemp("program"), variables) as running:
+    python = str(request.config.getoption("--python"))
+    with Program(tmp_path_factory.mktemp("program"), variables, python) as running:
         yield running
 
 

@@ -1,6 +1,7 @@
-"""Cases that have run, and frozen documents.
+"""Cases that have run, and the documents with which their results are compared.
 
-`pytest tests/contract --freeze` writes the frozen documents instead of comparing with them.
+`pytest tests/contract --freeze` writes what differs from the golden documents instead of checking
+it. `scripts/golden` uses `--golden`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import Any
 
 import pytest
 from harness.cases import CASES
-from harness.normal import differences, read_document, write_document
+from harness.golden import freeze, from_golden, golden_path, problems
+from harness.normal import write_document
 from harness.observe import observe, prepare
 from harness.program import Program
 
-FROZEN = Path(__file__).parent / "frozen"
 SHOWN_DIFFERENCES = 20
 
 Observed = Callable[[str], tuple[dict[str, Any], Path]]
@@ -26,6 +27,11 @@ Compare = Callable[..., None]
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--freeze", action="store_true", help="write the frozen documents of tests/contract"
+    )
+    parser.addoption(
+        "--golden",
+        choices=["record", "compare"],
+        help="write the golden documents, or list all differences from them",
     )
 
 
@@ -58,17 +64,19 @@ def observed(
 
 @pytest.fixture(scope="session")
 def compare(request: pytest.FixtureRequest) -> Compare:
-    """Compares a document with its frozen one, or freezes it."""
-    freezes = request.config.getoption("--freeze", default=False)
+    """Compares a document with the golden one and what is frozen, or writes one of these."""
+    option = request.config.getoption
+    freezes, golden = option("--freeze", default=False), option("--golden", default=None)
 
     def check(name: str, document: Any, *, loose: bool = False) -> None:
-        path = FROZEN / f"{name}.json"
         if freezes:
-            write_document(path, document)
-            return
-        assert path.exists(), f"{name} is not frozen: pytest tests/contract --freeze"
-        found = list(differences(read_document(path), document, loose=loose))
-        shown = "\n".join(found[:SHOWN_DIFFERENCES])
-        assert not found, f"{len(found)} differences from {path.name}:\n{shown}"
+            freeze(name, document, loose=loose)
+        elif golden == "record":
+            write_document(golden_path(name), document)
+        else:
+            of_golden = map(str, from_golden(name, document, loose=loose))
+            found = [*(of_golden if golden else problems(name, document, loose=loose))]
+            shown = "\n".join(found if golden else found[:SHOWN_DIFFERENCES])
+            assert not found, f"{len(found)} differences in {name}:\n{shown}"
 
     return check

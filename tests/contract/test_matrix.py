@@ -12,9 +12,10 @@ pytestmark = pytest.mark.process
 
 
 @pytest.fixture(scope="module")
-def lean(tmp_path_factory):
+def lean(tmp_path_factory, request):
     """The commands in a process that has not loaded Polars."""
-    with Program(tmp_path_factory.mktemp("lean"), lean=True) as running:
+    python = str(request.config.getoption("--python"))
+    with Program(tmp_path_factory.mktemp("lean"), python=python, lean=True) as running:
         yield running
 
 
@@ -24,7 +25,7 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_shape_gives_the_frozen_result(command, program, lean, files, compare):
+def test_every_shape_gives_the_golden_result(command, program, lean, files, compare):
     compare(f"matrix/{command.name}", observe_matrix(command, program, lean, files))
 
 

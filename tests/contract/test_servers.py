@@ -7,9 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
-from pathlib import Path
 
 import httpx
 import pytest
@@ -18,19 +16,18 @@ from harness.observe import INPUTS, ROOT
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
-PROGRAM = Path(sys.executable).parent / "trectools-plus"
-
 pytest.importorskip("fastapi")
 
 
 @pytest.fixture
-def started(tmp_path):
+def started(tmp_path, request):
     """Starts a server, and returns its address."""
     processes = []
+    command = request.config.getoption("--python").parent / "trectools-plus"
 
     def start(*words, expected):
         process = subprocess.Popen(
-            [PROGRAM, *words, "--port", "0"],
+            [command, *words, "--port", "0"],
             cwd=tmp_path,
             stderr=subprocess.PIPE,
             text=True,
@@ -73,9 +70,9 @@ def test_judging_goes_on_in_a_frozen_database(started, tmp_path, program, compar
     exported = program("trectools-plus review export garden --annotator Dora", tmp_path)
     assert exported.stdout.decode() == f"{view['query_id']} 0 {doc_id} 2\n"
     shown = program("trectools-plus review show garden --format json", tmp_path)
-    document = normalise(json.loads(shown.stdout))
-    assert [one["name"] for one in document["annotators"]] == ["Anna", "Ben", "Cleo", "Dora"]
-    compare("review-server", {"view": sorted(view), "annotators": document["annotators"][:3]})
+    annotators = json.loads(shown.stdout)["annotators"]
+    assert [one["name"] for one in annotators] == ["Anna", "Ben", "Cleo", "Dora"]
+    compare("review-server", {"view": sorted(view), "annotators": normalise(annotators[:3])})
 
 
 def test_routes_and_answers_of_the_service(started, compare):

@@ -3,39 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True)
-class Case:
-    """Commands that run one after another in a folder with links `fixtures`, `inputs`, `shared`.
-
-    Args:
-        name: Name of the case and of its frozen document, `frozen/<name>.json`.
-        commands: Command lines, in order.
-        needs: Requirements: `shared` for the shared test data, or names of modules of extras.
-        copies: Files and folders of `inputs` that the commands change, by their name in the
-            folder; an archive is unpacked.
-        writes: Small files by name.
-        after: Cases whose folder is linked here under their name.
-        exact: Whether text on stdout is compared line by line; otherwise only JSON is compared.
-        private: Whether texts of the collection are left out of the document.
-        fresh: Whether the case computes vectors; its figures are compared with a tolerance.
-        slow: Why only the complete tests run it; empty if all do.
-    """
-
-    name: str
-    commands: tuple[str, ...]
-    needs: tuple[str, ...] = ()
-    copies: Mapping[str, str] = field(default_factory=dict)
-    writes: Mapping[str, str] = field(default_factory=dict)
-    after: tuple[str, ...] = ()
-    exact: bool = False
-    private: bool = False
-    fresh: bool = False
-    slow: str = ""
-
+from harness.case import Case
+from harness.documented import DOCUMENTED
 
 GARDEN = "fixtures/garden-trec"
 GARDEN_FILES = f"--corpus {GARDEN}/corpus.jsonl --topics {GARDEN}/topics.tsv"
@@ -199,7 +169,6 @@ REPORTS = (
         ),
         needs=("prometheus_client",),
         copies={"garden": "reports/garden-1.0.tar.xz", "given": "reports/given-1.0.tar.xz"},
-        exact=True,
     ),
     Case(
         "report-given-1.0",
@@ -354,12 +323,10 @@ FILES = (
             "prels.txt": "1 a 1 1 0.4\n1 b 0 2 1.0\n",
             "levels.txt": "1 a L2\n1 b L0\n",
         },
-        exact=True,
     ),
     Case(
         "files",
         ("trectools-plus files", "trectools-plus files benchmark.yaml alerts.yml -o first"),
-        exact=True,
     ),
     Case(
         "demo",
@@ -406,7 +373,6 @@ FILES = (
             "trectools-plus review export review.db --annotator Nobody",
         ),
         copies={"review.db": "review/review.db"},
-        exact=True,
     ),
     Case(
         "judging",
@@ -427,7 +393,6 @@ FILES = (
             "word_judge.py": "word_judge.py",
             "judged.txt": "judging/judged.txt",
         },
-        exact=True,
     ),
     Case(
         "testset-forms",
@@ -491,7 +456,6 @@ FILES = (
             "toy.run": "t1 Q0 TOY:0007 1 2.5 t\nt1 Q0 TOY:0008 2 1.5 t\nt2 Q0 TOY:0005 1 1 t\n"
         },
         copies={"toy": "testsets/toy-qrels"},
-        exact=True,
     ),
     Case(
         "explain",
@@ -544,7 +508,6 @@ FILES = (
             f"{RUNS}/tied-in-32-bits.run",
             f"trectools-plus trec-eval {QRELS} fixtures/runs-faulty/score-nan.run",
         ),
-        exact=True,
     ),
     Case(
         "mistakes",
@@ -577,4 +540,4 @@ FILES = (
     ),
 )
 
-CASES = {case.name: case for case in (*BENCHMARKS, *REPORTS, *FILES)}
+CASES = {case.name: case for case in (*BENCHMARKS, *REPORTS, *FILES, *DOCUMENTED)}

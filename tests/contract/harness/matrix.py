@@ -99,7 +99,7 @@ EXCLUDED = {"stdin", "low_memory"}
 Settings = Mapping[str, bool]
 
 _SUFFIXES = re.compile("(-matched|-many)?(-qrels|-low-memory)?$")
-_PLACES_OF_FINDINGS = re.compile(r"\b[FRQP][0-9]{3}\b|:[0-9]+(?::[0-9]+)?(?= —)")
+_CODES = re.compile(r"\b[FRQP][0-9]{3}\b")
 
 
 def settings_of(command: Command, shapes: Sequence[Shape]) -> Iterator[tuple[Shape, Settings]]:
@@ -182,21 +182,21 @@ def describe(command: Command, done: Done) -> Any:
     described: dict[str, Any] = {"exit": done.code}
     if command.rows != SMALL and command.name.startswith(("eval", "trec-eval")):
         notes = json.loads(text)["notes"] if text.startswith("{") else []
-        described["notes"] = " ".join(_PLACES_OF_FINDINGS.findall(" ".join([done.stderr, *notes])))
+        described["codes"] = " ".join(sorted({*_CODES.findall(" ".join([done.stderr, *notes]))}))
     if command.name.startswith("trec-eval"):
         return described | _columns(text)
     if not text.startswith("{"):
         return described
-    document = _without_paths(normalise(json.loads(text)))
+    document = json.loads(text)
+    if command.name == "compare":
+        return described | {"output": _compared(document)}
+    if "files" in document:
+        return described | {"output": [_findings(one) for one in document["files"]]}
     if command.name.startswith("eval"):
         document.pop("definitions")
         for run in document["runs"]:
             run["measures"] = {k: _figures(v) for k, v in run["measures"].items()}
-    if command.name.endswith("validate"):
-        document = [_findings(one) for one in document["files"]]
-    if command.name == "compare":
-        document = _compared(document)
-    return described | {"output": document}
+    return described | {"output": normalise(_without_paths(document))}
 
 
 def _figures(measure: Mapping[str, Any]) -> list[Any]:
@@ -204,7 +204,11 @@ def _figures(measure: Mapping[str, Any]) -> list[Any]:
     values = [*measure["per_query"].values()]
     if len(values) > 50:
         values = [sum((1 + n % 97) * (value or 0) for n, value in enumerate(values))]
-    return [measure["mean"], measure["n"], *(v if v is None else float(f"{v:.9g}") for v in values)]
+    return [
+        measure["mean"],
+        measure["n"],
+        *(v if v is None else float(f"{v:.12g}") for v in values),
+    ]
 
 
 def _columns(text: str) -> dict[str, Any]:
@@ -226,7 +230,7 @@ def _findings(file: Mapping[str, Any]) -> dict[str, Any]:
         "findings": [
             " ".join(
                 f"{one.get(key)}"
-                for key in ("code", "severity", "line", "column", "count", "query_id", "fix")
+                for key in ("code", "severity", "line", "count", "query_id", "fix")
             )
             for one in file["findings"]
         ],
@@ -236,7 +240,7 @@ def _findings(file: Mapping[str, Any]) -> dict[str, Any]:
 def _compared(document: Mapping[str, Any]) -> Any:
     """Return the difference of each measure."""
     keys = ("baseline", "contrast", "measure", "n", "difference", "wins", "ties", "losses")
-    return [{key: one.get(key) for key in keys} for one in document["comparisons"]]
+    return normalise([{key: one.get(key) for key in keys} for one in document["comparisons"]])
 
 
 def _without_paths(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -14,15 +15,25 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import yaml
 
-from harness.cases import Case
-from harness.normal import normalise
+from harness.case import Case
+from harness.normal import digest, normalise, short_string
 from harness.program import Done
 
 ROOT = Path(__file__).resolve().parents[3]
 INPUTS = Path(__file__).resolve().parents[1] / "inputs"
-_PACKAGE = re.compile(r"# +- [\w.-]+==\S+|# +python: \S+ \S+")
-"""A line of ir_metadata that names the interpreter or an installed package."""
+_ROW = re.compile(r"\S+\s*\t.*|\S+ Q0 \S+ \S+ \S+ \S+|\S+ \d+ \S+ -?\d+|[^\s,;]+(?:[,;][^\s,;]*)+")
+"""A row of a run, of judgments, of trec_eval's output, or of CSV."""
+_BORDER = re.compile(r" {2,}|\s*[|&\t]\s*")
+_MOST_WORDS = 4
+"""A cell of a table with more words is a text."""
+_FIGURE = re.compile(r"(?<![\w.])[-+−]?\d+\.\d{3,}")
+"""A figure in a table; times have fewer decimals."""
+ROWS = (".run", ".txt", ".tsv", ".csv", ".fixed", ".prom")
+TABLES = (".md", ".tex")
+PASSING = (".pyc", ".db-shm", ".db-wal")
+"""Files that come and go."""
 SHOWN_ROWS = 200
 """Text files with more rows than this are stored as their number of rows and hash."""
 
@@ -72,20 +83,22 @@ def observe(case: Case, folder: Path, run: Run, cache: Path) -> dict[str, Any]:
     before = {path: path.read_bytes() for path in _files(folder)}
     reports = [path for path in before if path.name == "BenchmarkReport.json"]
     known = {str(path.relative_to(folder)): clean.file(path) for path in reports}
-    steps = []
+    steps: dict[str, dict[str, Any]] = {}
     for command in case.commands:
         done = run(command, folder)
         if "Traceback" in done.stderr:
             raise AssertionError(f"{command}: {done.stderr}")
         errors = sum(line.startswith("error: ") for line in done.stderr.splitlines())
-        step = {"command": command, "exit": done.code, "stdout": clean.output(done.stdout)}
-        steps.append({**step, "errors": errors} if errors else step)
+        again = sum(earlier.partition(" #")[0] == command for earlier in steps)
+        step = {"exit": done.code, "stdout": clean.output(done.stdout)}
+        name = f"{command} #{again + 1}" if again else command
+        steps[name] = {**step, "errors": errors} if errors else step
     files = {
-        str(path.relative_to(folder)): clean.file(path)
+        short_string(str(path.relative_to(folder))): clean.file(path)
         for path in _files(folder)
         if before.get(path) != path.read_bytes()
     }
-    for step in steps:
+    for step in steps.values():
         for name, value in [*known.items(), *files.items()]:
             if step["stdout"] == value and isinstance(value, dict):
                 step["stdout"] = f"as {name}"
@@ -95,7 +108,7 @@ def observe(case: Case, folder: Path, run: Run, cache: Path) -> dict[str, Any]:
 def _files(folder: Path) -> list[Path]:
     """Return the files of a case, without linked files."""
     found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return sorted(path for path in found if path.suffix != ".pyc")
+    return sorted(path for path in found if path.suffix not in PASSING)
 
 
 class _Cleaner:
@@ -104,6 +117,14 @@ class _Cleaner:
     def __init__(self, case: Case, places: Mapping[Path, str]) -> None:
         self._case = case
         self._places = places
+        self._readers: Mapping[str, Callable[[bytes], Any]] = {
+            ".json": lambda content: self._document(content.decode()),
+            ".jsonl": self._json_lines,
+            ".journal": self._json_lines,
+            ".parquet": self._parquet,
+            ".yaml": self._yaml,
+            ".yml": self._yaml,
+        }
 
     def _normalise(self, value: Any) -> Any:
         return normalise(value, private=self._case.private, loose=self._case.fresh)
@@ -114,45 +135,67 @@ class _Cleaner:
         return self._normalise(json.loads(text))
 
     def output(self, stdout: bytes) -> Any:
-        """Describe the output of a command: a document, exact lines, or whether it printed text."""
+        """Describe the output of a command: a document, rows and figures, or whether it printed."""
         text = stdout.decode("utf-8", "replace")
         if text.startswith(("{", "[")):
             return self._document(text)
-        if self._case.exact:
-            return _lines_or_hash(stdout)
-        return bool(stdout.strip())
+        return bool(text.strip()) if self._case.fresh else _figures(text)
 
     def file(self, path: Path) -> Any:
         """Describe the content of a file, as far as it is part of the contract."""
-        name, content = path.name, path.read_bytes()
-        if path.parent.name == "reports" and name.endswith(".json"):
+        content = path.read_bytes()
+        if path.parent.name == "reports" and path.suffix == ".json":
             return list(json.loads(content)["modes"])  # parts of the report, as verify checks
-        if name.endswith(".json"):
-            return self._document(content.decode())
-        if name.endswith((".jsonl", ".journal")):
-            return [self._document(line) for line in content.decode().splitlines()]
-        if name.endswith(".parquet"):
-            return self._normalise(_table(pl.read_parquet(path), self._case.fresh))
-        if name.endswith(".db"):
-            return _database(path)
-        if name == "SHA256SUMS":
+        if path.name == "SHA256SUMS":
             return [line.split("  ", 1)[1] for line in content.decode().splitlines()]
-        if name == "BenchmarkComparison.md" and not self._case.fresh:
-            return _first_table(content.decode())
-        if name.endswith(".run") and self._case.fresh:
+        if path.suffix == ".run" and self._case.fresh:
             return _run(content.decode())
-        if path.suffix in (".run", ".txt", ".tsv", ".csv", ".yaml", ".fixed", ".prom"):
+        if path.suffix == ".db":
+            return _database(path)
+        if path.suffix in ROWS:
             return _lines_or_hash(content)
-        return bool(content)
+        if path.suffix in TABLES and not self._case.fresh:
+            return _figures(content.decode())
+        read = self._readers.get(path.suffix)
+        return bool(content) if read is None else read(content)
+
+    def _json_lines(self, content: bytes) -> Any:
+        return [self._document(line) for line in content.decode().splitlines()]
+
+    def _yaml(self, content: bytes) -> Any:
+        return self._normalise(json.loads(json.dumps(yaml.safe_load(content), default=str)))
+
+    def _parquet(self, content: bytes) -> Any:
+        return self._normalise(_table(pl.read_parquet(io.BytesIO(content)), self._case.fresh))
+
+
+def _figures(text: str) -> Any:
+    """Return the rows of data in a text; without any, the figures that its tables have."""
+    rows = [line for line in text.splitlines() if _ROW.fullmatch(line)]
+    if rows:
+        return _rows_or_hash(rows)
+    cells = [_BORDER.split(line.strip().strip("|")) for line in text.splitlines()]
+    found = (
+        figure
+        for row in cells
+        if len(row) > 1
+        for cell in row
+        if len(cell.split()) <= _MOST_WORDS
+        for figure in _FIGURE.findall(cell.replace("−", "-"))
+    )
+    return dict.fromkeys(found, 1) or bool(text.strip())
 
 
 def _lines_or_hash(content: bytes) -> Any:
     """Return the lines of a short text; of a long one, the number of lines and the hash."""
     text = content.decode("utf-8", "backslashreplace")
-    lines = [line for line in text.split("\n") if not _PACKAGE.fullmatch(line)]
-    if len(lines) <= SHOWN_ROWS and "\r" not in text:
-        return lines
-    return {"lines": len(lines), "sha256": hashlib.sha256(content).hexdigest()}
+    return _rows_or_hash([line for line in text.split("\n") if not line.startswith("# HELP")])
+
+
+def _rows_or_hash(rows: list[str]) -> Any:
+    if len(rows) <= SHOWN_ROWS and not any("\r" in row for row in rows):
+        return rows
+    return {"lines": len(rows), "sha256": digest(rows)}
 
 
 def _run(text: str) -> Any:
@@ -193,10 +236,3 @@ def _database(path: Path) -> Any:
             }
             for (name,) in names
         }
-
-
-def _first_table(markdown: str) -> Any:
-    """Return the figures of the first table of a page, row by row."""
-    rows = re.search(r"(?:^\|.*\n)+", markdown, re.MULTILINE)
-    lines = rows[0].splitlines() if rows else []
-    return [re.sub(r"\s*\|\s*", " | ", line).strip() for line in lines]

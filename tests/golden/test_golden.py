@@ -1,0 +1,96 @@
+"""Every difference from the golden documents is in the reviewed list, and the list has no other.
+
+The tests of `tests/contract` check that the frozen differences are those of today.
+"""
+
+from __future__ import annotations
+
+import pytest
+from harness import golden
+from harness.cases import CASES
+from harness.matrix import COMMANDS
+from harness.normal import read_document
+
+OTHERS = {"commands", "malformed", "malformed_topics", "real_topics", "review-server", "rules"}
+OTHERS |= {"service", *(f"trec-eval-9-out.test{flags}" for flags in ("", ".aq", ".aqcM"))}
+"""Documents of tests that are not cases."""
+COMPARED = OTHERS | CASES.keys() | {f"matrix/{command.name}" for command in COMMANDS}
+MOST_BYTES = 3_000_000
+MOST_FROZEN_BYTES = 600_000
+
+
+def differences():
+    """Yield each difference by document and path."""
+    for name in golden.names():
+        if name not in COMPARED:
+            yield name, "/"
+        elif golden.frozen_path(name).exists():
+            yield from ((name, path) for path in read_document(golden.frozen_path(name)))
+
+
+def test_every_difference_has_a_reason():
+    reasons = golden.read_expected()
+    missing = [
+        f"{case}: {path}"
+        for case, path in differences()
+        if not any(reason.explains(case, path) for reason in reasons)
+    ]
+    assert not missing, f"{len(missing)} differences are not in {golden.EXPECTED}:\n" + "\n".join(
+        missing[:50]
+    )
+
+
+def test_every_reason_has_a_difference():
+    found = [*differences()]
+    for reason in golden.read_expected():
+        assert reason.change
+        assert reason.why
+        for path in reason.paths:
+            only = golden.Expected(reason.cases, (path,), reason.change, reason.why)
+            assert any(only.explains(*one) for one in found), f"nothing differs: {only}"
+
+
+def test_a_document_that_is_frozen_has_a_case():
+    frozen = {
+        str(path.relative_to(golden.FROZEN).with_suffix(""))
+        for path in golden.FROZEN.rglob("*.json")
+    }
+    assert frozen <= COMPARED
+
+
+@pytest.mark.parametrize(
+    ("folder", "most"), [(golden.GOLDEN, MOST_BYTES), (golden.FROZEN, MOST_FROZEN_BYTES)]
+)
+def test_documents_are_small(folder, most):
+    assert sum(path.stat().st_size for path in folder.rglob("*.json")) <= most
+
+
+def test_a_difference_is_frozen_and_checked(tmp_path, monkeypatch):
+    monkeypatch.setattr(golden, "GOLDEN", tmp_path / "golden")
+    monkeypatch.setattr(golden, "FROZEN", tmp_path / "frozen")
+    before = {"exit": 0, "mean": 0.5, "files": {"a.run": True}}
+    golden.write_document(golden.golden_path("x"), before)
+    after = {"exit": 0, "mean": 0.25, "files": {}}
+    assert not [*golden.problems("x", before)]
+    assert len([*golden.problems("x", after)]) == 2
+    golden.freeze("x", after)
+    assert read_document(golden.frozen_path("x")) == {"/mean": [0.25], "/files/a.run": []}
+    assert not [*golden.problems("x", after)]
+    assert [*golden.problems("x", {**after, "mean": 0.26})] == ["/mean/0: 0.25, now 0.26"]
+    assert len([*golden.problems("x", before)]) == 2
+    golden.freeze("x", before)
+    assert not golden.frozen_path("x").exists()
+
+
+def test_a_document_without_golden_one_is_frozen_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(golden, "GOLDEN", tmp_path / "golden")
+    monkeypatch.setattr(golden, "FROZEN", tmp_path / "frozen")
+    assert [*golden.problems("x", {"exit": 0})]
+    golden.freeze("x", {"exit": 0})
+    assert not [*golden.problems("x", {"exit": 0})]
+    assert [*golden.problems("x", {"exit": 1})] == ["/exit: 0, now 1"]
+
+
+def test_costs_are_those_of_cases():
+    costs = read_document(golden.COSTS)
+    assert costs.keys() <= {name for name in golden.names() if name in CASES}
