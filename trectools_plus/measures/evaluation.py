@@ -347,7 +347,7 @@ class Evaluation(Displayed):
         figure if it is the last expression of a cell.
 
         Args:
-            measures: The measures, in any spelling; by default the first six that are means.
+            measures: The measures, in any spelling; by default all that are means.
             confidence: The level of the intervals, between 0 and 1.
 
         Raises:

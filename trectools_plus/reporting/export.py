@@ -88,6 +88,8 @@ _ACCENTS = {
 """Commands for combining marks that every encoding of LaTeX has."""
 _LIGATURES = frozenset("-',")
 """Two of these in a row would become another sign."""
+_PAGE_WIDTH = 100
+"""Characters of a line of a table in LaTeX; further columns follow below."""
 _GREEK = (
     " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
     "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
@@ -152,7 +154,7 @@ def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT)
     r"""Return the table as LaTeX for ``\usepackage{booktabs}``, with intervals below the means.
 
     Best means are bold. A superscript letter after a mean names a system that is significantly
-    worse; letters that are names of systems are not used. The explanations are below the table.
+    worse. The explanations are below the table.
 
     Args:
         comparison: From :func:`report_table`.
@@ -163,6 +165,10 @@ def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT)
         caption = escape_latex(caption or comparison.title)
     label = [] if layout.label is None else [rf"  \label{{{layout.label}}}"]
     notes = escape_latex(" ".join(comparison.paper_notes))
+    first = 2 if len(comparison.baselines) > 1 and layout.systems != "columns" else 1
+    tables: list[str] = []
+    for table in comparison.for_paper(layout).blocks(_fits_page, first):
+        tables += [*([r"  \par\medskip"] if tables else []), *_latex_rows(table)]
     return "\n".join(
         [
             r"% \usepackage{booktabs}",
@@ -172,7 +178,7 @@ def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT)
             *label,
             r"  \small",
             r"  \setlength{\tabcolsep}{4pt}",
-            *_latex_rows(comparison.for_paper(layout)),
+            *tables,
             r"  \par\smallskip",
             rf"  \parbox{{\linewidth}}{{\footnotesize {notes}}}",
             r"\end{table}",
@@ -215,6 +221,14 @@ def _latex_sign(sign: str) -> str:
     if script == "GREEK" and f" {name} " in _GREEK:
         return rf"\(\{name}\)"
     return f"U+{ord(sign):04X}"
+
+
+def _fits_page(table: TextTable) -> bool:
+    """Return whether the columns have at most 100 characters; those below a cell are smaller."""
+    headings = (column.heading for column in table.columns)
+    lines = [headings, *(row.cells for row in table.rows)]
+    widths = ([max(len(cell.marked), 0.8 * len(cell.detail)) for cell in line] for line in lines)
+    return sum(map(max, zip(*widths, strict=True))) + 2 * len(table.columns) <= _PAGE_WIDTH
 
 
 def _latex_rows(table: TextTable) -> list[str]:

@@ -180,7 +180,7 @@ def _diagnosis(report: BenchmarkReport) -> str:
 
 def _failing_queries(report: BenchmarkReport) -> str:
     title = f"## Queries that fail in every {report.noun}"
-    measure = report.measure_names[0]
+    measure = report.primary_measure
     failing = report.failing_queries
     if not report.higher_is_better(measure):
         return ""

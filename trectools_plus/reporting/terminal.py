@@ -207,33 +207,25 @@ def _fit_notes(console: Console, report: BenchmarkReport, room: int) -> list[str
 def _fit_modes(
     console: Console, report: BenchmarkReport, comparison: ComparisonTable, room: int
 ) -> list[str]:
-    """Return the lines of a table with modes as rows, as many as fit, the best first."""
+    """Return the lines of a table with modes as rows, as many as fit, the best first.
+
+    Columns that exceed the width follow below.
+    """
     baselines = comparison.baselines
     order = _best_first(report, [mode for mode in comparison.labels if mode not in baselines])
     for count in range(min(len(order), max(_LEAST_MODES, room)), 0, -1):
         if comparison.differences.get(report.primary_measure):
-            table = _differences_by_mode(console, report, comparison, order[:count])
+            others = [name for name in comparison.cells if name != report.primary_measure]
+            table = comparison.against_baseline(report.primary_measure, others, order[:count])
         else:
             table = _headlines_by_mode(console, report, comparison, order[:count])
-        lines = _render(console, table)
+        lines = _render_blocks(console, table, 2 if len(baselines) > 1 else 1)
         rest = len(order) - count
         if rest:
             lines.append(f"… {plural(rest, f'more {report.noun}')}: --all")
         if len(lines) <= room or count <= _LEAST_MODES:
             return lines
     return []
-
-
-def _differences_by_mode(
-    console: Console, report: BenchmarkReport, comparison: ComparisonTable, modes: Sequence[str]
-) -> TextTable:
-    """Return the differences on the primary measure, and the means of as many others as fit."""
-    others = [name for name in comparison.cells if name != report.primary_measure]
-    for count in range(len(others), -1, -1):
-        table = comparison.against_baseline(report.primary_measure, others[:count], modes)
-        if _natural_width(console, table) <= console.width:
-            break
-    return table
 
 
 def _best_first(report: BenchmarkReport, modes: list[str]) -> list[str]:
@@ -288,6 +280,14 @@ def _natural_width(console: Console, table: TextTable) -> int:
 
     options = console.options.update(max_width=10_000)
     return Measurement.get(console, options, _as_rich(console, table)).maximum
+
+
+def _render_blocks(console: Console, table: TextTable, first: int) -> list[str]:
+    """Return the lines of a table; columns that exceed the width follow in further tables."""
+    lines: list[str] = []
+    for block in table.blocks(lambda one: _natural_width(console, one) <= console.width, first):
+        lines += [*([""] if lines else []), *_render(console, block)]
+    return lines
 
 
 def _render(console: Console, table: TextTable) -> list[str]:

@@ -626,6 +626,11 @@ def describe_claim(report: BenchmarkReport) -> str:
     return describe_test(entry, report.confidence)
 
 
+def shown_groups(report: BenchmarkReport, measure: str) -> list[list[str]]:
+    """Return the groups of a measure; earlier reports also have groups of one mode."""
+    return [group for group in report.groups.get(measure, []) if len(group) > 1]
+
+
 def group_lines(report: BenchmarkReport) -> list[str]:
     """Describe the groups of modes without a significant difference, one line per grouping.
 
@@ -635,8 +640,8 @@ def group_lines(report: BenchmarkReport) -> list[str]:
     """
     by_groups: dict[str, list[str]] = {}
     for measure in report.shown_measures:
-        groups = report.groups.get(measure, [])
-        if len(report.modes) < 2 or all(len(group) < 2 for group in groups):
+        groups = shown_groups(report, measure)
+        if not groups:
             continue
         named = "; ".join(
             join_labels(

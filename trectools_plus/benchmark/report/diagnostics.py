@@ -84,27 +84,25 @@ def find_diagnostics(
 
 
 def find_failing(
-    dataset: Dataset, runs: Mapping[str, Run], evaluation: Evaluation
+    dataset: Dataset, runs: Mapping[str, Run], evaluation: Evaluation, primary: str
 ) -> list[FailingQuery]:
-    """Find queries for which every mode scores 0 on the first measure, in the order of the qrels.
+    """Find queries for which every mode scores 0 on the primary measure, in qrels order.
 
     Queries without a relevant document are not listed, because every mode scores 0 there. Empty if
-    lower is better for the first measure.
+    lower is better for the measure.
     """
-    measure = evaluation.measures[0]
+    measure = evaluation.definition(primary)
     if not measure.higher_is_better:
         return []
-    values = {name: evaluation.values(name, measure.name) for name in runs}
+    values = {name: evaluation.values(name, primary) for name in runs}
     query_ids = evaluation.query_ids[next(iter(runs))]
-    return _list_failing(
-        dataset, runs, (measure.requested_name, measure.relevance_level), query_ids, values
-    )
+    return _list_failing(dataset, runs, (primary, measure.relevance_level), query_ids, values)
 
 
 def find_failing_of_mode(
     report: BenchmarkReport, mode: str, per_query: pl.DataFrame, dataset: Dataset, run: Run
 ) -> list[FailingQuery]:
-    """Find queries for which one mode scores 0 on the first measure, in the order of the qrels.
+    """Find queries for which one mode scores 0 on the primary measure, in the order of the qrels.
 
     Args:
         report: The report.
@@ -113,7 +111,7 @@ def find_failing_of_mode(
         dataset: Judgments, and the texts of the queries where they are known.
         run: The mode's run.
     """
-    name = report.measure_names[0]
+    name = report.primary_measure
     if not report.higher_is_better(name):
         return []
     level = report.modes[mode].measures[name].definition.relevance_level

@@ -117,7 +117,8 @@ def draw_plots(
         if report.similarity is not None:
             labels = [report.modes[mode].label for mode in report.similarity.modes]
             plots.append(draw_similarity(report.similarity, labels, describe_dataset(report)))
-        if len(report.modes) >= FEWEST_MODES and report.groups.get(report.primary_measure):
+        ranked = report.primary_measure not in report.unranked
+        if len(report.modes) >= FEWEST_MODES and report.groups and ranked:
             with suppress(UsageError):  # no query for which every mode defines the measure
                 plots.append(_critical_difference(report, per_query))
     return plots
