@@ -108,7 +108,7 @@ def test_a_report_is_verified_and_merged_with_its_labels(folders: Any, tmp_path:
     assert merged.measure_names == TYPED
     assert list(merged.modes["c"].measures) == TYPED
     assert verify_report(folder).problems == []
-    assert "nDCG@10" in list_reports(tmp_path).reports[0].best
+    assert "MRR@10" in list_reports(tmp_path).reports[0].best
 
 
 def test_tables_for_papers_have_the_labels(folders: Any) -> None:

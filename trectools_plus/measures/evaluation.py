@@ -32,7 +32,7 @@ from trectools_plus.measures.definitions.base import (
     Measure,
 )
 from trectools_plus.measures.parser import match_name, parse_measures
-from trectools_plus.measures.queries import ScoredQueries
+from trectools_plus.measures.queries import RELEVANT, ScoredQueries
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
@@ -271,7 +271,10 @@ class Evaluation(Displayed):
         if column not in self._definitions:
             definition = self.measures[column].definition
             if definition.averaged_over == AVERAGED_OVER:
-                definition = replace(definition, averaged_over=_averaged_over(self.averaging))
+                definition = replace(
+                    definition,
+                    averaged_over=_averaged_over(self.averaging, definition.relevance_level),
+                )
             self._definitions[column] = definition
         return self._definitions[column]
 
@@ -537,6 +540,8 @@ def score_runs(
         CheckFailedError: If queries without a relevant document are left out, and no other is left.
         UsageError: If a measure cannot score this input.
     """
+    import numpy as np
+
     queries = _queries_of(qrels).counted(averaging.no_relevant)
     query_ids, without = queries.query_ids, queries.without_relevant
     if not query_ids and without:
@@ -550,6 +555,7 @@ def score_runs(
         for one in measures
         for note in (*one.notes_on_names, *one.notes_on_qrels(queries))
     ]
+    lacking = queries.lacks_relevant(measures)
     averaged: dict[str, list[str]] = {}
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
@@ -557,10 +563,34 @@ def score_runs(
     for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
         of_runs += run_notes
         kept, counts[name] = choose_queries(query_ids, without, run.query_ids, averaging.missing)
+        if averaging.no_relevant == "drop":
+            table = np.where(lacking, np.nan, table)
         tables[name] = table[kept]
         averaged[name] = [query_ids[position] for position in kept]
+    of_runs += _notes_on_depth(runs, measures, query_ids)
     all_notes = [*notes_without_relevant(without, averaging), *of_measures, *of_runs, *notes]
     return Evaluation(list(measures), averaging, averaged, counts, without, tables, all_notes)
+
+
+def _notes_on_depth(
+    runs: Mapping[str, Run | ScoredFile], measures: Sequence[Measure], query_ids: Sequence[str]
+) -> list[str]:
+    """Return a note on each run with fewer results than another one and than a measure needs."""
+    required = max((one.cutoff or 0 for one in measures), default=0)
+    if len(runs) < 2 or not required:
+        return []
+    counted = {name: run.count_documents() for name, run in runs.items()}
+    sizes = {
+        name: [of_run.get(query, 0) for query in query_ids] for name, of_run in counted.items()
+    }
+    deepest = max(max(of_run, default=0) for of_run in sizes.values())
+    return [
+        f"{name}: fewer than {required:,} results, the deepest rank that a measure looks at, for "
+        f"{sum(0 < size < required for size in of_run):,} of "
+        f"{plural(len(query_ids), 'query', 'queries')}"
+        for name, of_run in sizes.items()
+        if max(of_run, default=0) < min(deepest, required)
+    ]
 
 
 def choose_queries(
@@ -700,8 +730,9 @@ def check_averaging(missing: object, no_relevant: object) -> Averaging:
     return Averaging(missing, no_relevant)  # type: ignore[arg-type]
 
 
-def _averaged_over(averaging: Averaging) -> str:
-    with_relevant = " with a document of grade 1 or more" * (averaging.no_relevant == "drop")
+def _averaged_over(averaging: Averaging, level: int) -> str:
+    grade = max(level, RELEVANT)
+    with_relevant = f" with a document of grade {grade} or more" * (averaging.no_relevant == "drop")
     queries = f"queries of the qrels{with_relevant}"
     if averaging.missing == "zero":
         return f"{queries}; a query without results counts 0"

@@ -39,6 +39,8 @@ MOST_LINES = 40
 """The greatest number of lines of a report, unless everything is printed."""
 _PADDING = 3
 _CELL_WIDTH = 14
+_LABEL = 14
+"""Characters of a label; a longer one is broken where columns would not fit otherwise."""
 _LEAST_MODES = 3
 """At least so many modes are shown, however little room there is."""
 _LEAST_NOTES = 6
@@ -284,8 +286,11 @@ def _natural_width(console: Console, table: TextTable) -> int:
 
 def _render_blocks(console: Console, table: TextTable, first: int) -> list[str]:
     """Return the lines of a table; columns that exceed the width follow in further tables."""
+    labels, others = table.columns[:first], table.columns[first:]
+    narrow = replace(table, columns=(*(replace(one, widest=_LABEL) for one in labels), *others))
     lines: list[str] = []
-    for block in table.blocks(lambda one: _natural_width(console, one) <= console.width, first):
+    for block in narrow.blocks(lambda one: _natural_width(console, one) <= console.width, first):
+        block = replace(block, columns=(*labels, *block.columns[first:]))
         lines += [*([""] if lines else []), *_render(console, block)]
     return lines
 

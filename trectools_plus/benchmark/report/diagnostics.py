@@ -27,6 +27,7 @@ from trectools_plus.formats.tables import Corpus, Run
 from trectools_plus.measures.evaluation import Averaging, Evaluation, NoRelevant, score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.retrieval.backends.embedded.modes import (
     kind_of,
     unused_settings,
@@ -139,10 +140,10 @@ def _list_failing(
     """
     names = list(runs)
     table = np.column_stack([values[name] for name in names])
-    without_relevant = {*dataset.judged.without_relevant}
-    can_succeed = np.array([query_id not in without_relevant for query_id in query_ids], bool)
-    failing = np.flatnonzero((table == 0).all(axis=1) & can_succeed)
     measure_name, level = measure
+    highest = dict(zip(dataset.judged.query_ids, dataset.judged.highest, strict=True))
+    can_succeed = np.array([highest[query_id] >= max(level, RELEVANT) for query_id in query_ids])
+    failing = np.flatnonzero((table == 0).all(axis=1) & can_succeed)
     first = _score(dataset.judged, runs, "MinRank" if level == 1 else f"MinRank(rel={level})")
     ranks = np.column_stack([first.tables[name][:, 0] for name in names])
     # With missing=drop, the evaluation has fewer queries.
@@ -183,8 +184,7 @@ def _required_depth(dataset: Dataset, mode: ModeRun, evaluation: Evaluation) -> 
 
 def _find_gaps(run: Run, query_ids: Sequence[str], required: int) -> tuple[list[str], list[str]]:
     """Find queries without results, and queries with fewer than ``required`` results."""
-    blocks = run.rows.blocks
-    sizes = dict(zip(blocks.query_ids, blocks.sizes.tolist(), strict=True))
+    sizes = run.count_documents()
     missing = [query_id for query_id in query_ids if query_id not in sizes]
     return missing, [query for query in query_ids if 0 < sizes.get(query, 0) < required]
 
