@@ -50,6 +50,7 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, is_downloaded
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.trec_files import write_qrels
+from trectools_plus.measures.evaluation import accept_unjudged
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
@@ -258,7 +259,8 @@ class _StoredInputs(BenchmarkInputs):
         else:
             exists = _has_file(source, place) or (info is not None and info.path)
             run = source.read_run_at(place if exists else None, name)
-        mode = write_mode_run(dataset, folder, run, subfolder)
+        accepts = accept_unjudged(source.config.bind_measures(source.config.measure_names))
+        mode = write_mode_run(dataset, folder, run, subfolder, accepts_unjudged=accepts)
         if info is None:
             return mode
         return replace(mode, info=mode.info.model_copy(update={"ties": info.ties}))

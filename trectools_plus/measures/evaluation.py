@@ -505,7 +505,7 @@ def evaluate(
     judged = as_qrels(qrels, load=load_judgments, columns=of_qrels_tables)
     loader = RunLoader(
         QrelsView.of_table(judged),
-        accepts_unjudged=_accept_unjudged(parsed),
+        accepts_unjudged=accept_unjudged(parsed),
         strict_input=strict_input,
     )
 
@@ -658,13 +658,13 @@ def refuse_unscorable(
     view = QrelsView.of_table(qrels)
     of_qrels = check_view(view)
     refuse_errors(of_qrels, strict_input=strict_input)
-    accepts_unjudged = _accept_unjudged(measures)
+    accepts_unjudged = accept_unjudged(measures)
     loader = RunLoader(view, accepts_unjudged=accepts_unjudged, strict_input=strict_input)
     of_runs = [finding for run in runs for finding in loader.check(RunView.of_table(run))]
     return of_runs, of_qrels
 
 
-def _accept_unjudged(measures: Iterable[Measure]) -> bool:
+def accept_unjudged(measures: Iterable[Measure]) -> bool:
     """Return whether a measure can score a run without judged documents."""
     return any(measure.sees_unjudged for measure in measures)
 
