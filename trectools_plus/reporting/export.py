@@ -160,15 +160,30 @@ def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT)
         comparison: From :func:`report_table`.
         layout: Systems as rows or columns, decimals, caption and label.
     """
-    caption = layout.caption
-    if caption is None or "\\" not in caption:
-        caption = escape_latex(caption or comparison.title)
-    label = [] if layout.label is None else [rf"  \label{{{layout.label}}}"]
-    notes = escape_latex(" ".join(comparison.paper_notes))
     first = 2 if len(comparison.baselines) > 1 and layout.systems != "columns" else 1
+    caption, notes = layout.caption or comparison.title, " ".join(comparison.paper_notes)
+    return latex_document(comparison.for_paper(layout), caption, notes, layout.label, first=first)
+
+
+def latex_document(
+    table: TextTable, caption: str, notes: str, name: str | None = None, *, first: int = 1
+) -> str:
+    r"""Return a table with caption and notes; columns that exceed the width follow below.
+
+    Args:
+        table: The table.
+        caption: Text; with a backslash in it, LaTeX.
+        notes: The text below the table.
+        name: The name for ``\ref``.
+        first: The number of columns that are repeated at the left.
+    """
+    if "\\" not in caption:
+        caption = escape_latex(caption)
+    label = [] if name is None else [rf"  \label{{{name}}}"]
+    notes = escape_latex(notes)
     tables: list[str] = []
-    for table in comparison.for_paper(layout).blocks(_fits_page, first):
-        tables += [*([r"  \par\medskip"] if tables else []), *_latex_rows(table)]
+    for block in table.blocks(_fits_page, first):
+        tables += [*([r"  \par\medskip"] if tables else []), *_latex_rows(block)]
     return "\n".join(
         [
             r"% \usepackage{booktabs}",
