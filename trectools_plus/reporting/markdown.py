@@ -17,7 +17,6 @@ from trectools_plus.reporting.comparison import (
 from trectools_plus.reporting.wording import (
     COMPONENTS_EXPLANATION,
     MOST_QUERIES,
-    NO_PATTERN,
     NONE_NEAR,
     TEST_NAMES,
     choose_comparisons,
@@ -40,7 +39,6 @@ from trectools_plus.reporting.wording import (
     near_sentence,
     numeric_columns,
     other_name,
-    overall_line,
     report_notes,
     show,
     show_baseline,
@@ -121,7 +119,6 @@ def _introduction(report: BenchmarkReport, comparison: ComparisonTable) -> str:
     notes += [f"> **Note:** {line}" for line in report_notes(report)]
     paragraphs = [
         "  \n".join(plain(line) for line in (*comparison.legend, equal_line(report)) if line),
-        overall_line(report) if len(report.modes) > 2 else "",
         "\n".join(["Look at next:\n", *(f"- {step}" for step in steps)]) if steps else "",
         *notes,
     ]
@@ -170,7 +167,7 @@ def _show_status(result: ModeResult, measure: str) -> str:
 
 def _diagnosis(report: BenchmarkReport) -> str:
     if not report.diagnosis:
-        return f"## Diagnosis\n\n{NO_PATTERN}"
+        return ""
     lines = []
     for item in report.diagnosis:
         label = "" if item.mode is None else f"**{report.modes[item.mode].label}:** "

@@ -22,7 +22,6 @@ from trectools_plus.reporting.wording import (
     mode_notes,
     near_sentence,
     numeric_columns,
-    overall_line,
     report_notes,
     show_interval,
     target_lines,
@@ -188,8 +187,6 @@ def _head(console: Console, report: BenchmarkReport, comparison: ComparisonTable
         if report.verdict.probability is not None:
             lines += _paragraph(console, report.verdict.probability)
     lines += _paragraph(console, method_line(report), "dim")
-    if report.best_overall is not None and len(report.modes) > 2:
-        lines += _paragraph(console, overall_line(report))
     return [*lines, "", *_paragraph(console, comparison.title, "dim")]
 
 

@@ -57,9 +57,6 @@ CORRECTION_NAMES = {
 }
 NARROW = "†"
 """Marks an interval that may be too narrow, because it has a note."""
-NO_PATTERN = (
-    "No pattern was found. Low and high values are reported only for measures with a target."
-)
 NONE_NEAR = "None: no first result is wrong and a parent, child or sibling of an expected term."
 COMPONENTS_EXPLANATION = (
     "The fusion of all components minus the fusion without one. Above 0, that component raises the "
@@ -108,22 +105,6 @@ def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int = 3)
         return ""
     mark = NARROW if ci.note else ""
     return show_interval(ci.low, ci.high, sign, decimals=decimals) + mark
-
-
-def overall_line(report: BenchmarkReport) -> str:
-    """State whether the best mode is settled, with the rule; empty without a best mode."""
-    best = report.best_overall
-    if best is None:
-        return ""
-    label = report.modes[best.mode].label
-    if best.settled:
-        state = "settled"
-    else:
-        others = [report.modes[mode].label for mode in best.not_different]
-        named = join_labels(others, _NAMED_IN_GROUP, noun=report.noun)
-        verb = "does" if len(others) == 1 else "do"
-        state = f"not settled, because {named} {verb} not differ significantly from it"
-    return f"Best overall: {label}, {state}. Rule: {best.rule}."
 
 
 def equal_line(report: BenchmarkReport) -> str:

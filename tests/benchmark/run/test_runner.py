@@ -512,7 +512,7 @@ def test_when_no_mode_finds_anything_none_is_best(small: Small, tmp_path: Path) 
         run({**options, "missing": "drop"}, tmp_path / "drop")
 
 
-def test_a_fetched_run_without_judged_documents_is_refused_as_a_given_one(small: Small, tmp_path: Path) -> None:
+def test_a_fetched_run_without_judged_documents_is_refused(small: Small, tmp_path: Path) -> None:
     qrels = small.folder / "far.txt"
     qrels.write_text("q4 0 d2 1\n")
     topics = small.folder / "far.tsv"

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.benchmark.report import BenchmarkReport, Latency
-from trectools_plus.benchmark.report.verdict import baselines_of, find_best_overall, make_verdict
+from trectools_plus.benchmark.report.verdict import baselines_of, make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.reporting import wording
@@ -86,7 +86,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         view["steps"] += [""] * (most - len(view["steps"]))
     fills = {
         part: [_collect_fills(getattr(dynamic, part)(views[name])) for name in measures]
-        for part in ("verdict", "probability", "overall", "steps", "differences", "strata")
+        for part in ("verdict", "probability", "steps", "differences", "strata")
     }
     return environment.get_template("page.html.j2").render(
         report=report,
@@ -135,13 +135,10 @@ def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     """Return everything that the page shows for one measure and changes with the switch."""
     is_primary = measure == report.primary_measure and report.verdict is not None
     verdict = report.verdict if is_primary else make_verdict(report, measure)
-    overall = report.best_overall if is_primary else find_best_overall(report, measure)
-    own = report.model_copy(update={"best_overall": overall})
     return {
         "measure": measure,
         "verdict": "" if verdict is None else verdict.text,
         "probability": (verdict and verdict.probability) or "",
-        "overall": wording.overall_line(own),
         "steps": [] if verdict is None else list(verdict.next_steps),
         "differences": view_differences(report, measure),
         "groups": "; ".join(
