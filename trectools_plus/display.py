@@ -7,8 +7,8 @@ entries of one of its attributes as a table.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from enum import Enum
 from html import escape
 from typing import Any, ClassVar, Self
@@ -161,6 +161,31 @@ class TextTable:
             for column, cells in zip(self.columns[1:], others, strict=True)
         )
         return TextTable(columns, tuple(rows))
+
+    def blocks(self, fits: Callable[[TextTable], bool], first: int = 1) -> Iterator[TextTable]:
+        """Yield tables that fit, each with the first columns and as many of the others as possible.
+
+        Args:
+            fits: Whether a table is narrow enough; a table with one further column is yielded even
+                if it is not.
+            first: The number of columns at the left of every table.
+        """
+        start, last = first, len(self.columns)
+        while start < last:
+            end = last
+            while end > start + 1 and not fits(self._part(first, start, end)):
+                end -= 1
+            yield self._part(first, start, end)
+            start = end
+
+    def _part(self, first: int, start: int, end: int) -> TextTable:
+        """Return the table with the first columns and those from ``start`` to before ``end``."""
+        rows = (
+            replace(row, cells=(*row.cells[:first], *row.cells[start:end])) for row in self.rows
+        )
+        return replace(
+            self, columns=(*self.columns[:first], *self.columns[start:end]), rows=tuple(rows)
+        )
 
     def lines(self, width: int | None = None, *, ruled: bool = False) -> Iterator[str]:
         """Yield the header and the rows as plain text, without the caption.

@@ -101,7 +101,7 @@ def test_a_report_is_verified_with_its_labels(folders: Any, tmp_path: Path) -> N
     folder = tmp_path / "copy"
     shutil.copytree(folders[0], folder)
     assert verify_report(folder).problems == []
-    assert "nDCG@10" in list_reports(tmp_path).reports[0].best
+    assert "MRR@10" in list_reports(tmp_path).reports[0].best
 
 
 def test_tables_for_papers_have_the_labels(folders: Any) -> None:

@@ -285,7 +285,9 @@ def test_the_report_shows_the_paired_figures(parallel: MultilingualResult) -> No
         assert "sets are parallel" in shown
         assert f"[{across.gap_ci.low:.3f}, {across.gap_ci.high:.3f}]" in shown
         assert f"[{across.variance_ci.low:.5f}, {across.variance_ci.high:.5f}]" in shown
-    assert "| de − en |" in markdown
+    for one in report.differences["lexical"]:
+        assert f"| {one.contrast} − {one.baseline} |" in markdown
+        assert one.measure != parallel.results["en"].report.primary_measure or one.difference >= 0
     assert max(map(len, stream.getvalue().splitlines())) <= 100
 
 

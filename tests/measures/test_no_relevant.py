@@ -244,7 +244,7 @@ def test_files_give_the_figures_of_tables(tmp_path, grade, no_relevant, low_memo
     assert len(plain.query_ids["run"]) == {"zero": 40, "drop": 26}[no_relevant]
 
 
-def test_a_relevance_level_leaves_no_query_out():
+def test_a_relevance_level_leaves_queries_out_of_its_measure():
     """As -l 2 of trec_eval, and rel=2 of ir_measures."""
     qrels = {"1": {"a": 2}, "2": {"a": 1}, "3": {"a": 0}}
     run = {query: {"a": 1.0} for query in qrels}
@@ -254,4 +254,6 @@ def test_a_relevance_level_leaves_no_query_out():
     evaluation = evaluate(qrels, run, ["AP(rel=2)"])
     assert evaluation.mean("AP(rel=2)") == by_pytrec_eval == 1 / 3
     assert list(by_ir_measures.values()) == [1 / 3]
-    assert evaluate(qrels, run, ["AP(rel=2)"], no_relevant="drop").mean("AP(rel=2)") == 0.5
+    dropped = evaluate(qrels, run, ["AP(rel=2)", "AP"], no_relevant="drop")
+    assert [dropped.n(name) for name in dropped.measure_names] == [1, 2]
+    assert [dropped.mean(name) for name in dropped.measure_names] == [1.0, 1.0]

@@ -308,25 +308,6 @@ def test_measures_with_equal_values_are_shown_once(make_report: Make) -> None:
     assert chosen.shown_measures == {"P@1": ["HitRate@1", "APcap@1"], "RR": []}
 
 
-@pytest.mark.parametrize(
-    ("names", "marks"),
-    [
-        (["one", "two", "three"], "ᵃᵇᶜ"),
-        (["a", "two", "three"], "ᵇᶜᵈ"),
-        (["A", "two", "three"], "ᵇᶜᵈ"),
-        (["ᵇ", "two", "three"], "ᵃᶜᵈ"),
-        (["1", "2", "3"], "ᵃᵇᶜ"),
-        (["a", "1", "b"], "ᶜᵈᵉ"),
-    ],
-)
-def test_marks_never_equal_names_of_runs(make_report: Make, names: list[str], marks: str) -> None:
-    report = make_report({name: {"RR": 0.2 + place / 10} for place, name in enumerate(names)})
-    table = report_table(report)
-    assert "".join(table.letters().values()) == marks
-    shown = {cell.marks for cell in table.by_measure().rows[0].cells[1:-1]}
-    assert not shown & {*names}
-
-
 def test_a_note_on_an_interval_is_omitted_while_there_is_none() -> None:
     ci = ConfidenceInterval(low=0.1, high=0.2, level=0.95, method="percentile", resamples=100)
     assert "note" not in ci.model_dump()

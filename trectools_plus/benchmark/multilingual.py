@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
+from trectools_plus.benchmark.compare.compare import orient_pairs
 from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
@@ -346,7 +347,14 @@ def _pair(
     values = {
         language: _score_table(table, query_ids, measures) for language, table in tables.items()
     }
-    pairs = list(combinations(values, 2))
+    primary, languages = report.primary_measure, list(values)
+    columns = [values[language][:, measures.index(primary)] for language in languages]
+    places = list(combinations(range(len(languages)), 2))
+    higher = report.higher_is_better(primary)
+    pairs = [
+        (languages[one], languages[other])
+        for one, other in orient_pairs(places, columns, higher_is_better=higher)
+    ]
     scores = [
         PairedScores(
             one,

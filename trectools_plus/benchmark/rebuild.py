@@ -51,7 +51,7 @@ from trectools_plus.formats.files.closed import is_unchanged
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.evaluation import Evaluation, accept_unjudged
 from trectools_plus.measures.providers.stored import StoredMeasure
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
@@ -308,7 +308,8 @@ class _StoredInputs(BenchmarkInputs):
         else:
             exists = _has_file(source, place) or (info is not None and info.path)
             run = source.read_run_at(place if exists else None, name)
-        mode = write_mode_run(dataset, folder, run, subfolder)
+        accepts = accept_unjudged(source.config.bind_measures(source.config.measure_names))
+        mode = write_mode_run(dataset, folder, run, subfolder, accepts_unjudged=accepts)
         if info is None:
             return mode
         counted = {

@@ -232,6 +232,10 @@ def _name(path: str) -> str:
     return "stdin" if path == "-" else Path(path).name
 
 
+_COUNTED = ("R115", "R123", "R126")
+"""Infos on most runs of usual tools, of which the text shows only the number."""
+
+
 def finish(
     reports: Iterable[validation.FileReport],
     choices: validation.Choices,
@@ -262,6 +266,7 @@ def finish(
             sys.stdout,
             statistics=output.statistics,
             list_clean=n_files <= CLEAN_FILES_NAMED,
+            counted=() if choices.selects else _COUNTED,
         )
     else:
         sys.stdout.writelines(_chunks(judged, output, fixer))

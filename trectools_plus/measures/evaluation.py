@@ -32,7 +32,7 @@ from trectools_plus.measures.definitions.base import (
     Measure,
 )
 from trectools_plus.measures.parser import match_name, parse_measure, parse_measures
-from trectools_plus.measures.queries import ScoredQueries
+from trectools_plus.measures.queries import RELEVANT, ScoredQueries
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
@@ -275,7 +275,10 @@ class Evaluation(Displayed):
         if column not in self._definitions:
             definition = self.measures[column].definition
             if definition.averaged_over == AVERAGED_OVER:
-                definition = replace(definition, averaged_over=_averaged_over(self.averaging))
+                definition = replace(
+                    definition,
+                    averaged_over=_averaged_over(self.averaging, definition.relevance_level),
+                )
             self._definitions[column] = definition
         return self._definitions[column]
 
@@ -351,7 +354,7 @@ class Evaluation(Displayed):
         figure if it is the last expression of a cell.
 
         Args:
-            measures: The measures, in any spelling; by default the first six that are means.
+            measures: The measures, in any spelling; by default all that are means.
             confidence: The level of the intervals, between 0 and 1.
 
         Raises:
@@ -510,7 +513,7 @@ def evaluate(
     judged = as_qrels(qrels, load=load_judgments, columns=of_qrels_tables)
     loader = RunLoader(
         QrelsView.of_table(judged),
-        accepts_unjudged=_accept_unjudged(parsed),
+        accepts_unjudged=accept_unjudged(parsed),
         strict_input=strict_input,
     )
 
@@ -570,6 +573,7 @@ def score_runs(
         for one in measures
         for note in (*one.notes_on_names, *one.notes_on_qrels(queries))
     ]
+    lacking = queries.lacks_relevant(measures)
     averaged: dict[str, list[str]] = {}
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
@@ -579,12 +583,16 @@ def score_runs(
     for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
         of_runs += run_notes
         kept, counts[name] = choose_queries(query_ids, without, run.query_ids, averaging.missing)
-        tables[name] = np.ascontiguousarray(table[kept, : len(measures)])
+        values = table[:, : len(measures)]
+        if averaging.no_relevant == "drop":
+            values = np.where(lacking, np.nan, values)
+        tables[name] = np.ascontiguousarray(values[kept])
         averaged[name] = [query_ids[position] for position in kept]
         in_run = {*run.query_ids}
         answered = [at for at in kept if query_ids[at] in in_run]
         if pooled and answered and column < table.shape[1]:
             judged[name] = float(table[answered, column].mean())
+    of_runs += _notes_on_depth(runs, measures, query_ids)
     all_notes = [*notes_without_relevant(without, averaging), *of_measures, *of_runs, *notes]
     return Evaluation(
         list(measures), averaging, averaged, counts, without, tables, all_notes, judged
@@ -595,6 +603,27 @@ def with_judged(measures: Sequence[Measure]) -> list[Measure]:
     """Return the measures and, unless it is one of them, the share of judged documents."""
     is_there = any(one.name == JUDGED for one in measures)
     return [*measures] if is_there else [*measures, parse_measure(JUDGED)]
+
+
+def _notes_on_depth(
+    runs: Mapping[str, Run | ScoredFile], measures: Sequence[Measure], query_ids: Sequence[str]
+) -> list[str]:
+    """Return a note on each run with fewer results than another one and than a measure needs."""
+    required = max((one.cutoff or 0 for one in measures), default=0)
+    if len(runs) < 2 or not required:
+        return []
+    counted = {name: run.count_documents() for name, run in runs.items()}
+    sizes = {
+        name: [of_run.get(query, 0) for query in query_ids] for name, of_run in counted.items()
+    }
+    deepest = max(max(of_run, default=0) for of_run in sizes.values())
+    return [
+        f"{name}: fewer than {required:,} results, the deepest rank that a measure looks at, for "
+        f"{sum(0 < size < required for size in of_run):,} of "
+        f"{plural(len(query_ids), 'query', 'queries')}"
+        for name, of_run in sizes.items()
+        if max(of_run, default=0) < min(deepest, required)
+    ]
 
 
 def choose_queries(
@@ -662,13 +691,13 @@ def refuse_unscorable(
     view = QrelsView.of_table(qrels)
     of_qrels = check_view(view)
     refuse_errors(of_qrels, strict_input=strict_input)
-    accepts_unjudged = _accept_unjudged(measures)
+    accepts_unjudged = accept_unjudged(measures)
     loader = RunLoader(view, accepts_unjudged=accepts_unjudged, strict_input=strict_input)
     of_runs = [finding for run in runs for finding in loader.check(RunView.of_table(run))]
     return of_runs, of_qrels
 
 
-def _accept_unjudged(measures: Iterable[Measure]) -> bool:
+def accept_unjudged(measures: Iterable[Measure]) -> bool:
     """Return whether a measure can score a run without judged documents."""
     return any(measure.sees_unjudged for measure in measures)
 
@@ -734,8 +763,9 @@ def check_averaging(missing: object, no_relevant: object) -> Averaging:
     return Averaging(missing, no_relevant)  # type: ignore[arg-type]
 
 
-def _averaged_over(averaging: Averaging) -> str:
-    with_relevant = " with a document of grade 1 or more" * (averaging.no_relevant == "drop")
+def _averaged_over(averaging: Averaging, level: int) -> str:
+    grade = max(level, RELEVANT)
+    with_relevant = f" with a document of grade {grade} or more" * (averaging.no_relevant == "drop")
     queries = f"queries of the qrels{with_relevant}"
     if averaging.missing == "zero":
         return f"{queries}; a query without results counts 0"

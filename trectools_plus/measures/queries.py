@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from trectools_plus.choices import NoRelevant
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from trectools_plus.measures.definitions.base import Measure
 
 RELEVANT = 1
 """A query has a relevant document if it has one of this grade or more; the same for all measures,
@@ -28,6 +35,17 @@ class ScoredQueries:
     query_ids: list[str]
     without_relevant: list[str]
     highest: list[int]
+
+    def lacks_relevant(self, measures: Sequence[Measure]) -> npt.NDArray[np.bool_]:
+        """Return which queries have no document that a measure counts as relevant.
+
+        Returns:
+            Shape (queries, measures). Documents below grade 1 are never relevant.
+        """
+        import numpy as np
+
+        levels = [max(one.relevance_level, RELEVANT) for one in measures]
+        return np.array(self.highest)[:, np.newaxis] < np.array(levels)
 
     def counted(self, no_relevant: NoRelevant) -> Self:
         """Return the queries of which means are made."""

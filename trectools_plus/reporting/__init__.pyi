@@ -47,7 +47,11 @@ from trectools_plus.reporting.results.comparisons import (
     render_comparisons_text as render_comparisons_text,
 )
 from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
+from trectools_plus.reporting.results.evaluation import MeanInterval as MeanInterval
+from trectools_plus.reporting.results.evaluation import MeanIntervals as MeanIntervals
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
+from trectools_plus.reporting.results.evaluation import evaluation_for_paper as evaluation_for_paper
+from trectools_plus.reporting.results.evaluation import evaluation_intervals as evaluation_intervals
 from trectools_plus.reporting.results.extraction import PREDICTIONS_FILE as PREDICTIONS_FILE
 from trectools_plus.reporting.results.extraction import (
     check_extraction_folder as check_extraction_folder,
@@ -101,6 +105,7 @@ from trectools_plus.reporting.terminal import print_report as print_report
 from trectools_plus.reporting.terminal import print_table as print_table
 from trectools_plus.reporting.verification.verify import Verification as Verification
 from trectools_plus.reporting.wording import method_line as method_line
+from trectools_plus.reporting.wording import show_ci as show_ci
 
 __all__ = [
     "Layout",

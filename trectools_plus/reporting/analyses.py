@@ -45,39 +45,18 @@ def _judgments(report: BenchmarkReport) -> Section | None:
         return None
     noun = report.noun
     header = [noun.capitalize(), "Judged@10", pool.measure, "Unjudged documents"]
-    left_out = any(one.removed is not None for one in pool.modes.values())
-    if left_out:
-        header += ["Own judgments", "Without them", "Rank"]
     rows = []
     for mode, one in pool.modes.items():
         bounds = "–" if one.low is None else f"{show(one.low)} to {show(one.high)}"
         share = "–" if one.judged is None else f"{one.judged:.1%}"
-        row = [report.modes[mode].label, share, show(one.score), bounds]
-        if left_out:
-            removed = "–" if one.removed is None else f"{one.removed:,}"
-            row += [removed, show(one.score_without), _ranks(one.rank, one.rank_without)]
-        rows.append(row)
+        rows.append([report.modes[mode].label, share, show(one.score), bounds])
     text = (
         f"Unjudged documents: the mean {pool.measure} with each query's lower, and with its higher "
         "value if its unjudged documents are all irrelevant or all relevant."
     )
-    if left_out:
-        text += (
-            f" Own judgments: judged documents that no other {noun} has in its first {pool.depth} "
-            "results. Without them: the mean if they are removed from the judgments, and the rank "
-            f"before and after. A {noun} that was not there when documents were chosen for "
-            f"judgment loses its own judgments. {noun.capitalize()}s that share a component have "
-            "few of their own."
-        )
     if pool.tau is not None:
         text += f" Kendall's tau of Judged@10 and {pool.measure} over {noun}s: {pool.tau:+.2f}."
     return Section("Judgments", text, TextTable.of(header, rows, right=header[1:]))
-
-
-def _ranks(before: int | None, after: int | None) -> str:
-    if before is None or after is None:
-        return "–"
-    return str(before) if before == after else f"{before} to {after}"
 
 
 def _difficulty(report: BenchmarkReport) -> Section | None:

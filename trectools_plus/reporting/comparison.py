@@ -6,7 +6,6 @@ Every rendering shows the same :class:`ComparisonTable`, so they cannot disagree
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -180,23 +179,12 @@ class ComparisonTable(Displayed):
 
         With a baseline there are no letters: :meth:`against_baseline` shows the differences.
 
-        A letter that is a word of its own in a label is not used: after ``run a``, it would look
-        like the name of that mode.
-
         Args:
             alphabet: The letters to choose from.
         """
-        names = {
-            word.casefold()
-            for label in self.labels.values()
-            for word in re.findall(
-                r"[^\W\d_]?[^\WA-Z\d_]+|[A-Z]+", unicodedata.normalize("NFKC", label)
-            )
-        }
-        free = [one for one in alphabet if unicodedata.normalize("NFKC", one) not in names]
-        if not self.test or self.baselines or len(self.labels) > len(free):
+        if not self.test or self.baselines or len(self.labels) > len(alphabet):
             return {}
-        return dict(zip(self.labels, free, strict=False))
+        return dict(zip(self.labels, alphabet, strict=False))
 
     def by_measure(self, measures: Iterable[str] | None = None) -> TextTable:
         """Return the table with a row per measure, a column per mode, and the best mode.

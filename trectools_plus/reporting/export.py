@@ -88,6 +88,8 @@ _ACCENTS = {
 """Commands for combining marks that every encoding of LaTeX has."""
 _LIGATURES = frozenset("-',")
 """Two of these in a row would become another sign."""
+_PAGE_WIDTH = 100
+"""Characters of a line of a table in LaTeX; further columns follow below."""
 _GREEK = (
     " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
     "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
@@ -151,17 +153,36 @@ def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT)
     r"""Return the table as LaTeX for ``\usepackage{booktabs}``, with intervals below the means.
 
     Best means are bold. A superscript letter after a mean names a system that is significantly
-    worse; letters that are names of systems are not used. The explanations are below the table.
+    worse. The explanations are below the table.
 
     Args:
         comparison: From :func:`report_table`.
         layout: Systems as rows or columns, decimals, caption and label.
     """
-    caption = layout.caption
-    if caption is None or "\\" not in caption:
-        caption = escape_latex(caption or comparison.title)
-    label = [] if layout.label is None else [rf"  \label{{{layout.label}}}"]
-    notes = escape_latex(" ".join(comparison.paper_notes))
+    first = 2 if len(comparison.baselines) > 1 and layout.systems != "columns" else 1
+    caption, notes = layout.caption or comparison.title, " ".join(comparison.paper_notes)
+    return latex_document(comparison.for_paper(layout), caption, notes, layout.label, first=first)
+
+
+def latex_document(
+    table: TextTable, caption: str, notes: str, name: str | None = None, *, first: int = 1
+) -> str:
+    r"""Return a table with caption and notes; columns that exceed the width follow below.
+
+    Args:
+        table: The table.
+        caption: Text; with a backslash in it, LaTeX.
+        notes: The text below the table.
+        name: The name for ``\ref``.
+        first: The number of columns that are repeated at the left.
+    """
+    if "\\" not in caption:
+        caption = escape_latex(caption)
+    label = [] if name is None else [rf"  \label{{{name}}}"]
+    notes = escape_latex(notes)
+    tables: list[str] = []
+    for block in table.blocks(_fits_page, first):
+        tables += [*([r"  \par\medskip"] if tables else []), *_latex_rows(block)]
     return "\n".join(
         [
             r"% \usepackage{booktabs}",
@@ -171,7 +192,7 @@ def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT)
             *label,
             r"  \small",
             r"  \setlength{\tabcolsep}{4pt}",
-            *_latex_rows(comparison.for_paper(layout)),
+            *tables,
             r"  \par\smallskip",
             rf"  \parbox{{\linewidth}}{{\footnotesize {notes}}}",
             r"\end{table}",
@@ -214,6 +235,14 @@ def _latex_sign(sign: str) -> str:
     if script == "GREEK" and f" {name} " in _GREEK:
         return rf"\(\{name}\)"
     return f"U+{ord(sign):04X}"
+
+
+def _fits_page(table: TextTable) -> bool:
+    """Return whether the columns have at most 100 characters; those below a cell are smaller."""
+    headings = (column.heading for column in table.columns)
+    lines = [headings, *(row.cells for row in table.rows)]
+    widths = ([max(len(cell.marked), 0.8 * len(cell.detail)) for cell in line] for line in lines)
+    return sum(map(max, zip(*widths, strict=True))) + 2 * len(table.columns) <= _PAGE_WIDTH
 
 
 def _latex_rows(table: TextTable) -> list[str]:

@@ -19,7 +19,6 @@ from trectools_plus.reporting.wording import (
     CLAIMS_TITLE,
     COMPONENTS_EXPLANATION,
     MOST_QUERIES,
-    NO_PATTERN,
     NONE_NEAR,
     choose_comparisons,
     component_label,
@@ -41,7 +40,6 @@ from trectools_plus.reporting.wording import (
     near_sentence,
     numeric_columns,
     other_name,
-    overall_line,
     report_notes,
     show,
     show_baseline,
@@ -125,7 +123,6 @@ def _introduction(report: BenchmarkReport, comparison: ComparisonTable) -> str:
     notes += [f"> **Note:** {line}" for line in report_notes(report)]
     paragraphs = [
         "  \n".join(plain(line) for line in (*comparison.legend, equal_line(report)) if line),
-        overall_line(report) if len(report.modes) > 2 else "",
         "\n".join(["Look at next:\n", *(f"- {step}" for step in steps)]) if steps else "",
         *notes,
     ]
@@ -174,7 +171,7 @@ def _show_status(result: ModeResult, measure: str) -> str:
 
 def _diagnosis(report: BenchmarkReport) -> str:
     if not report.diagnosis:
-        return f"## Diagnosis\n\n{NO_PATTERN}"
+        return ""
     lines = []
     for item in report.diagnosis:
         label = "" if item.mode is None else f"**{report.modes[item.mode].label}:** "
@@ -184,7 +181,7 @@ def _diagnosis(report: BenchmarkReport) -> str:
 
 def _failing_queries(report: BenchmarkReport) -> str:
     title = f"## Queries that fail in every {report.noun}"
-    measure = report.measure_names[0]
+    measure = report.primary_measure
     failing = report.failing_queries
     if not report.higher_is_better(measure):
         return ""

@@ -23,7 +23,6 @@ from trectools_plus.reporting.wording import (
     mode_notes,
     near_sentence,
     numeric_columns,
-    overall_line,
     report_notes,
     show_interval,
     target_lines,
@@ -40,6 +39,8 @@ MOST_LINES = 40
 """The greatest number of lines of a report, unless everything is printed."""
 _PADDING = 3
 _CELL_WIDTH = 14
+_LABEL = 14
+"""Characters of a label; a longer one is broken where columns would not fit otherwise."""
 _LEAST_MODES = 3
 """At least so many modes are shown, however little room there is."""
 _LEAST_NOTES = 6
@@ -186,8 +187,6 @@ def _head(console: Console, report: BenchmarkReport, comparison: ComparisonTable
     if report.verdict is not None:
         lines += _paragraph(console, report.verdict.text, "bold")
     lines += _paragraph(console, method_line(report), "dim")
-    if report.best_overall is not None and len(report.modes) > 2:
-        lines += _paragraph(console, overall_line(report))
     return [*lines, "", *_paragraph(console, comparison.title, "dim")]
 
 
@@ -207,33 +206,25 @@ def _fit_notes(console: Console, report: BenchmarkReport, room: int) -> list[str
 def _fit_modes(
     console: Console, report: BenchmarkReport, comparison: ComparisonTable, room: int
 ) -> list[str]:
-    """Return the lines of a table with modes as rows, as many as fit, the best first."""
+    """Return the lines of a table with modes as rows, as many as fit, the best first.
+
+    Columns that exceed the width follow below.
+    """
     baselines = comparison.baselines
     order = _best_first(report, [mode for mode in comparison.labels if mode not in baselines])
     for count in range(min(len(order), max(_LEAST_MODES, room)), 0, -1):
         if comparison.differences.get(report.primary_measure):
-            table = _differences_by_mode(console, report, comparison, order[:count])
+            others = [name for name in comparison.cells if name != report.primary_measure]
+            table = comparison.against_baseline(report.primary_measure, others, order[:count])
         else:
             table = _headlines_by_mode(console, report, comparison, order[:count])
-        lines = _render(console, table)
+        lines = _render_blocks(console, table, 2 if len(baselines) > 1 else 1)
         rest = len(order) - count
         if rest:
             lines.append(f"… {plural(rest, f'more {report.noun}')}: --all")
         if len(lines) <= room or count <= _LEAST_MODES:
             return lines
     return []
-
-
-def _differences_by_mode(
-    console: Console, report: BenchmarkReport, comparison: ComparisonTable, modes: Sequence[str]
-) -> TextTable:
-    """Return the differences on the primary measure, and the means of as many others as fit."""
-    others = [name for name in comparison.cells if name != report.primary_measure]
-    for count in range(len(others), -1, -1):
-        table = comparison.against_baseline(report.primary_measure, others[:count], modes)
-        if _natural_width(console, table) <= console.width:
-            break
-    return table
 
 
 def _best_first(report: BenchmarkReport, modes: list[str]) -> list[str]:
@@ -288,6 +279,17 @@ def _natural_width(console: Console, table: TextTable) -> int:
 
     options = console.options.update(max_width=10_000)
     return Measurement.get(console, options, _as_rich(console, table)).maximum
+
+
+def _render_blocks(console: Console, table: TextTable, first: int) -> list[str]:
+    """Return the lines of a table; columns that exceed the width follow in further tables."""
+    labels, others = table.columns[:first], table.columns[first:]
+    narrow = replace(table, columns=(*(replace(one, widest=_LABEL) for one in labels), *others))
+    lines: list[str] = []
+    for block in narrow.blocks(lambda one: _natural_width(console, one) <= console.width, first):
+        block = replace(block, columns=(*labels, *block.columns[first:]))
+        lines += [*([""] if lines else []), *_render(console, block)]
+    return lines
 
 
 def _render(console: Console, table: TextTable) -> list[str]:

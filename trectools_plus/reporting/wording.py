@@ -49,9 +49,6 @@ TEST_NAMES = {
 CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini–Hochberg", "none": "no correction"}
 NARROW = "†"
 """Marks an interval that may be too narrow, because it has a note."""
-NO_PATTERN = (
-    "No pattern was found. Low and high values are reported only for measures with a target."
-)
 NONE_NEAR = "None: no first result is wrong and a parent, child or sibling of an expected term."
 COMPONENTS_EXPLANATION = (
     "The fusion of all components minus the fusion without one. Above 0, that component raises the "
@@ -100,22 +97,6 @@ def show_ci(ci: ConfidenceInterval | None, sign: str = "", *, decimals: int = 3)
         return ""
     mark = NARROW if ci.note else ""
     return show_interval(ci.low, ci.high, sign, decimals=decimals) + mark
-
-
-def overall_line(report: BenchmarkReport) -> str:
-    """State whether the best mode is settled, with the rule; empty without a best mode."""
-    best = report.best_overall
-    if best is None:
-        return ""
-    label = report.modes[best.mode].label
-    if best.settled:
-        state = "settled"
-    else:
-        others = [report.modes[mode].label for mode in best.not_different]
-        named = join_labels(others, _NAMED_IN_GROUP, noun=report.noun)
-        verb = "does" if len(others) == 1 else "do"
-        state = f"not settled, because {named} {verb} not differ significantly from it"
-    return f"Best overall: {label}, {state}. Rule: {best.rule}."
 
 
 def equal_line(report: BenchmarkReport) -> str:
@@ -646,6 +627,11 @@ def describe_claim(report: BenchmarkReport) -> str:
     return describe_test(entry, report.confidence)
 
 
+def shown_groups(report: BenchmarkReport, measure: str) -> list[list[str]]:
+    """Return the groups of a measure; earlier reports also have groups of one mode."""
+    return [group for group in report.groups.get(measure, []) if len(group) > 1]
+
+
 def group_lines(report: BenchmarkReport) -> list[str]:
     """Describe the groups of modes without a significant difference, one line per grouping.
 
@@ -655,8 +641,8 @@ def group_lines(report: BenchmarkReport) -> list[str]:
     """
     by_groups: dict[str, list[str]] = {}
     for measure in report.shown_measures:
-        groups = report.groups.get(measure, [])
-        if len(report.modes) < 2 or all(len(group) < 2 for group in groups):
+        groups = shown_groups(report, measure)
+        if not groups:
             continue
         named = "; ".join(
             join_labels(

@@ -39,6 +39,10 @@ def ends_of(ci: ConfidenceInterval | None) -> tuple[float | None, float | None]:
     return (None, None) if ci is None else (ci.low, ci.high)
 
 
+def _negated(value: float | None) -> float | None:
+    return None if value is None else 0.0 - value
+
+
 def _drop_interval_of_one(data: Any) -> Any:
     """Read figures over fewer than two queries without an interval.
 
@@ -139,6 +143,22 @@ class Comparison(WithoutUnset):
     """Number of queries where the baseline is better."""
 
     _without_interval_of_one = without_interval_of_one
+
+    def turned(self) -> Comparison:
+        """Return the same comparison as baseline minus contrast."""
+        ci, student = self.ci, self.t_test
+        low, high = ends_of(ci)
+        opposite = {
+            "baseline": self.contrast,
+            "contrast": self.baseline,
+            "difference": _negated(self.difference),
+            "ci": ci and ci.model_copy(update={"low": _negated(high), "high": _negated(low)}),
+            "t_test": student and student.model_copy(update={"t": _negated(student.t)}),
+            "effect_size": _negated(self.effect_size),
+            "wins": self.losses,
+            "losses": self.wins,
+        }
+        return self.model_copy(update=opposite)
 
     @property
     def changed(self) -> int:

@@ -254,6 +254,7 @@ class Choices:
         per_file: Codes or prefixes to ignore in files that match a pattern.
         folder: The folder that the patterns are relative to.
         settings_file: The source of the settings; ``None`` if there are none.
+        selects: Whether the user selects rules, whose findings are then all listed.
     """
 
     profile: Profile
@@ -262,6 +263,7 @@ class Choices:
     per_file: Mapping[str, tuple[str, ...]]
     folder: Path
     settings_file: Path | None = None
+    selects: bool = False
 
     def apply(self, report: FileReport) -> FileReport:
         """Return the report with the chosen findings and the severities of the profile."""
@@ -337,6 +339,7 @@ def resolve_choices(
         per_file=_codes_by_pattern(settings.per_file_ignores),
         folder=settings.path.absolute().parent if settings.path else Path.cwd(),
         settings_file=settings.path,
+        selects=bool(command_line.select or settings.select),
     )
 
 

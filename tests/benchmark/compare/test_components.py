@@ -136,7 +136,7 @@ def test_what_is_left_of_a_fusion_of_three_is_a_family(correction: str) -> None:
         }
     )  # fmt: skip
     evaluation = evaluate(qrels, runs, ["RR@10"])
-    found = find_differences(config, qrels, evaluation, without)
+    found = find_differences(config, qrels, evaluation, without, "RR@10")
     whole = evaluation.values("fusion", "RR@10")
     modes = [one.t_test.p for one in found.comparisons if one.t_test]
     raw = []
@@ -178,7 +178,7 @@ def test_the_report_verifies_and_says_what_changed(made: Path, tmp_path: Path) -
 def test_texts(made: Path) -> None:
     report = ReportFolder(made).report
     (line,) = component_lines(report)
-    assert line.startswith("Hybrid, with minus without each component on nDCG@10: lexical ")
+    assert line.startswith("Hybrid, with minus without each component on RR@10: lexical ")
     text = render_markdown(report)
     assert (
         "in a family of their own (2 comparisons on one measure: 2 fusions without a component)"

@@ -507,16 +507,14 @@ def test_when_no_mode_finds_anything_none_is_best(small: Small, tmp_path: Path) 
         run({**options, "missing": "drop"}, tmp_path / "drop")
 
 
-def test_nothing_judged_is_a_warning_where_it_was_fetched(small: Small, tmp_path: Path) -> None:
+def test_a_fetched_run_without_judged_documents_is_refused(small: Small, tmp_path: Path) -> None:
     qrels = small.folder / "far.txt"
     qrels.write_text("q4 0 d2 1\n")
     topics = small.folder / "far.tsv"
     topics.write_text("q4\tfurniture\n")
     options = {"corpus": small.corpus, "topics": str(topics), "qrels": str(qrels)}
-    report = run({**options, "modes": ["lexical"]}, tmp_path / "out").report
-    found = {item.code: item.severity for item in report.modes["lexical"].diagnostics.findings}
-    assert found["P105"] == "warning"
-    assert report.modes["lexical"].status == "ok"
+    with pytest.raises(FindingsError, match="P105"):
+        run({**options, "modes": ["lexical"]}, tmp_path / "out")
     given = {"a": small.write_run("a", {"q4": ["d7"]})}
     with pytest.raises(FindingsError, match="P105"):
         run({"runs": given, "qrels": str(qrels)}, tmp_path / "given")

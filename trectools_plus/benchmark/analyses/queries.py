@@ -145,11 +145,15 @@ def find_ontology(config: BenchmarkConfig, measures: Sequence[Measure]) -> Ontol
 
 
 def find_near_misses(
-    dataset: Dataset, runs: Mapping[str, Run], evaluation: Evaluation, ontology: Ontology
+    dataset: Dataset,
+    runs: Mapping[str, Run],
+    evaluation: Evaluation,
+    ontology: Ontology,
+    primary: str,
 ) -> list[NearMiss]:
     """Find queries whose first result is a parent, child or sibling of an expected term.
 
-    Expected terms are those that the first measure counts as relevant. Alternative ids are
+    Expected terms are those that the primary measure counts as relevant. Alternative ids are
     resolved. A first result that is not a term, or is an expected term, is not a near miss.
 
     Args:
@@ -157,11 +161,12 @@ def find_near_misses(
         runs: The run of every mode.
         evaluation: The scores, whose queries are examined.
         ontology: The terms.
+        primary: The primary measure.
 
     Returns:
         One entry per query and mode, in the order of the queries, then of the modes.
     """
-    level = evaluation.measures[0].relevance_level
+    level = evaluation.definition(primary).relevance_level
     relevant = dataset.qrels.frame.filter(pl.col("relevance") >= level)
     expected = dict(relevant.group_by("query_id", maintain_order=True).agg("doc_id").iter_rows())
     firsts = {mode: _first_results(run) for mode, run in runs.items()}

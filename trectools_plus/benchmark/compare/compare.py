@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from trectools_plus.benchmark.report import ComponentMeasure
+from trectools_plus.benchmark.report.verdict import find_primary
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
@@ -112,25 +114,61 @@ class TestedDifferences:
     components: dict[Key, dict[str, ComponentMeasure]]
 
 
+def find_primary_of(config: Mapping[str, Any], evaluation: Evaluation) -> str:
+    """Return the primary measure of an evaluation; ``config`` is that of the manifest."""
+    names = {one.requested_name: one.name for one in evaluation.measures}
+    return find_primary(config, names, {*names} - {*evaluation.compared_names})
+
+
 def find_differences(
-    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+    config: BenchmarkConfig,
+    qrels: Qrels | None,
+    evaluation: Evaluation,
+    without: Without,
+    primary: str,
 ) -> TestedDifferences:
     """Compare the modes with each other, and each fusion with itself without a component.
 
-    On each measure, the modes are one family, and the fusions another.
+    On each measure, the modes are one family, and the fusions another. Without a baseline, each
+    pair is the mode that is better on the primary measure minus the other one, on all measures.
 
     Args:
         config: Measures, correction, level, resamples, seed and baseline.
         qrels: The judgments; ``None`` if there are no fusions.
         evaluation: The modes' scores.
         without: The fusions without each of their components.
+        primary: The primary measure.
     """
     modes = evaluation.run_names
     baselines = [name for name in config.baseline or () if name in modes]
     pairs = _shown_pairs(config, modes)
+    if not baselines:
+        columns = [evaluation.values(mode, primary) for mode in modes]
+        higher = evaluation.definition(primary).higher_is_better
+        pairs = orient_pairs(pairs, columns, higher_is_better=higher)
     family = describe_family(len(pairs), len(modes), baselines, config.noun_of(modes))
     found = compare_pairs(evaluation, pairs, _method(config, family))
     return TestedDifferences(found, _compare_components(config, qrels, evaluation, without))
+
+
+def orient_pairs(
+    pairs: Iterable[tuple[int, int]], columns: Sequence[FloatArray], *, higher_is_better: bool
+) -> list[tuple[int, int]]:
+    """Return each pair with the better system as second; equal ones are unchanged.
+
+    Args:
+        pairs: Positions of baseline and contrast.
+        columns: The values of each system on the primary measure, over the same queries.
+        higher_is_better: The direction of the measure.
+    """
+    sign = 1.0 if higher_is_better else -1.0
+    oriented = []
+    for baseline, contrast in pairs:
+        differences = columns[contrast] - columns[baseline]
+        defined = differences[~np.isnan(differences)]
+        behind = defined.size > 0 and sign * float(defined.mean()) < -EQUAL
+        oriented.append((contrast, baseline) if behind else (baseline, contrast))
+    return oriented
 
 
 def _shown_pairs(config: BenchmarkConfig, modes: list[str]) -> list[tuple[int, int]]:
@@ -303,8 +341,8 @@ def find_groups(
 ) -> dict[str, list[list[str]]]:
     """Find by measure the largest groups of modes without significant differences, best first.
 
-    A mode may be in several groups. Modes whose mean is undefined are left out. Modes whose means
-    are over different queries are not ranked, so they form no groups.
+    A group has at least two modes, and a mode may be in several. Modes whose mean is undefined are
+    left out. Modes whose means are over different queries are not ranked, so they form no groups.
 
     Args:
         evaluation: The modes.
@@ -329,7 +367,7 @@ def find_groups(
         found = indistinguishable_groups(
             [sign * mean for mean in means.values()], p_values, level=0.5
         )
-        groups[name] = [[modes[place] for place in group] for group in found]
+        groups[name] = [[modes[place] for place in group] for group in found if len(group) > 1]
     return groups
 
 

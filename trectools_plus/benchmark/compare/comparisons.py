@@ -13,6 +13,7 @@ from trectools_plus.benchmark.compare.compare import (
     find_best,
     find_differences,
     find_groups,
+    find_primary_of,
     find_unranked,
     is_best_significant,
     refuse_different_queries,
@@ -31,7 +32,6 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.choices import MOST_HEADLINES
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.interchange.frames import to_pandas
@@ -318,7 +318,7 @@ def compare(
         **options: ``interval``, the method of the intervals: ``auto``, ``percentile``, ``bca``,
             ``t`` or ``wilson``; ``confidence``, their level between 0 and 1 (0.95);
             ``resamples``, their number (10,000); ``seed`` of the draws (42); ``primary_measure``,
-            the measure of the verdict (nDCG@10, or the first measure).
+            the measure of the verdict (the first one).
 
     Returns:
         The comparisons and the means of all systems.
@@ -376,12 +376,15 @@ def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: st
             "nothing was found for any judged query, so missing=drop leaves no query",
             remedy="use missing=zero, which counts a query without results as 0",
         )
-    differences = find_differences(config, None, evaluation, {})
+    manifest = _describe(evaluation, config, source, queries)
+    primary = find_primary_of(manifest.config, evaluation)
+    differences = find_differences(config, None, evaluation, {}, primary)
     unranked = find_unranked(evaluation)
     best = find_best(evaluation, unranked, config.baseline)
     found = differences.comparisons
     report = BenchmarkReport(
-        manifest=_describe(evaluation, config, source, queries),
+        manifest=manifest,
+        primary_measure=primary,
         modes=_list_systems(evaluation, config),
         comparisons=found,
         best_mode=best,
@@ -396,9 +399,6 @@ def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: st
             f"the primary measure {wanted} is not one of the measures",
             remedy=f"use one of {', '.join(report.measure_names)}",
         )
-    # The measures in the order requested: they were chosen for this comparison.
-    headlines = dict.fromkeys([report.primary_measure, *report.measure_names])
-    report = report.model_copy(update={"headline_measures": list(headlines)[:MOST_HEADLINES]})
     return Comparisons(evaluation, add_result(report))
 
 
@@ -438,6 +438,8 @@ def _describe(
     settings = {
         "measures": evaluation.measure_names,
         "primary_measure": config.primary_measure,
+        # They were chosen for this comparison.
+        "headline_measures": evaluation.measure_names,
         "baseline": config.baseline and list(config.baseline),
         "correction": config.correction,
         "test": config.test,

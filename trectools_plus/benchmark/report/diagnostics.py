@@ -33,6 +33,7 @@ from trectools_plus.measures.evaluation import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
+from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.retrieval.backends.embedded.modes import (
     kind_of,
     unused_settings,
@@ -88,27 +89,25 @@ def find_diagnostics(
 
 
 def find_failing(
-    dataset: Dataset, runs: Mapping[str, Run], evaluation: Evaluation
+    dataset: Dataset, runs: Mapping[str, Run], evaluation: Evaluation, primary: str
 ) -> list[FailingQuery]:
-    """Find queries for which every mode scores 0 on the first measure, in the order of the qrels.
+    """Find queries for which every mode scores 0 on the primary measure, in qrels order.
 
     Queries without a relevant document are not listed, because every mode scores 0 there. Empty if
-    lower is better for the first measure.
+    lower is better for the measure.
     """
-    measure = evaluation.measures[0]
+    measure = evaluation.definition(primary)
     if not measure.higher_is_better:
         return []
-    values = {name: evaluation.values(name, measure.name) for name in runs}
+    values = {name: evaluation.values(name, primary) for name in runs}
     query_ids = evaluation.query_ids[next(iter(runs))]
-    return _list_failing(
-        dataset, runs, (measure.requested_name, measure.relevance_level), query_ids, values
-    )
+    return _list_failing(dataset, runs, (primary, measure.relevance_level), query_ids, values)
 
 
 def find_failing_of_mode(
     report: BenchmarkReport, mode: str, per_query: pl.DataFrame, dataset: Dataset, run: Run
 ) -> list[FailingQuery]:
-    """Find queries for which one mode scores 0 on the first measure, in the order of the qrels.
+    """Find queries for which one mode scores 0 on the primary measure, in the order of the qrels.
 
     Args:
         report: The report.
@@ -117,7 +116,7 @@ def find_failing_of_mode(
         dataset: Judgments, and the texts of the queries where they are known.
         run: The mode's run.
     """
-    name = report.measure_names[0]
+    name = report.primary_measure
     if not report.higher_is_better(name):
         return []
     level = report.modes[mode].measures[name].definition.relevance_level
@@ -145,10 +144,10 @@ def _list_failing(
     """
     names = list(runs)
     table = np.column_stack([values[name] for name in names])
-    without_relevant = {*dataset.judged.without_relevant}
-    can_succeed = np.array([query_id not in without_relevant for query_id in query_ids], bool)
-    failing = np.flatnonzero((table == 0).all(axis=1) & can_succeed)
     measure_name, level = measure
+    highest = dict(zip(dataset.judged.query_ids, dataset.judged.highest, strict=True))
+    can_succeed = np.array([highest[query_id] >= max(level, RELEVANT) for query_id in query_ids])
+    failing = np.flatnonzero((table == 0).all(axis=1) & can_succeed)
     first = _score(dataset.judged, runs, "MinRank" if level == 1 else f"MinRank(rel={level})")
     ranks = np.column_stack([first.tables[name][:, 0] for name in names])
     # With missing=drop, the evaluation has fewer queries.
@@ -189,8 +188,7 @@ def _required_depth(dataset: Dataset, mode: ModeRun, evaluation: Evaluation) -> 
 
 def _find_gaps(run: Run, query_ids: Sequence[str], required: int) -> tuple[list[str], list[str]]:
     """Find queries without results, and queries with fewer than ``required`` results."""
-    blocks = run.rows.blocks
-    sizes = dict(zip(blocks.query_ids, blocks.sizes.tolist(), strict=True))
+    sizes = run.count_documents()
     missing = [query_id for query_id in query_ids if query_id not in sizes]
     return missing, [query for query in query_ids if 0 < sizes.get(query, 0) < required]
 

@@ -338,7 +338,8 @@ class ReportFigures(ReportModel):
     primary_measure: str = ""
     """The measure of the verdict. Computed for reports that don't have it."""
     headline_measures: list[str] = Field(default_factory=list)
-    """At most six measures, the primary one first. Computed for reports that don't have them."""
+    """The measures to show first, the primary one first: those that the user named, otherwise at
+    most six. Computed for reports that don't have them."""
     verdict: Verdict | None = None
     """The result on the primary measure in one sentence. Computed for reports that don't have
     it."""
@@ -364,14 +365,14 @@ class ReportFigures(ReportModel):
     """Measures that are defined for different queries in different modes: their means are over
     different queries, so no mode is best. A mode without a mean is not counted."""
     groups: dict[str, list[list[str]]] = Field(default_factory=dict)
-    """By measure, the largest groups of modes without significant differences, the best first; a
-    mode may be in several. Empty if the means are over different queries."""
+    """By measure, the largest groups of at least two modes without significant differences, the
+    best first; a mode may be in several. Empty if the means are over different queries."""
     size: SetSize | None = None
     """Null; reports of earlier versions state here whether the number of queries is common."""
     strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
     """By field of the topics, value (most queries first), mode and measure."""
     failing_queries: list[FailingQuery]
-    """Queries for which every mode scores 0 on the first measure."""
+    """Queries for which every mode scores 0 on the primary measure."""
     near_misses: list[NearMiss] | None = None
     """Wrong first results that are parent, child or sibling of an expected term; null if documents
     are not known to be terms of an ontology."""
@@ -419,14 +420,15 @@ class ReportFigures(ReportModel):
     def shown_measures(self) -> dict[str, list[str]]:
         """The measures to show, in order, each with the measures that always equal it.
 
-        Of measures with equal values, a headline measure or else the first one is shown.
+        Of measures with equal values, the headline measures or else the first one are shown.
         """
         group_of = {name: group for group in self.equal_measures for name in group}
         shown: dict[str, list[str]] = {}
         for name in self.measure_names:
             group = group_of.get(name, [name])
-            chosen = next((one for one in self.headline_measures if one in group), group[0])
-            shown.setdefault(chosen, [one for one in group if one != chosen])
+            chosen = [one for one in self.headline_measures if one in group] or group[:1]
+            for one in chosen:
+                shown.setdefault(one, [other for other in group if other not in chosen])
         return shown
 
     @property
@@ -475,15 +477,15 @@ class ReportFigures(ReportModel):
         return next((one.direction_of(measure) for one in definitions), True)
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
-        """Return the comparison of exactly this pair and measure, or ``None``.
+        """Return contrast minus baseline on a measure, or ``None`` if they are not compared.
 
         Args:
             baseline: The mode that is subtracted.
             contrast: The mode it is subtracted from.
             measure: The measure, in any spelling.
         """
-        wanted = (baseline, contrast, self.find_measure(measure))
+        name = self.find_measure(measure)
         for entry in self.comparisons:
-            if (entry.baseline, entry.contrast, entry.measure) == wanted:
-                return entry
+            if entry.measure == name and {entry.baseline, entry.contrast} == {baseline, contrast}:
+                return entry if entry.contrast == contrast else entry.turned()
         return None

@@ -11,6 +11,7 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError
+from trectools_plus.text import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +25,10 @@ class ListedReport:
         dataset: Name of the dataset.
         queries: Number of queries in the means.
         modes: The compared modes.
-        best: The best mode on the first measure with its mean, marked ``*`` if it is significantly
-            best, else ``n.s.``; only the mean of a single mode; ``not ranked`` if the means are
-            over different queries.
+        best: The best mode on the primary measure with its mean, marked ``*`` if it is
+            significantly best, else ``n.s.``; with a baseline, the numbers of modes that are
+            significantly better and worse than it; only the mean of a single mode; ``not ranked``
+            if the means are over different queries.
         cached_from: The experiment whose results are reused; ``None`` if all were computed.
     """
 
@@ -96,9 +98,9 @@ def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
         mark = "*" if report.best_mode_significant[measure] else "n.s."
         best = f"{_show(report, mode, measure)} {mark}"
     elif verdict is not None and verdict.best is not None and verdict.second is not None:
-        mark = "*" if verdict.significant else "n.s."
-        baseline = report.modes[verdict.second].label
-        best = f"{_show(report, verdict.best, measure)} {mark} against {baseline}"
+        counts = f"{verdict.better or 0} better, {verdict.worse or 0} worse"
+        others = f"of {plural(verdict.compared or 0, report.noun)}"
+        best = f"{counts} {others} than {_show(report, verdict.second, measure)}"
     elif len(report.modes) == 1:
         best = _show(report, next(iter(report.modes)), measure)
     elif measure in report.unranked:

@@ -90,7 +90,7 @@ class BenchmarkReport(ReportFigures):
 
         Args:
             mode: One of the modes.
-            failing: The queries for which this mode scores 0 on the first measure.
+            failing: The queries for which this mode scores 0 on the primary measure.
         """
         alone = self.model_copy(
             update={

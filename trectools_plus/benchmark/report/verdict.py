@@ -6,8 +6,8 @@ was read, also from one of schema version 1.0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from trectools_plus.benchmark.report.figures import BestOverall, ReportFigures, Verdict
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
@@ -36,28 +36,46 @@ class _Lead(NamedTuple):
 def choose_primary(report: ReportFigures) -> str:
     """Return the primary measure: the configured one, or the default one that the report has.
 
-    The default is RR for terms of an ontology, otherwise nDCG@10; if the report does not have it,
-    its first measure. Empty if the report has no measures.
+    Without a name, it is the first named measure with a mean. The default is RR for terms of an
+    ontology, otherwise nDCG@10; if the report does not have it, its first measure. Empty if the
+    report has no measures.
     """
-    config = report.manifest.config
-    named = [config.get("primary_measure"), *(config.get("headline_measures") or ())[:1]]
-    default = _PRIMARY_OF_TERMS if _is_over_terms(report) else _PRIMARY
-    found = (report.find_measure(name) for name in (*named, default) if name)
-    return next(filter(None, found), next(iter(report.measure_names), ""))
+    sums = [name for name in report.measure_names if report.is_sum(name)]
+    return find_primary(report.manifest.config, report.canonical_names, sums)
+
+
+def find_primary(config: Mapping[str, Any], names: Mapping[str, str], sums: Collection[str]) -> str:
+    """Return the primary measure; see :func:`choose_primary`.
+
+    Args:
+        config: The configuration, as in a manifest.
+        names: The canonical name of each measure by its name as requested.
+        sums: The measures, as requested, that have sums instead of means.
+    """
+    from trectools_plus.measures.parser import match_name
+
+    chosen = match_name(config.get("primary_measure") or "", names)
+    if chosen is not None:
+        return chosen
+    default = _PRIMARY_OF_TERMS if _is_over_terms(config) else _PRIMARY
+    wanted = (*(config.get("headline_measures") or ()), default)
+    known = [name for name in (match_name(name, names) for name in wanted) if name is not None]
+    means = (name for name in (*known, *names) if name not in sums)
+    return next(means, next(iter(names), ""))
 
 
 def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
-    """Return at most six measures, the primary first: the configured or the default ones.
+    """Return the measures to show first, the primary first: those that are named, or six at most.
 
-    Of measures with equal values (:attr:`ReportFigures.equal_measures`), one is chosen. If the
-    report has fewer than six of the default measures, its other measures follow.
+    Of measures with equal values (:attr:`ReportFigures.equal_measures`) that nobody named, one is
+    chosen. If the report has fewer than six of the default measures, its other measures follow.
     """
     configured = report.manifest.config.get("headline_measures")
     if configured:
         found = [report.find_measure(name) for name in configured]
         named = [primary, *(name for name in found if name is not None)]
-        return list(dict.fromkeys(named))[:MOST_HEADLINES]
-    defaults = _HEADLINES_OF_TERMS if _is_over_terms(report) else DEFAULT_MEASURES
+        return list(dict.fromkeys(named))
+    defaults = _HEADLINES_OF_TERMS if _is_over_terms(report.manifest.config) else DEFAULT_MEASURES
     preferred = [name for name in map(report.find_measure, defaults) if name is not None]
     group_of = {name: group[0] for group in report.equal_measures for name in group}
     chosen: dict[str, str] = {}
@@ -291,8 +309,7 @@ def add_result(report: AnyReport) -> AnyReport:
     return report.model_copy(update={"best_overall": overall, "verdict": verdict})
 
 
-def _is_over_terms(report: ReportFigures) -> bool:
-    config = report.manifest.config
+def _is_over_terms(config: Mapping[str, Any]) -> bool:
     return config.get("dataset") == "hpo" or config.get("ontology") is not None
 
 
@@ -318,26 +335,12 @@ def _find_lead(report: ReportFigures, overall: BestOverall) -> _Lead | None:
     if not defined:
         return None
     second = (max if report.higher_is_better(measure) else min)(defined, key=defined.__getitem__)
-    entry = report.find_comparison(best, second, measure)
-    sign = -1.0
-    if entry is None:
-        entry, sign = report.find_comparison(second, best, measure), 1.0
+    entry = report.find_comparison(second, best, measure)
     if entry is None or entry.difference is None:
         value = report.modes[best].measures[measure].mean
         difference = None if value is None else value - defined[second]
         return _Lead(second, difference, None, None)
-    return _Lead(second, _turn(entry.difference, sign), _turn_interval(entry.ci, sign), entry)
-
-
-def _turn(value: float, sign: float) -> float:
-    return value if sign > 0 else 0.0 - value
-
-
-def _turn_interval(ci: ConfidenceInterval | None, sign: float) -> ConfidenceInterval | None:
-    """Return the interval of the opposite difference if ``sign`` is below 0."""
-    if ci is None or sign > 0 or ci.low is None or ci.high is None:
-        return ci
-    return ci.model_copy(update={"low": 0.0 - ci.high, "high": 0.0 - ci.low})
+    return _Lead(second, entry.difference, entry.ci, entry)
 
 
 def _describe_only(report: ReportFigures, measure: str) -> str:

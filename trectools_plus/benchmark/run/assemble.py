@@ -22,6 +22,7 @@ from trectools_plus.benchmark.compare.compare import (
     find_best,
     find_differences,
     find_groups,
+    find_primary_of,
     find_unranked,
     is_best_significant,
     refuse_different_queries,
@@ -163,7 +164,8 @@ def make_report(
         for name, mode in scored.items()
         if mode.without
     }
-    differences = find_differences(config, dataset.qrels, evaluation, without)
+    primary = find_primary_of(manifest.config, evaluation)
+    differences = find_differences(config, dataset.qrels, evaluation, without, primary)
     unranked = find_unranked(evaluation)
     best = find_best(evaluation, unranked, config.baseline)
     found = differences.comparisons
@@ -171,6 +173,7 @@ def make_report(
     has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
     report = BenchmarkReport(
         manifest=manifest,
+        primary_measure=primary,
         equal_measures=find_equal_measures(evaluation, dataset.qrels),
         modes=results,
         unscored=modes.unscored,
@@ -180,10 +183,7 @@ def make_report(
         unranked=unranked,
         groups={} if config.baseline else find_groups(evaluation, found, unranked),
         strata={} if dataset.topics is None else make_strata(dataset.topics, evaluation, config),
-        failing_queries=find_failing(dataset, runs, evaluation),
-        near_misses=None
-        if ontology is None
-        else find_near_misses(dataset, runs, evaluation, ontology),
+        failing_queries=[],
         components=list_components(scored, differences),
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
@@ -195,10 +195,13 @@ def make_report(
             ),
         ],
     )
-    patterns = diagnose(results, found, report.primary_measure, pooled=has_nonrelevant)
-    analyses = _analyse(report, dataset, runs, evaluation)
-    analysed = report.model_copy(update={"diagnosis": patterns, **analyses})
-    return add_result(analysed)
+    analyses = {
+        "failing_queries": find_failing(dataset, runs, evaluation, primary),
+        "near_misses": ontology and find_near_misses(dataset, runs, evaluation, ontology, primary),
+        "diagnosis": diagnose(results, found, primary, pooled=has_nonrelevant),
+        **_analyse(report, dataset, runs, evaluation),
+    }
+    return add_result(report.model_copy(update=analyses))
 
 
 def _analyse(

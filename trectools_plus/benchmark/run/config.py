@@ -32,7 +32,6 @@ from trectools_plus.choices import (
     MEASURE_HELP,
     MISSING_HELP,
     MODES,
-    MOST_HEADLINES,
     NO_RELEVANT_HELP,
     ONTOLOGY_HELP,
     Averaging,
@@ -402,7 +401,7 @@ class BenchmarkConfig(DataSettings):
     mode_names: dict[str, str] = setting(dict, "Names of modes (or runs) in tables.")
     measures: MeasureNames = setting(
         (),
-        f"{MEASURE_HELP} A query fails if it scores 0 on the first measure.",
+        f"{MEASURE_HELP} The first one is primary unless another one is named.",
         Option(
             "NAME",
             names="--measure --measures -m",
@@ -420,13 +419,13 @@ class BenchmarkConfig(DataSettings):
     )
     primary_measure: str | None = setting(
         None,
-        "Measure that the verdict is about.",
-        Option("MEASURE", Panel.FIGURES, default="nDCG@10; for hpo RR"),
+        "Measure of the verdict, the order of rows, groups and failing queries.",
+        Option("MEASURE", Panel.FIGURES, default="the first measure; else nDCG@10, for hpo RR"),
     )
     headline_measures: MeasureNames = setting(
         (),
-        "At most six measures to show first, comma-separated; the report has all.",
-        Option("MEASURES", Panel.FIGURES, default=None),
+        "Measures to show first, comma-separated; the report has all.",
+        Option("MEASURES", Panel.FIGURES, default="those of --measure"),
     )
     ontology: FileName | None = ONTOLOGY
     annotations: FileName | None = setting(
@@ -622,12 +621,6 @@ class BenchmarkConfig(DataSettings):
                         f"`{field}`: {name} is not one of the measures — add it to `measures`, "
                         f"or name one of {', '.join(self.measure_names)}"
                     )
-        shown = {one.name for one in _parsed([*primary, *self.headline_measures])}
-        if len(shown) > MOST_HEADLINES:
-            raise ValueError(
-                f"`headline_measures`: {len(shown)} measures, with the primary one, but at most "
-                f"{MOST_HEADLINES} are shown first — leave some out"
-            )
 
     def _refuse_fetch_settings(self) -> None:
         """Refuse settings of fetching, which have no effect on given runs."""
@@ -713,6 +706,20 @@ class BenchmarkConfig(DataSettings):
         return self.measures or name_default_measures(terms=self.over_terms, cutoffs=self.cutoffs)
 
     @property
+    def named_measures(self) -> tuple[str, ...]:
+        """The measures that the user names; empty if they are the default ones, with any cutoffs.
+
+        The configuration of a manifest has the default measures too.
+        """
+        ends = {name.rpartition("@")[2] for name in self.measures}
+        cutoffs = sorted(int(end) for end in ends if end.isdecimal())
+        defaults = (
+            name_default_measures(terms=self.over_terms, cutoffs=numbers)
+            for numbers in (None, cutoffs)
+        )
+        return () if self.measures in defaults else self.measures
+
+    @property
     def over_terms(self) -> bool:
         """True if the documents are known to be terms of an ontology."""
         return self.dataset == "hpo" or self.ontology is not None
@@ -763,9 +770,9 @@ class BenchmarkConfig(DataSettings):
         # The default interval is left out, so that hashes are those of versions without it.
         fields = ("id_field", "text_fields", "exclude")
         unused |= {name for name in fields if not getattr(self, name)}
-        unused |= {
-            name for name in ("primary_measure", "headline_measures") if not getattr(self, name)
-        }
+        headlines = self.headline_measures or self.named_measures
+        unused |= set() if self.primary_measure else {"primary_measure"}
+        unused |= set() if headlines else {"headline_measures"}
         unused |= {"interval"} if self.interval == "auto" else set()
         unused |= {"timeout"} if self.timeout is None else set()
         unused |= {
@@ -775,6 +782,8 @@ class BenchmarkConfig(DataSettings):
         }
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
+        if headlines:
+            settings["headline_measures"] = list(headlines)
         settings["targets"] = {
             name: target and target.model_dump(mode="json") for name, target in self.targets.items()
         }

@@ -51,12 +51,13 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, CompactRun, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run_frames
+from trectools_plus.measures.evaluation import accept_unjudged
 from trectools_plus.measures.judged import IntArray, view_of
 from trectools_plus.measures.scoring.bounds import tie_counts
 from trectools_plus.progress import Progress
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view, open_run
-from trectools_plus.validation.findings import FindingsError
+from trectools_plus.validation.findings import NOTHING_JUDGED, FindingsError
 from trectools_plus.validation.loading import (
     RunLoader,
     load_run_with_findings,
@@ -68,10 +69,6 @@ from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Shape
-
-_EXPECTED_OF_FETCHED_RUNS = frozenset({"P101", "P105", "P106"})
-"""Rules that detect a run of another collection. A fetched run is always of this collection, so
-a run without judged documents is a result, not an error."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,15 +164,21 @@ def read_mode_run(
 
 
 def write_mode_run(
-    dataset: Dataset, folder: OutputFolder, run: Run, subfolder: str = RUNS_FOLDER
+    dataset: Dataset,
+    folder: OutputFolder,
+    run: Run,
+    subfolder: str = RUNS_FOLDER,
+    *,
+    accepts_unjudged: bool,
 ) -> ModeRun:
-    """Write a run, and validate the file.
+    """Write a run, and validate the file with the rules for runs that are given.
 
     Args:
         dataset: The judgments and topics.
         folder: The benchmark's output folder.
         run: The run; its name is the name of the file.
         subfolder: The folder of the file in the output folder.
+        accepts_unjudged: Accept a run without judged documents, because a measure can score it.
 
     Raises:
         FindingsError: If a rule that scoring depends on is broken.
@@ -189,7 +192,8 @@ def write_mode_run(
     mode = _write(folder, view_of(run), run.name, subfolder)
     assert mode.info.path is not None
     with folder.final_names():
-        findings = _check_written(folder.partial / mode.info.path, dataset)
+        path = folder.partial / mode.info.path
+        findings = _check_written(path, dataset, accepts_unjudged=accepts_unjudged)
     return replace(mode, findings=findings)
 
 
@@ -229,12 +233,12 @@ def _write(folder: OutputFolder, view: RunView, mode: str, subfolder: str) -> Mo
     return ModeRun(run, info, [])
 
 
-def _check_written(path: Path, dataset: Dataset) -> list[FindingRecord]:
-    """Validate a file of this benchmark; its expected findings are warnings, not errors."""
+def _check_written(path: Path, dataset: Dataset, *, accepts_unjudged: bool) -> list[FindingRecord]:
+    """Validate a file of this benchmark."""
     run, found = load_run_with_findings(path, max_depth=None)
     pair = [
         replace(finding, severity=Severity.WARNING, blocks_scoring=False)
-        if finding.code in _EXPECTED_OF_FETCHED_RUNS and finding.severity is Severity.ERROR
+        if accepts_unjudged and finding.code == NOTHING_JUDGED
         else finding
         for finding in check_pair(run, dataset.qrels, dataset.topics)
     ]
@@ -428,6 +432,7 @@ def _fetch_modes(
         config.make_backend(),
     )
     fetched = fetch_runs(request, leave_one_out=True, progress=progress)
+    accepts = accept_unjudged(config.bind_measures(config.measure_names))
     unscored = {
         mode: UnscoredMode(
             label=config.label(mode),
@@ -452,7 +457,7 @@ def _fetch_modes(
         refuse_unscorable(fetched)
     scored = {
         mode: replace(
-            write_mode_run(dataset, folder, Run(cut(answer.run), mode)),
+            write_mode_run(dataset, folder, Run(cut(answer.run), mode), accepts_unjudged=accepts),
             latency_ms=answer.latency_ms,
             index_key=" ".join(f"{name}:{key}" for name, key in answer.index_keys.items()) or None,
             without={
@@ -461,6 +466,7 @@ def _fetch_modes(
                     folder,
                     Run(cut(run), f"{mode}-without-{component}"),
                     COMPONENTS_FOLDER,
+                    accepts_unjudged=accepts,
                 )
                 for component, run in answer.without.items()
             },

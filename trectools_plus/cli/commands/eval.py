@@ -44,6 +44,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 _CountRelevant = Callable[[int], Mapping[str, int]]
+_Format = Literal["table", "json", "csv", "parquet", "markdown", "latex"]
+_SUFFIXES: dict[str, _Format] = {
+    "": "table",
+    ".txt": "table",
+    ".json": "json",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".md": "markdown",
+    ".tex": "latex",
+}
 _LONGEST_NAME = 40
 _UNDEFINED = "–"
 _IN_TOP = re.compile(r"in_?top", re.IGNORECASE)
@@ -85,10 +95,17 @@ def evaluate_runs(
     ontology: OntologyFile = None,
     annotations: AnnotationsFile = None,
     scheduler: Scheduler = None,
+    ci: Annotated[
+        bool, typer.Option("--ci", help="Output the 95% interval of every mean too.")
+    ] = False,
     output_format: Annotated[
-        Literal["table", "json", "csv", "parquet"],
-        typer.Option("--format", help="Output format: table to read, the others for programs."),
-    ] = "table",
+        _Format | None,
+        typer.Option(
+            "--format",
+            help="Output format: table to read, markdown and latex for papers, the others for "
+            "programs.  [default: that of the suffix of --output, else table]",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -106,12 +123,20 @@ def evaluate_runs(
       trectools-plus eval qrels.txt bm25.run hybrid.run -m nDCG@10 -m MRR@10
       trectools-plus eval qrels.txt bm25.run mine=hybrid.run nDCG@10 AP
       trectools-plus eval qrels.txt bm25.run --per-query --format csv > scores.csv
-      trectools-plus eval qrels.txt bm25.run --per-query --format parquet -o scores.parquet
+      trectools-plus eval qrels.txt bm25.run --per-query -o scores.parquet
+      trectools-plus eval qrels.txt bm25.run dense.run --ci -o table.tex
       trectools-plus eval qrels.txt runs/*.run --scheduler tcp://10.0.0.1:8786
       trectools-plus eval s3://trec/qrels.txt s3://trec/bm25.run
       trectools-plus eval qrels.txt hits.csv --columns query=q,doc_id=_id,score=_score
       trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
     """
+    output_format = _choose_format(output_format, output)
+    if per_query and output_format in ("markdown", "latex"):
+        raise UsageError(
+            f"the format {output_format} has means only",
+            where="--per-query",
+            remedy="use --format table, csv, json or parquet",
+        )
     if output_format == "parquet" and output is None and sys.stdout.isatty():
         raise UsageError(
             "cannot print parquet to a terminal", where="--format", remedy="add --output FILE"
@@ -146,19 +171,51 @@ def evaluate_runs(
         named = formats.name_runs_of_files(opened.runs, paths, given=[run.name for run in given])
         evaluation = measures.score_runs(opened.qrels, named, chosen, averaging, notes=opened.notes)
     count_relevant = partial(_count_relevant, opened.qrels)
+    intervals = reporting.evaluation_intervals(evaluation) if ci else {}
     if output_format == "json":
-        document = reporting.evaluation_document(qrels, named, evaluation, per_query=per_query)
+        document = reporting.evaluation_document(
+            qrels, named, evaluation, per_query=per_query, intervals=intervals
+        )
         if left_out is not None:
             document["exclude"] = left_out.record
         write_json(document, output)
     elif output_format == "table":
-        write_text(as_table(evaluation, count_relevant if per_query else None), output)
+        shown = as_table(evaluation, intervals, count_relevant if per_query else None)
+        write_text(shown, output)
+    elif output_format in ("csv", "parquet"):
+        write_frame(as_frame(evaluation, intervals, per_query=per_query), output_format, output)
     else:
-        write_frame(as_frame(evaluation, per_query=per_query), output_format, output)
+        text = reporting.evaluation_for_paper(evaluation, intervals, output_format)
+        write_text(iter(text.splitlines()), output)
     print_notes(evaluation)
 
 
-def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFrame:
+def _choose_format(named: _Format | None, output: Path | None) -> _Format:
+    """Return the format of the output: the named one, or that of the suffix of the file.
+
+    Raises:
+        UsageError: If they contradict, or the suffix is unknown and no format is named.
+    """
+    suffix = "" if output is None else output.suffix.lower()
+    by_suffix = _SUFFIXES.get(suffix)
+    if named is None and by_suffix is None:
+        raise UsageError(
+            f"unknown format '{suffix}'",
+            where=str(output),
+            remedy=f"use {', '.join(filter(None, _SUFFIXES))}, or add --format",
+        )
+    if named is not None and by_suffix not in (None, "table", named):
+        raise UsageError(
+            f"--format {named} contradicts the suffix {suffix}",
+            where=str(output),
+            remedy="leave out --format, or change the suffix",
+        )
+    return named or by_suffix or "table"
+
+
+def as_frame(
+    evaluation: measures.Evaluation, intervals: reporting.MeanIntervals, *, per_query: bool
+) -> pl.DataFrame:
     """Return a long table: one row per run and measure, and per query if ``per_query``."""
     if per_query:
         return evaluation.per_query()
@@ -168,6 +225,7 @@ def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFram
             "measure": measure,
             "mean": _or_none(evaluation.mean(name, measure)),
             "n": evaluation.n(name, measure),
+            **(_ends(intervals[name][measure]) if intervals else {}),
             **evaluation.counts[name].as_dict(),
         }
         for name in evaluation.run_names
@@ -175,11 +233,21 @@ def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFram
     ]
     import polars as pl
 
-    return pl.DataFrame(rows, schema_overrides={"mean": pl.Float64})
+    floats = ("mean", *(("low", "high") if intervals else ()))
+    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64))
+
+
+def _ends(interval: reporting.MeanInterval | None) -> dict[str, float | None]:
+    return {
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+    }
 
 
 def as_table(
-    evaluation: measures.Evaluation, count_relevant: _CountRelevant | None = None
+    evaluation: measures.Evaluation,
+    intervals: reporting.MeanIntervals,
+    count_relevant: _CountRelevant | None = None,
 ) -> Iterator[str]:
     """Yield the lines of a table: the means, one column per run, and the numbers of queries.
 
@@ -187,6 +255,7 @@ def as_table(
 
     Args:
         evaluation: The scores.
+        intervals: The intervals of the means to show; may be empty.
         count_relevant: Returns the number of relevant documents of each query for a relevance
             level; if given, the values of each query come before the means.
     """
@@ -196,7 +265,7 @@ def as_table(
             yield ""
     labels = [_label(measure) for measure in evaluation.measures]
     rows = [
-        [label, *(_mean_cell(evaluation, run, measure) for run in evaluation.run_names)]
+        [label, *(_mean_cell(evaluation, intervals, run, measure) for run in evaluation.run_names)]
         for label, measure in zip(labels, evaluation.measures, strict=True)
     ]
     counts = [evaluation.counts[name] for name in evaluation.run_names]
@@ -272,10 +341,18 @@ def _short(cell: str) -> str:
     return cell if len(cell) <= _LONGEST_NAME else f"…{cell[1 - _LONGEST_NAME :]}"
 
 
-def _mean_cell(evaluation: measures.Evaluation, run: str, measure: measures.Measure) -> str:
+def _mean_cell(
+    evaluation: measures.Evaluation,
+    intervals: reporting.MeanIntervals,
+    run: str,
+    measure: measures.Measure,
+) -> str:
     value = evaluation.mean(run, measure.requested_name)
     is_sum = measure.aggregate == "sum" and not math.isnan(value)
     figure = f"{value:,.0f}" if is_sum else _figure(value)
+    if intervals:
+        shown = reporting.show_ci(intervals[run][measure.requested_name])
+        figure = f"{figure} {shown}".rstrip()
     n = evaluation.n(run, measure.requested_name)
     return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n:,})"
 

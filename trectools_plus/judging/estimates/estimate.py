@@ -123,6 +123,7 @@ def estimate(
             seed=seed,
         )
     ]
+    estimates = _orient(estimates)
     counts = JudgmentCounts(
         queries=len(folder.plan.queries),
         planned=folder.plan.people,
@@ -301,6 +302,20 @@ def _estimate_measure(
         one = _as_estimate(measure, better, other, by_population, combines=combines)
         shown = one.estimates[0].combined or one.estimates[0].people
         yield one if sign * shown.mean >= 0.0 else one.reversed()
+
+
+def _orient(estimates: Sequence[RunEstimate]) -> list[RunEstimate]:
+    """Return the estimates with the differences of all measures in the order of the first one."""
+    first = [one for one in estimates if one.measure == estimates[0].measure and one.baseline]
+    oriented: list[RunEstimate] = []
+    for measure in dict.fromkeys(one.measure for one in estimates):
+        of_measure = [one for one in estimates if one.measure == measure]
+        oriented += [one for one in of_measure if one.baseline is None]
+        pairs = {frozenset((one.run, one.baseline)): one for one in of_measure}
+        for wanted in first:
+            one = pairs[frozenset((wanted.run, wanted.baseline))]
+            oriented.append(one if one.run == wanted.run else one.reversed())
+    return oriented
 
 
 def _as_estimate(

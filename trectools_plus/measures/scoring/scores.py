@@ -176,10 +176,12 @@ class ScoredPart:
     Attributes:
         numbers: The scored queries, as numbers of the qrels.
         values: Their values, shape (queries, measures).
+        retrieved: Their numbers of documents.
     """
 
     numbers: IntArray
     values: FloatArray
+    retrieved: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +194,7 @@ class ScoredFile:
         query_ids: Its queries, in file order.
         judged_ids: The queries of the qrels, in their order.
         table: Values of shape (queries of the qrels, measures); ``nan`` is undefined.
+        retrieved: The number of documents for each query of the qrels.
     """
 
     name: str
@@ -199,6 +202,7 @@ class ScoredFile:
     query_ids: list[str]
     judged_ids: list[str]
     table: FloatArray
+    retrieved: IntArray
 
     @classmethod
     def of_parts(
@@ -215,9 +219,15 @@ class ScoredFile:
             table[:, column] = measure.values_without_results(
                 qrels.query, qrels.relevance, len(table)
             )
+        retrieved = np.zeros(len(table), np.intp)
         for one in scored:
             table[one.numbers] = one.values
-        return cls(name, run.path, run.query_ids, qrels.query_ids, table)
+            retrieved[one.numbers] = one.retrieved
+        return cls(name, run.path, run.query_ids, qrels.query_ids, table, retrieved)
+
+    def count_documents(self) -> dict[str, int]:
+        """Return the number of documents for each query of the qrels."""
+        return dict(zip(self.judged_ids, self.retrieved.tolist(), strict=True))
 
     def values(self, query_ids: Collection[str]) -> FloatArray:
         """Return the rows of some queries of the qrels, in the order of the qrels."""
@@ -409,7 +419,8 @@ def judge_for(qrels: Judgments, measures: Sequence[Measure]) -> PartJudge[Scored
 
     def score(judged: JudgedPart) -> ScoredPart:
         numbers, run = judged.judged_run(qrels)
-        return ScoredPart(numbers, score_judged(measures, qrels.ids_of(numbers), run))
+        values = score_judged(measures, qrels.ids_of(numbers), run)
+        return ScoredPart(numbers, values, run.retrieved)
 
     depth = deepest_rank_needed(measures)
     return PartJudge(qrels, score, depth=None if depth is None else max(depth, JUDGED_CUTOFF))

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.verdict import find_best_overall, make_verdict
+from trectools_plus.benchmark.report.verdict import baselines_of, make_verdict
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import TextTable
 from trectools_plus.reporting import wording
@@ -86,7 +86,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         view["steps"] += [""] * (most - len(view["steps"]))
     fills = {
         part: [_collect_fills(getattr(dynamic, part)(views[name])) for name in measures]
-        for part in ("verdict", "overall", "steps", "differences", "strata")
+        for part in ("verdict", "steps", "differences", "strata")
     }
     return environment.get_template("page.html.j2").render(
         report=report,
@@ -101,7 +101,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         headline=view_means(report, comparison, headlines),
         others=view_means(report, comparison, others),
         analyses=analysis_sections(report),
-        failing_counts=report.higher_is_better(report.measure_names[0]),
+        failing_counts=report.higher_is_better(report.primary_measure),
         most_failing=wording.MOST_QUERIES,
         config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
         switch=embed_json(_collect_switch(report, measures, fills)),
@@ -135,19 +135,16 @@ def _view_measure(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     """Return everything that the page shows for one measure and changes with the switch."""
     is_primary = measure == report.primary_measure and report.verdict is not None
     verdict = report.verdict if is_primary else make_verdict(report, measure)
-    overall = report.best_overall if is_primary else find_best_overall(report, measure)
-    own = report.model_copy(update={"best_overall": overall})
     return {
         "measure": measure,
         "verdict": "" if verdict is None else verdict.text,
-        "overall": wording.overall_line(own),
         "steps": [] if verdict is None else list(verdict.next_steps),
         "differences": view_differences(report, measure),
         "groups": "; ".join(
             wording.join_labels([report.modes[mode].label for mode in group], noun=report.noun)
-            for group in report.groups.get(measure, [])
+            for group in wording.shown_groups(report, measure)
         )
-        or "–",
+        or "none",
         "strata": {field: wording.list_stratum(report, field, measure) for field in report.strata},
         "report": report,
         "modes": list(report.modes.values()),
@@ -294,7 +291,8 @@ def view_differences(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     """Return the differences of all pairs on one measure; of very many, those with the best mode.
 
     The pairs are those of the best mode on the primary measure, so that they do not change with
-    the measure.
+    the measure. Without a baseline, each row is the better mode minus the other one, as the page
+    switches the primary measure.
 
     Returns:
         ``rows`` (the comparison, or ``None`` if the pair is not compared on the measure; the name
@@ -313,6 +311,8 @@ def view_differences(report: BenchmarkReport, measure: str) -> dict[str, Any]:
     rows = []
     for pair in pairs:
         entry = found.get(pair)
+        if entry is not None and not baselines_of(report) and _side(report, entry) == "behind":
+            entry = entry.turned()
         first, second = (report.modes[mode].label for mode in reversed(pair))
         name = f"{first} − {second}" if entry is None else name_difference(report, entry)
         rows.append((entry, name, _judge(report, entry)))
@@ -322,6 +322,11 @@ def view_differences(report: BenchmarkReport, measure: str) -> dict[str, Any]:
 
 
 def _judge(report: BenchmarkReport, entry: Comparison | None) -> str:
-    if entry is None or not entry.significant or not entry.difference:
+    """Return ``ahead`` or ``behind`` for a significant difference."""
+    return "" if entry is None or not entry.significant else _side(report, entry)
+
+
+def _side(report: BenchmarkReport, entry: Comparison) -> str:
+    if not entry.difference:
         return ""
     return "ahead" if (entry.difference > 0) == report.higher_is_better(entry.measure) else "behind"

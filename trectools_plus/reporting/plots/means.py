@@ -50,8 +50,6 @@ _WHISKER_DISTANCE = 1.6
 
 Stratum = Mapping[str, Mapping[str, StratumResult]]
 """By mode and measure."""
-_MOST_PANELS = 6
-"""Panels of an evaluation if no measures are named."""
 _MOST_IN_TWO_COLUMNS = 10
 """With more systems, there are three columns of panels, so that the figure is not too high."""
 
@@ -393,7 +391,7 @@ def plot_evaluation(
 
     Args:
         evaluation: The evaluation.
-        measures: The measures, in any spelling; by default the first six that are means.
+        measures: The measures, in any spelling; by default all that are means.
         confidence: The level of the intervals, between 0 and 1.
 
     Raises:
@@ -401,7 +399,7 @@ def plot_evaluation(
     """
     if not evaluation.run_names:
         raise UsageError("the evaluation has no run", remedy="evaluate at least one run")
-    given = evaluation.compared_names[:_MOST_PANELS] if measures is None else measures
+    given = evaluation.compared_names if measures is None else measures
     names = _some([evaluation.find_measure(name) for name in given])
     figures: dict[str, dict[str, StratumResult]] = {name: {} for name in names}
     for run in evaluation.run_names:

@@ -201,8 +201,6 @@ def _remarks(contrast: ReportComparison) -> list[str]:
         for mode in contrast.modes
         if mode.latency is not None and mode.latency_means is not None
     ]
-    if all(mode.latency is None for mode in contrast.modes):
-        remarks.append("Latency: not timed in both reports.")
     for what, changes in (("Settings", contrast.settings), ("Packages", contrast.packages)):
         if changes:
             shown = [

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 12
 _LONGEST_NAME = 28
+_WIDTH = 100
 
 _IN_DOCUMENT = (
     "primary_measure",
@@ -131,19 +132,19 @@ def render_comparisons_html(report: BenchmarkReport) -> str:
 def render_comparisons_text(report: BenchmarkReport) -> str:
     """Return the verdict and the headline means, a line per system, in less than 2 kB."""
     table = report_table(report)
-    lines = [_verdict(report), "", *_means(report, table), "", _legend(report, table)]
-    measures = len(report.headline_measures)
-    while len("\n".join(lines).encode()) > MAX_BYTES and measures > 1:  # of very long names
-        measures -= 1
-        lines[2:-2] = _means(report, table, measures)
-    return "\n".join(lines)
+    for measures in range(len(report.headline_measures), 0, -1):
+        means = _means(report, table, measures)
+        text = "\n".join([_verdict(report), "", *means, "", _legend(report, table, measures)])
+        if len(text.encode()) <= MAX_BYTES:
+            break
+    return text
 
 
 def _verdict(report: BenchmarkReport) -> str:
     return "" if report.verdict is None else report.verdict.text
 
 
-def _means(report: BenchmarkReport, table: ComparisonTable, measures: int = 6) -> list[str]:
+def _means(report: BenchmarkReport, table: ComparisonTable, measures: int) -> list[str]:
     """Return aligned lines: the header, and the means of the first systems with their letters."""
     letters = table.letters()
     names = report.headline_measures[:measures]
@@ -163,7 +164,7 @@ def _means(report: BenchmarkReport, table: ComparisonTable, measures: int = 6) -
         ]
         columns.append([name, *shown])
     header, *rows = zip(*columns, strict=True)
-    lines = [line.rstrip() for line in TextTable.of(header, rows, right=names).lines()]
+    lines = [line.rstrip() for line in TextTable.of(header, rows, right=names).lines(_WIDTH)]
     if len(report.modes) > len(modes):
         lines.append(f"… and {plural(len(report.modes) - len(modes), f'further {report.noun}')}")
     return lines
@@ -174,10 +175,10 @@ def _label(table: ComparisonTable, mode: str, letters: dict[str, str]) -> str:
     return f"{shown} {letters[mode]}" if mode in letters else shown
 
 
-def _legend(report: BenchmarkReport, table: ComparisonTable) -> str:
+def _legend(report: BenchmarkReport, table: ComparisonTable, measures: int) -> str:
     """Explain the means and letters, or state that no difference is significant."""
     queries = plural(report.manifest.dataset.queries, "query", "queries")
-    further = len(report.measure_names) - len(report.headline_measures)
+    further = len(report.measure_names) - measures
     more = f"; {plural(further, 'further measure')} in to_pandas()" if further else ""
     line = f"Means over {queries}{more}."
     if not report.comparisons:

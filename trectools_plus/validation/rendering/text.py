@@ -6,7 +6,7 @@ import os
 import shutil
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 from trectools_plus.display import TextTable
@@ -37,8 +37,11 @@ def iter_text(
         statistics: Show a table of counts by rule instead of the findings.
         list_clean: Show files without findings.
     """
-    for line in text_lines(reports, statistics=statistics, list_clean=list_clean):
-        yield "".join(text for text, _ in line).rstrip() + "\n"
+    yield from map(_plain, text_lines(reports, statistics=statistics, list_clean=list_clean))
+
+
+def _plain(line: Line) -> str:
+    return "".join(text for text, _ in line).rstrip() + "\n"
 
 
 def print_text(
@@ -47,20 +50,24 @@ def print_text(
     *,
     statistics: bool = False,
     list_clean: bool = True,
+    counted: Collection[str] = (),
 ) -> None:
     """Write :func:`iter_text` to a stream, with the width and colours of a terminal.
 
     The environment variable ``NO_COLOR`` turns colours off.
     """
     if not stream.isatty():
-        stream.writelines(iter_text(reports, statistics=statistics, list_clean=list_clean))
+        lines = text_lines(reports, statistics=statistics, list_clean=list_clean, counted=counted)
+        stream.writelines(map(_plain, lines))
         return
     from rich.text import Text
 
     width = max(_NARROWEST, min(WIDTH, shutil.get_terminal_size().columns))
     plain = bool(os.environ.get("NO_COLOR"))
     console = make_console(stream)
-    for line in text_lines(reports, width, statistics=statistics, list_clean=list_clean):
+    for line in text_lines(
+        reports, width, statistics=statistics, list_clean=list_clean, counted=counted
+    ):
         parts = ((text, "" if plain else style) for text, style in line)
         console.print(Text.assemble(*parts), soft_wrap=True)
 
@@ -71,12 +78,16 @@ def text_lines(
     *,
     statistics: bool = False,
     list_clean: bool = True,
+    counted: Collection[str] = (),
 ) -> Iterator[Line]:
-    """Yield the lines of :func:`iter_text` as parts with styles."""
+    """Yield the lines of :func:`iter_text` as parts with styles.
+
+    Infos with the codes ``counted`` are only counted.
+    """
     tally = Tally()
     for report in tally.count(reports):
         if not statistics and (report.findings or list_clean):
-            yield from _file_lines(report, width)
+            yield from _file_lines(report, width, counted)
     if statistics:
         yield from _table_lines(tally)
     worst = next((severity for severity in Severity if tally.findings[severity]), None)
@@ -94,11 +105,14 @@ def _table_lines(tally: Tally) -> Iterator[Line]:
         yield []
 
 
-def _file_lines(report: FileReport, width: int) -> Iterator[Line]:
+def _file_lines(report: FileReport, width: int, counted: Collection[str]) -> Iterator[Line]:
     size = f"{plural(report.rows, 'row')}, {plural(report.queries, 'query', 'queries')}"
     verdict = "" if report.findings else "; no findings"
     yield [(printable(report.path), "bold"), (f": {report.kind}, {size}{verdict}", "")]
-    findings = sorted(report.findings, key=_urgency)
+    codes = [one.code for one in report.findings if _is_counted(one, counted)]
+    findings = sorted(
+        (one for one in report.findings if not _is_counted(one, counted)), key=_urgency
+    )
     places = _aligned([(finding.line, finding.column) for finding in findings])
     for finding, place in zip(findings, places, strict=True):
         head = _head(finding, place)
@@ -108,7 +122,14 @@ def _file_lines(report: FileReport, width: int) -> Iterator[Line]:
             yield [*(head if at == 0 else [(" " * margin, "")]), (line, style)]
         if lists_rows:
             yield from _row_lines(report, finding, margin, width)
+    if codes:
+        named = ", ".join(dict.fromkeys(codes))
+        yield [(f"  {plural(len(codes), 'info')} not shown: {named} (--select {named})", "dim")]
     yield []
+
+
+def _is_counted(finding: Finding, counted: Collection[str]) -> bool:
+    return finding.severity is Severity.INFO and finding.code in counted
 
 
 def _head(finding: Finding, place: str) -> Line:

@@ -1,0 +1,121 @@
+"""What is asked is shown, in one orientation, with the first named measure as primary."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trectools_plus import compare
+from trectools_plus.benchmark import ListedReport, list_reports
+from trectools_plus.reporting import report_table, table_as_latex
+from trectools_plus.statistics.comparison import ends_of
+
+EIGHT = ["P@5", "nDCG@10", "map", "P@10", "P@20", "RR", "Rprec", "bpref"]
+QRELS = {f"q{n}": {f"d{n}": 2, f"e{n}": 1} for n in range(12)}
+GOOD = {q: {d: 9.0 - r for r, d in enumerate(docs)} for q, docs in QRELS.items()}
+BAD = {q: {"x": 9.0, **{d: 5.0 - r for r, d in enumerate(docs)}} for q, docs in QRELS.items()}
+WORST = {q: {"x": 9.0, "y": 8.0, "z": 7.0, next(iter(docs)): 1.0} for q, docs in QRELS.items()}
+RUNS = {"worst": WORST, "good": GOOD, "bad": BAD}
+
+
+def _compare(**options: Any) -> Any:
+    return compare(QRELS, RUNS, options.pop("measures", EIGHT), resamples=200, **options)
+
+
+@pytest.mark.parametrize("baseline", [None, "bad"])
+def test_every_named_measure_is_in_every_output(tmp_path: Path, baseline: str | None) -> None:
+    found = _compare(baseline=baseline)
+    document = found.to_dict()
+    assert document["headline_measures"] == EIGHT
+    files = [tmp_path / f"t{suffix}" for suffix in (".tex", ".md", ".html", ".csv")]
+    found.write(*files)
+    for text in (str(found), found._repr_html_(), *(file.read_text() for file in files)):
+        places = [re.search(rf"(?<![\w@]){re.escape(name)}(?![\w@])", text) for name in EIGHT]
+        assert all(places)
+        assert sorted(place.start() for place in places if place) == [
+            place.start() for place in places if place
+        ]
+
+
+def test_a_wide_table_continues_below() -> None:
+    text = table_as_latex(report_table(_compare(baseline="bad").report))
+    assert text.count(r"\begin{tabular}") > 1
+    rows = [line for line in text.splitlines() if line.startswith("    good & ")]
+    assert len(rows) == text.count(r"\begin{tabular}")
+
+
+@pytest.mark.parametrize("measures", [EIGHT, ["RR", "nDCG@10"], ["nDCG@10", "RR"]])
+def test_the_first_named_measure_is_primary(measures: list[str]) -> None:
+    found = _compare(measures=measures)
+    assert found.report.primary_measure == found.report.verdict.measure == measures[0]
+    assert _compare(measures=measures, primary_measure="RR").report.primary_measure == "RR"
+    sums = ["NumRel", "NumRet", *measures]
+    assert _compare(measures=sums).report.primary_measure == measures[0]
+
+
+def test_a_pair_is_the_better_run_minus_the_other_one() -> None:
+    found = _compare(measures=["RR", "P@5"])
+    pairs = {(one.contrast, one.baseline) for one in found}
+    assert pairs == {("good", "worst"), ("bad", "worst"), ("good", "bad")}
+    for one in found:
+        assert one.measure != "RR" or one.difference > 0
+        turned = found.find(one.contrast, one.baseline, one.measure)
+        assert turned.difference == -one.difference
+        assert (turned.wins, turned.losses) == (one.losses, one.wins)
+        low, high = ends_of(turned.ci)
+        assert one.ci is None or (low, high) == (-one.ci.high, -one.ci.low)
+    assert {(one.baseline, one.contrast) for one in _compare(baseline="good")} == {
+        ("good", "worst"),
+        ("good", "bad"),
+    }
+
+
+def test_groups_have_two_runs() -> None:
+    groups = _compare(measures=["RR"]).to_dict()["groups"]["RR"]
+    assert all(len(group) > 1 for group in groups)
+
+
+def test_a_run_of_less_depth_is_noted() -> None:
+    cut = {q: dict(list(docs.items())[:1]) for q, docs in GOOD.items()}
+    notes = compare(QRELS, {"a": GOOD, "b": cut}, ["R@1000"], resamples=200).evaluation.notes
+    assert [note.partition(":")[0] for note in notes if "1,000" in note] == ["b"]
+    assert not compare(QRELS, {"a": GOOD, "b": GOOD}, ["R@1000"], resamples=200).evaluation.notes
+
+
+def test_a_worse_run_is_not_listed_as_the_best(invoke_benchmark: Any) -> None:
+    listed = invoke_benchmark(baseline="good")
+    assert "2 worse" in listed.best
+    assert "good" in listed.best
+
+
+@pytest.fixture
+def invoke_benchmark(tmp_path: Path) -> Any:
+    from trectools_plus.benchmark import BenchmarkConfig, run_benchmark
+    from trectools_plus.reporting import write_reports
+
+    def run(**options: Any) -> ListedReport:
+        (tmp_path / "q").write_text(
+            "".join(f"{q} 0 {d} {g}\n" for q, docs in QRELS.items() for d, g in docs.items())
+        )
+        for name, of_run in RUNS.items():
+            (tmp_path / name).write_text(
+                "".join(
+                    f"{q} Q0 {d} {r} {s} {name}\n"
+                    for q, docs in of_run.items()
+                    for r, (d, s) in enumerate(docs.items(), 1)
+                )
+            )
+        files = {name: str(tmp_path / name) for name in RUNS}
+        settings = {"runs": files, "qrels": str(tmp_path / "q"), "measures": ["RR", "nDCG@10"]}
+        settings |= {"output_dir": str(tmp_path / "out"), "resamples": 200, **options}
+        write_reports(run_benchmark(BenchmarkConfig.model_validate(settings)), plots=False)
+        report = json.loads((tmp_path / "out" / "BenchmarkReport.json").read_text())
+        assert report["primary_measure"] == "RR"
+        assert report["headline_measures"] == ["RR", "nDCG@10"]
+        return list_reports(tmp_path).reports[0]
+
+    return run
