@@ -29,6 +29,7 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.service.review.material import load_material
 
+ROOT = Path(__file__).resolve().parents[2]
 CODE = "from pathlib import Path\nPath('ran').touch()\n"
 MEASURE = '''
 from trectools_plus.measures import BaseMeasure
@@ -308,6 +309,22 @@ def test_a_measure_of_the_writer_has_no_name_of_a_standard_measure(with_class: P
     reseal(with_class)
     with pytest.raises(TrectoolsPlusError):
         verify_report(with_class)
+
+
+def test_a_report_over_an_absent_ontology_is_verified(tmp_path: Path) -> None:
+    files = {"ontology": ROOT / "fixtures/ontology/toy.obo"}
+    files["test_file"] = ROOT / "tests/contract/inputs/testsets/toy.json"
+    options: dict[str, Any] = {"dataset": "hpo", "modes": "lexical,vector,hybrid"}
+    options |= {"measures": "RR,MaxOntSim@3", "resamples": 100, "output_dir": str(tmp_path / "out")}
+    for kind, path in files.items():
+        options[kind] = str(shutil.copy(path, tmp_path))
+    write_reports(run_benchmark(load_config(options=options)))
+    assert verify_report(tmp_path / "out").problems == []
+    for kind in files:
+        Path(options[kind]).unlink()
+    found = verify_report(tmp_path / "out")
+    assert found.problems == []
+    assert any("MaxOntSim@3" in one for one in found.unproven)
 
 
 OPENED = {

@@ -20,6 +20,7 @@ import polars as pl
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
+    ComponentResult,
     DatasetInfo,
     FailingQuery,
     Manifest,
@@ -340,11 +341,14 @@ class _StoredInputs(BenchmarkInputs):
         if self.added is None and config.is_embedded and is_fusion:
             named = merged_modes(config.mode_keys, config.retrieval, model_of(mode)).values()
             # Without one of two components, the other is left: a mode, or an entry of the report.
-            implied = len(named) == 2
+            # Of more components, those without which a fusion equals a mode have no entry.
+            modes = {*config.mode_keys}
             found = {
                 name: found.get(name)
                 for name in named
-                if name in found or not (implied and {*named} - {name} <= {*config.mode_keys})
+                if name in found
+                or (len(named) == 2 and not {*named} - {name} <= modes)
+                or _has_file(self.source, f"{COMPONENTS_FOLDER}/{mode}-without-{name}.run")
             }
         return found
 
@@ -462,6 +466,7 @@ def _restore_report(
     if inputs.source.terms is None:
         inputs.unproven["near misses, without the ontology"] = None
         report = report.model_copy(update={"near_misses": old.near_misses})
+    report = report.model_copy(update={"components": _restore_components(inputs, report)})
     notes = report.notes if inputs.added is None else old.notes
     notes = [note for note in notes if note != STRATA_LOST]
     if not inputs.knows_texts(dataset):
@@ -472,6 +477,21 @@ def _restore_report(
         if STRATA_LOST in old.notes or (inputs.added is not None and old.strata):
             notes.append(STRATA_LOST)
     return report.model_copy(update={"notes": notes})
+
+
+def _restore_components(inputs: _StoredInputs, made: BenchmarkReport) -> list[ComponentResult]:
+    """Return the components; of measures that are not computed, with the figures of the report."""
+    names = {one.requested_name for one in inputs.source.stored_measures.values()}
+    old = {(one.mode, one.component): one.measures for one in inputs.source.report.components}
+    restored = []
+    for component in made.components:
+        stored = old.get((component.mode, component.component), {})
+        measures = {
+            name: stored.get(name, figures) if name in names else figures
+            for name, figures in component.measures.items()
+        }
+        restored.append(component.model_copy(update={"measures": measures}))
+    return restored
 
 
 def _restore_manifest(inputs: _StoredInputs, made: BenchmarkReport, dataset: Dataset) -> Manifest:

@@ -15,6 +15,7 @@ from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.providers.stored import StoredMeasure
 from trectools_plus.statistics import (
     indistinguishable_groups,
     pairs_of,
@@ -269,9 +270,10 @@ def _score(
 
 
 def _equals_mode(evaluation: Evaluation, fusion: str, table: FloatArray) -> bool:
-    """Return whether another mode has the same value for every query and measure."""
+    """Return whether another mode has the same value for every query and computed measure."""
+    computed = [not isinstance(one, StoredMeasure) for one in evaluation.measures]
     return any(
-        mode != fusion and np.array_equal(other, table, equal_nan=True)
+        mode != fusion and np.array_equal(other[:, computed], table[:, computed], equal_nan=True)
         for mode, other in evaluation.tables.items()
     )
 

@@ -172,7 +172,7 @@ class ReportFolder:
 
         They are classes of users, and those that need a file which is absent or has changed.
         """
-        from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
+        from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim, bind_files
         from trectools_plus.measures.parser import parse_measures
 
         stored: dict[str, Measure] = {}
@@ -184,7 +184,9 @@ class ReportFolder:
                 measure = self._find_stored(str(name))
             else:
                 is_over_terms = isinstance(parsed[0], MaxOntSim) and self.terms is None
-                measure = StoredMeasure(parsed[0].definition) if is_over_terms else None
+                files = map(self.report.manifest.config.get, TERM_FILES)
+                bound = bind_files(parsed, *files) if is_over_terms else []
+                measure = StoredMeasure(bound[0].definition) if bound else None
             if measure is not None:
                 stored |= dict.fromkeys((str(name), measure.name, measure.requested_name), measure)
         return stored
