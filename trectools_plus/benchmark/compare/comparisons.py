@@ -334,7 +334,7 @@ def compare(
     if isinstance(qrels, Evaluation):
         if runs != () or measures is not DEFAULT_MEASURES or exclude is not None:
             raise UsageError(
-                "an evaluation already has runs, measures and documents that are left out",
+                "an evaluation already has runs and measures, without documents that are left out",
                 remedy="write compare(evaluation, baseline=…), or compare(qrels, runs, measures)",
             )
         evaluation = qrels
