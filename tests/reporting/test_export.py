@@ -258,7 +258,7 @@ def test_other_endings_and_missing_folders_are_refused(make_report: Any, tmp_pat
 
 def test_the_notes_name_the_test_and_the_family(make_report: Any) -> None:
     table = report_table(make_report(MEANS))
-    test = "Studentised bootstrap, max-t over 3 comparisons on one measure: every pair of 3 modes"
+    test = "Paired t-test, Holm over 3 comparisons on one measure: every pair of 3 modes"
     queries = "0.05; 225 queries; those without results count 0, those without a relevant document"
     assert f"{test}, p ≤ {queries}" in table_as_markdown(table)
     assert rf"{test}, p \(\leq\) {queries}" in table_as_latex(table)

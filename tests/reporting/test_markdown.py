@@ -35,7 +35,7 @@ def test_it_opens_with_title_verdict_and_headline_table(make_report: Any) -> Non
         "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.001, +0.039]; not "
         "significant with 225 queries."
     )
-    assert method.startswith("Studentised bootstrap, max-t over 3 comparisons on one measure: ")
+    assert method.startswith("Paired t-test, Holm over 3 comparisons on one measure: ")
     assert table.startswith(
         "| Metric | Lexical-Only | Vector-Only | Hybrid | Best Mode |\n| --- | ---: |"
     )

@@ -43,7 +43,7 @@ def test_one_line_names_the_method_under_every_verdict_and_table(make_report: An
         (make_report(), f"Paired t-test, Holm over {family}, p ≤ 0.05; {RULES}"),
         (
             by(make_report, "randomisation", "bh"),
-            f"Randomisation test, Benjamini–Hochberg over {family}, p ≤ 0.05; {RULES}",
+            f"Randomisation test, Benjamini-Hochberg over {family}, p ≤ 0.05; {RULES}",
         ),
         (
             by(make_report, "t_test", "holm", family="1 comparison with a on one measure"),

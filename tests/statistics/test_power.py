@@ -8,7 +8,6 @@ from scipy import optimize, stats
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import (
-    advise_on_size,
     power_of_t_test,
     queries_needed,
     smallest_detectable_difference,
@@ -74,26 +73,11 @@ def test_huge_sets_show_tiny_differences():
         (lambda: smallest_detectable_difference(1.0, 1), "at least 2 queries"),
         (lambda: smallest_detectable_difference(1.0, 9, power=0.05), "between 0.05 and 1"),
         (lambda: power_of_t_test(0.1, 1.0, 9, level=5), "level"),
-        (lambda: advise_on_size(-1), "number of queries"),
     ],
 )
 def test_bad_input_is_refused(call, message):
     with pytest.raises(UsageError, match=message):
         call()
-
-
-@pytest.mark.parametrize(
-    ("queries", "use"),
-    [
-        *((0, "too_small"), (8, "too_small"), (9, "sanity_check"), (49, "sanity_check")),
-        *((50, "development"), (199, "development"), (200, "standard"), (500, "comprehensive")),
-    ],
-)
-def test_advice_on_size(queries, use):
-    advice = advise_on_size(queries)
-    assert advice.use == use
-    assert (advice.warning is None) == (queries >= 200)
-    assert advice.warning is None or f"{queries} quer" in advice.warning
 
 
 @given(

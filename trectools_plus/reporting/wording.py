@@ -46,7 +46,7 @@ TEST_NAMES = {
     "randomisation": "randomisation test",
     "wilcoxon": "Wilcoxon test",
 }
-CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini–Hochberg", "none": "no correction"}
+CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "no correction"}
 NARROW = "†"
 """Marks an interval that may be too narrow, because it has a note."""
 NONE_NEAR = "None: no first result is wrong and a parent, child or sibling of an expected term."

@@ -16,8 +16,6 @@ from trectools_plus.statistics.paired import paired_difference as paired_differe
 from trectools_plus.statistics.paired import unpaired_difference as unpaired_difference
 from trectools_plus.statistics.paired import unpaired_t_test as unpaired_t_test
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
-from trectools_plus.statistics.power import SizeAdvice as SizeAdvice
-from trectools_plus.statistics.power import advise_on_size as advise_on_size
 from trectools_plus.statistics.power import power_of_t_test as power_of_t_test
 from trectools_plus.statistics.power import queries_needed as queries_needed
 from trectools_plus.statistics.power import (
@@ -51,7 +49,6 @@ __all__ = [
     "UnpairedComparison",
     "Winner",
     "adjust_p_values",
-    "advise_on_size",
     "bootstrap_intervals",
     "cohens_kappa",
     "compare_columns",

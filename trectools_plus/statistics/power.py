@@ -1,13 +1,11 @@
-"""Power of the paired t-test, number of queries to detect a difference, and advice on set sizes."""
+"""Power of the paired t-test, and the number of queries to detect a difference."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import check_level
 
@@ -180,55 +178,3 @@ def _check(spread: float, level: float, power: float | None = None) -> None:
         raise UsageError(
             f"expected a power between {level:g} and 1 but got {power:g}", where="power"
         )
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class SizeAdvice(Displayed):
-    """The use for which a number of queries is sufficient.
-
-    Attributes:
-        queries: The number of queries.
-        use: ``too_small``, ``sanity_check``, ``development``, ``standard`` or ``comprehensive``.
-        warning: A sentence if the number is too small for publication; else ``None``.
-    """
-
-    queries: int
-    use: str
-    warning: str | None
-
-
-STANDARD = 200
-
-_USES = (
-    (500, "comprehensive", None),
-    (STANDARD, "standard", None),
-    (50, "development", "is enough to develop with but not to publish"),
-    (9, "sanity_check", "is a sanity check: only very large differences show"),
-    (0, "too_small", "is too few to say anything in general"),
-)
-
-
-def advise_on_size(queries: int) -> SizeAdvice:
-    """Return the use for which a number of queries is sufficient.
-
-    9 queries are enough for a sanity check and 50 for development. 200 are the standard, and the
-    minimum for publication; 500 are comprehensive. These are rules of thumb; :func:`queries_needed`
-    computes the number for a difference.
-
-    Args:
-        queries: The number of queries that are averaged over, at least 0.
-
-    Returns:
-        The use, with a warning below 200.
-
-    Raises:
-        UsageError: If the number is negative.
-    """
-    if queries < 0:
-        raise UsageError(
-            f"expected a number of queries of at least 0 but got {queries}", where="size"
-        )
-    use, warning = next((use, text) for least, use, text in _USES if queries >= least)
-    noun = "query" if queries == 1 else "queries"
-    sentence = warning and f"a set of {queries} {noun} {warning}; {STANDARD} are the standard"
-    return SizeAdvice(queries, use, sentence)

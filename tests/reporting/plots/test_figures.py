@@ -115,7 +115,7 @@ def _inside(box: Any, edge: Any) -> bool:
 )
 def test_labels_do_not_overlap_for_any_number_of_modes(make_report: Any, count: int) -> None:
     plots = all_plots(make_report, count)
-    fewest = {"differences": 2, "run_similarity": 3, "critical_difference": 5}
+    fewest = {"differences": 2, "run_similarity": 3}
     expected = [name for name in PLOT_NAMES if count >= fewest.get(name, 1)]
     assert [plot.name for plot in plots] == expected
     for plot in plots:
@@ -129,10 +129,6 @@ def test_every_figure_names_every_mode_and_is_described(make_report: Any) -> Non
         if plot.name == "run_similarity":
             labels = plot.figure.axes[0].get_yticklabels()
             assert {"m0", "m2"} <= {label.get_text() for label in labels}
-            continue
-        if plot.name == "critical_difference":
-            texts = {text.get_text() for text in plot.figure.findobj(Text)}
-            assert {"m0 5.00", "2.00 m3"} & texts or {"5.00 m0", "m3 2.00"} <= texts
             continue
         shown = {text.get_text() for text in plot.figure.axes[0].get_yticklabels()}
         if plot.figure.legends:
@@ -331,17 +327,3 @@ def test_drawing_leaves_pyplot_alone() -> None:
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-
-
-def test_a_critical_difference_needs_complete_queries_and_groups(make_report: Any) -> None:
-    modes = [f"m{number}" for number in range(5)]
-    report = make_report({mode: {"nDCG@10": 0.3} for mode in modes}, groups={"nDCG@10": [modes]})
-    table = data(modes)[0]
-    names = [plot.name for plot in draw_plots(report, table)]
-    assert names == ["measures", "differences", "critical_difference"]
-    no_groups = report.model_copy(update={"groups": {}})
-    assert [plot.name for plot in draw_plots(no_groups, table)] == names[:2]
-    # Each query lacks a value of some mode.
-    holes = (pl.col("query_id").cast(pl.Int64) % 5).cast(pl.String) == pl.col("run").str.slice(1)
-    undefined = table.with_columns(value=pl.when(holes).then(None).otherwise(pl.col("value")))
-    assert [plot.name for plot in draw_plots(report, undefined)] == names[:2]
