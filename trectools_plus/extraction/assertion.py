@@ -493,7 +493,7 @@ def _family_history(text: str, sentences: Sequence[Chunk], cues: _Cues) -> set[C
         scopes = [scope for _, scope in cues.persons_in(sentence.text)]
         inside = inside and not (
             (breaks > 1 and size > 0)
-            or (breaks and other.match(sentence.text))
+            or ((title := other.match(sentence.text)) and (breaks or title[0].endswith(":")))
             or "end" in scopes
             or ({"after", "family"}.isdisjoint(scopes) and verb.search(sentence.text))
         )

@@ -11,7 +11,7 @@ from trectools_plus.extraction.assertion import ENGLISH
 from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.names import OTHER, Name, make_name
 from trectools_plus.extraction.predictions import Mention, longest_only
-from trectools_plus.extraction.segmentation import chunk, words_of
+from trectools_plus.extraction.segmentation import Chunk, chunk, words_of
 from trectools_plus.retrieval.rewording.glossary import fold_letters, included_glossary
 from trectools_plus.retrieval.rewording.lay_terms import lay_rows
 from trectools_plus.retrieval.rewording.measurements import find_measurements
@@ -24,7 +24,7 @@ SHORTEST_ABBREVIATION = 2
 def lay_names(language: str, terms: frozenset[str]) -> list[Name]:
     """Return the lay words and abbreviations of terms in a language."""
     rows = ((phrase, term_id) for phrase, term_id, own in lay_rows() if own == language)
-    return [make_name(term_id, phrase, OTHER) for phrase, term_id in rows if term_id in terms]
+    return [make_name(term_id, phrase, OTHER + 1) for phrase, term_id in rows if term_id in terms]
 
 
 class NotesReader:
@@ -49,12 +49,11 @@ class NotesReader:
         """Return the mentions in a text, in the order of the text."""
         found = self._dictionary.find(text)
         if language != ENGLISH:
-            found += self._lay(language).find(text)
-            found += [
-                one
-                for part in chunk(text, "clause")
-                for one in self._translated(part.text, part.start, language)
-            ]
+            lay = self._lay(language).find(text)
+            known = {word for mention in lay for word in mention.words}
+            found += lay
+            for clause in chunk(text, "clause"):
+                found += self._translated(clause, language, known)
         found = longest_only([*found, *self._values(text)])
         return sorted(set(found), key=lambda m: (m.start, m.end, m.term_id))
 
@@ -68,13 +67,16 @@ class NotesReader:
                     words = frozenset(word.start for word in words_of(text, start, end))
                     yield Mention(value.term_id, start, end, words, 1.0, "dictionary")
 
-    def _translated(self, text: str, offset: int, language: str) -> Iterator[Mention]:
-        """Yield the mentions in the translation of a clause, at their places in the text."""
+    def _translated(self, clause: Chunk, language: str, known: set[int]) -> Iterator[Mention]:
+        """Yield the mentions in the translation of a clause, at their places in the text.
+
+        ``known`` are the places of words that need no further meaning; those of mentions are added.
+        """
+        text, offset = clause.text, clause.start
         glossary = included_glossary(language)
         assert glossary is not None
         words = list(_WORD.finditer(text))
         parts = list(glossary.translate_words([word[0] for word in words]))
-        known = set[int]()
         # The English of a word can be a phrase, or several words of which one fits.
         for choice in (slice(None), slice(1), slice(-1, None)):
             english, places = "", list[tuple[int, int, int]]()
@@ -93,7 +95,7 @@ class NotesReader:
                 own = [p for p in places if mention.start <= p[0] < mention.end]
                 used = [p for p in places if p[0] in mention.words] or own
                 starts = frozenset(offset + start for _, start, _ in used)
-                if not before.isdisjoint(starts):
+                if starts <= before:
                     continue
                 known |= starts
                 yield replace(
