@@ -221,7 +221,7 @@ class Searcher:
         is_name = answer.exact and len(negated) < len(words_of(text))
         if is_name or not (negated or self._is_hpo):
             return answer
-        if not negated:
+        if not negated or (self._is_hpo and find_measurements(text)):
             return answer if answer.exact else self._without_values(answer)
         phrases = [text[start:end] for start, _ in negated for _, end in negated if start < end]
         phrases.sort(key=len, reverse=True)
