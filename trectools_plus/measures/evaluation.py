@@ -573,7 +573,7 @@ def score_runs(
         for one in measures
         for note in (*one.notes_on_names, *one.notes_on_qrels(queries))
     ]
-    lacking = queries.lacks_relevant(measures)
+    lacking = queries.lacks_relevant([one.relevance_level for one in measures])
     averaged: dict[str, list[str]] = {}
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}

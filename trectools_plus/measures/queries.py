@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from trectools_plus.measures.definitions.base import Measure
-
 RELEVANT = 1
 """A query has a relevant document if it has one of this grade or more; the same for all measures,
 whatever their relevance level."""
@@ -36,16 +34,15 @@ class ScoredQueries:
     without_relevant: list[str]
     highest: list[int]
 
-    def lacks_relevant(self, measures: Sequence[Measure]) -> npt.NDArray[np.bool_]:
-        """Return which queries have no document that a measure counts as relevant.
+    def lacks_relevant(self, levels: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """Return which queries have no document of each relevance level, or of grade 1.
 
         Returns:
-            Shape (queries, measures). Documents below grade 1 are never relevant.
+            Shape (queries, levels).
         """
         import numpy as np
 
-        levels = [max(one.relevance_level, RELEVANT) for one in measures]
-        return np.array(self.highest)[:, np.newaxis] < np.array(levels)
+        return np.array(self.highest)[:, np.newaxis] < np.maximum(levels, RELEVANT)
 
     def counted(self, no_relevant: NoRelevant) -> Self:
         """Return the queries of which means are made."""

@@ -47,7 +47,6 @@ from trectools_plus.reporting.results.comparisons import (
     render_comparisons_text as render_comparisons_text,
 )
 from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
-from trectools_plus.reporting.results.evaluation import MeanInterval as MeanInterval
 from trectools_plus.reporting.results.evaluation import MeanIntervals as MeanIntervals
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
 from trectools_plus.reporting.results.evaluation import evaluation_for_paper as evaluation_for_paper

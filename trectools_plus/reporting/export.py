@@ -242,7 +242,8 @@ def _fits_page(table: TextTable) -> bool:
     headings = (column.heading for column in table.columns)
     lines = [headings, *(row.cells for row in table.rows)]
     widths = ([max(len(cell.marked), 0.8 * len(cell.detail)) for cell in line] for line in lines)
-    return sum(map(max, zip(*widths, strict=True))) + 2 * len(table.columns) <= _PAGE_WIDTH
+    columns: list[float] = [max(column) for column in zip(*widths, strict=True)]
+    return sum(columns) + 2 * len(table.columns) <= _PAGE_WIDTH
 
 
 def _latex_rows(table: TextTable) -> list[str]:

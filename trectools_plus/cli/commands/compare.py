@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -38,6 +39,7 @@ from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
+_PLOTS = (".pdf", ".svg", ".png")
 _SETTINGS = SettingOptions(
     benchmark.BenchmarkConfig,
     *("primary_measure", "test", "correction", "interval"),
@@ -79,6 +81,14 @@ def compare_runs(
             metavar="FILE",
             help="Also write the table to a file ending in .tex, .md, .html, .csv or .parquet, or "
             "everything to one ending in .json; repeatable.",
+        ),
+    ] = None,
+    plot: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also draw the means of the measures into a file ending in .pdf, .svg or .png "
+            "(extra plots); repeatable.",
         ),
     ] = None,
     output_format: Annotated[
@@ -132,6 +142,7 @@ def compare_runs(
         **{name: value for name, value in given.items() if value is not None}
     )
     reporting.check_suffixes(*(to or ()))
+    _check_plots(plot or ())
     paths = [run.path for run in given_runs]
     left_out = None if exclude is None else validation.Exclusions.of(exclude)
     with use_scheduler(scheduler), show_progress() as progress:
@@ -159,8 +170,25 @@ def compare_runs(
     if left_out is not None:
         found.report.manifest.config["exclude"] = left_out.record
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
+    for path in plot or ():
+        found.plot().savefig(path)
     _print(found, output_format, paper, everything=everything)
     print_notes(found.evaluation)
+
+
+def _check_plots(paths: Sequence[Path]) -> None:
+    """Check the suffixes of plots.
+
+    Raises:
+        UsageError: If one is unknown.
+    """
+    for path in paths:
+        if path.suffix.lower() not in _PLOTS:
+            raise UsageError(
+                f"unsupported plot format: {path.suffix or 'a file without suffix'}",
+                where=str(path),
+                remedy=f"use {', '.join(_PLOTS)}",
+            )
 
 
 def _split(qrels: str | None, runs: list[str]) -> tuple[str, list[RunArgument]]:

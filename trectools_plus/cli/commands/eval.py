@@ -43,6 +43,8 @@ from trectools_plus.text import printable
 if TYPE_CHECKING:
     import polars as pl
 
+    from trectools_plus.statistics import comparison as statistics
+
 _CountRelevant = Callable[[int], Mapping[str, int]]
 _Format = Literal["table", "json", "csv", "parquet", "markdown", "latex"]
 _SUFFIXES: dict[str, _Format] = {
@@ -182,7 +184,7 @@ def evaluate_runs(
     elif output_format == "table":
         shown = as_table(evaluation, intervals, count_relevant if per_query else None)
         write_text(shown, output)
-    elif output_format in ("csv", "parquet"):
+    elif output_format == "csv" or output_format == "parquet":
         write_frame(as_frame(evaluation, intervals, per_query=per_query), output_format, output)
     else:
         text = reporting.evaluation_for_paper(evaluation, intervals, output_format)
@@ -237,7 +239,7 @@ def as_frame(
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64))
 
 
-def _ends(interval: reporting.MeanInterval | None) -> dict[str, float | None]:
+def _ends(interval: statistics.ConfidenceInterval | None) -> dict[str, float | None]:
     return {
         "low": None if interval is None else interval.low,
         "high": None if interval is None else interval.high,

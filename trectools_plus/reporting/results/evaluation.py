@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from trectools_plus.formats import NamedRun
     from trectools_plus.measures import Evaluation
-    from trectools_plus.statistics.comparison import ConfidenceInterval as MeanInterval
+    from trectools_plus.statistics.comparison import ConfidenceInterval
 
-    MeanIntervals = Mapping[str, Mapping[str, MeanInterval | None]]
+    MeanIntervals = Mapping[str, Mapping[str, ConfidenceInterval | None]]
     """By run and measure."""
 
 
@@ -114,7 +114,7 @@ def evaluation_for_paper(
     return f"{render_table(table, show_cell)}\n\n{harmless(caption)}. {harmless(note)}\n"
 
 
-def _as_json(interval: MeanInterval | None) -> dict[str, Any] | None:
+def _as_json(interval: ConfidenceInterval | None) -> dict[str, Any] | None:
     return None if interval is None else interval.model_dump(mode="json")
 
 
