@@ -173,7 +173,7 @@ CEILINGS = {
     "distributed": Size(486, 4_947),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(36_001, 553_000)
+TESTS_CEILING = Size(35_942, 551_859)
 MOST_MODULES = 434
 MOST_SCRIPT_LINES = 2_053
 
