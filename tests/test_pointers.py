@@ -66,7 +66,7 @@ def lost(source: str) -> Iterator[str]:
     """Yield what the texts of a module name and what does not exist."""
     for text in texts(source):
         for name in (*_FILE.findall(text), *_PLACE.findall(text)):
-            if name.rstrip("/") not in files() | MADE_UP:
+            if name.rstrip("/") not in files() and name not in MADE_UP:
                 yield name
         for name in (*_OBJECT.findall(text), *_DOTTED.findall(text)):
             if name.split(".")[-1] not in names():

@@ -127,7 +127,7 @@ MAX_TAG_LENGTH = 64
 """Default limit of the length of a run tag, in characters."""
 
 RunFormat = Literal["csv", "tsv", "json", "msmarco", "scores", "trec-rag", "cast", "trec"]
-"""The formats of ``runs convert``; see ``formats/interchange/reading.py``."""
+"""The formats of ``runs convert``; see ``formats/interchange/detection.py``."""
 QrelsFormat = Literal[
     "csv",
     "tsv",

@@ -3,9 +3,9 @@
 ::
 
     obo.py          read and check OBO files         ids.py         resolve ids
-    hierarchy.py    ancestors and depths as arrays   information.py information content
-    similarity.py   formulas for pairs of terms      ontology.py    the class for users
-    hpo.py          the installed HPO files
+    hierarchy.py    ancestors and depths as arrays   ontology.py    the class for users
+    hpo.py          the installed HPO files          similarity.py  information content, and
+                                                                    formulas for pairs of terms
 """
 
 from trectools_plus.lazy_names import import_lazily

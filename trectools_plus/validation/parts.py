@@ -1,7 +1,7 @@
 """Check a run in parts of whole queries, without its rows in memory.
 
-Each part shows what the rules need to know of it (:class:`RunPart`). The parts together make a view
-of the run, on which the rules decide as on a run that was read at once.
+Each part shows what the rules need to know of it (:class:`ReadPart`). The parts together make a
+view of the run, on which the rules decide as on a run that was read at once.
 """
 
 from __future__ import annotations

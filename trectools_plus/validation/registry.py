@@ -200,7 +200,7 @@ class RuleFix:
         cannot_apply: Returns whether the fix cannot be applied to a file that breaks the rule.
         comes_first: True if no other fix is applied before it.
         interprets_columns: True if it gives columns another meaning, or splits lines into columns.
-            It is not applied if this would lose rows or document ids; see ``fixes/losses.py``.
+            It is not applied if this would lose rows or document ids; see ``fixes/engine.py``.
     """
 
     kind: Literal["safe", "ask"]
