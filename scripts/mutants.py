@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Make deliberate faults in the code that reads, checks and scores, and count which the tests find.
+"""Make deliberate faults in the package, and count which of them the tests find.
 
-    mutants.py list  [--count 60] [--seed 1]                   # the faults
-    mutants.py check [--count 60] [--seed 1] -- COMMAND...     # run a test command on each of them
+    mutants.py list  [--group core|rest] [--count 60] [--seed 1]                  # the faults
+    mutants.py check [--group core|rest] [--count 60] [--seed 1] -- COMMAND...    # test each of them
 
 COMMAND runs in this checkout while a file has a fault, for example `scripts/test --quick`. It finds
 the fault if its exit code is not 0. Results are appended to --output and not computed again. A
@@ -22,8 +22,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("formats/columns", "formats/interchange", "validation", "measures")
-FOLDERS += ("trec_eval", "ranking.py", "formats/query_chunks.py")
+CORE = ("formats", "validation", "measures", "statistics", "benchmark")
+"""The folders of the group ``core``; all other files are the group ``rest``."""
 OPPOSITES: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -68,13 +68,14 @@ class Mutant:
         path.write_bytes(data[: self.start] + self.after.encode() + data[self.end :])
 
 
-def draw(count: int, seed: int) -> list[Mutant]:
+def draw(group: str, count: int, seed: int) -> list[Mutant]:
     """Draw faults; each function is as likely as another, whatever its length."""
     generator = random.Random(seed)
     functions: dict[tuple[str, str], list[Mutant]] = {}
-    for folder in FOLDERS:
-        place = ROOT / "trectools_plus" / folder
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+    package = ROOT / "trectools_plus"
+    for path in sorted(package.rglob("*.py")):
+        is_core = path.relative_to(package).parts[0] in CORE
+        if is_core == (group == "core"):
             for mutant in mutants_of(path):
                 functions.setdefault((mutant.file, mutant.function), []).append(mutant)
     keys = generator.sample(sorted(functions), min(count, len(functions)))
@@ -178,12 +179,13 @@ def main() -> None:
     words, _, command = " ".join(sys.argv[1:]).partition(" -- ")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("what", choices=["list", "check"])
+    parser.add_argument("--group", choices=["core", "rest"], default="core")
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=300, help="a longer run finds the fault")
     parser.add_argument("--output", type=Path, default=Path("mutants.jsonl"))
     options = parser.parse_args(words.split())
-    mutants = draw(options.count, options.seed)
+    mutants = draw(options.group, options.count, options.seed)
     if options.what == "list":
         print("\n".join(map(str, mutants)))
     else:
