@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Make deliberate faults in the package, and count which of them the tests find.
 
-    mutants.py list  [--group core|rest] [--count 60] [--seed 1]                  # the faults
-    mutants.py check [--group core|rest] [--count 60] [--seed 1] -- COMMAND...    # test each of them
+    mutants.py list  [--group core|rest] [--count 60] [--seed 1]                 # the faults
+    mutants.py check [--group core|rest] [--count 60] [--seed 1] -- COMMAND...   # test each of them
 
 COMMAND runs in this checkout while a file has a fault, for example `scripts/test --quick`. It finds
 the fault if its exit code is not 0. Results are appended to --output and not computed again. A
