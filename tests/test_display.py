@@ -204,7 +204,7 @@ def test_a_result_has_a_short_text_and_an_html_form(name: str) -> None:
 def test_every_public_result_is_found() -> None:
     expected = "Evaluation BenchmarkReport Run Qrels Topics Corpus TestSet FileReport Finding"
     expected += " Definition ReportComparison GateResult Verification Split Refreshed Intervals"
-    expected += " ConvertedTestSet PairedComparison SystemComparisons ExtractionReport"
+    expected += " ConvertedTestSet PairedComparison ExtractionReport"
     expected += " ExtractionComparison Sweep"
     expected += " FetchedRun Collection Agreement GradeAgreement MultilingualResult FixSummary"
     assert set(expected.split()) <= set(CLASSES)

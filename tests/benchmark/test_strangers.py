@@ -50,7 +50,7 @@ def given(module_bench: Any) -> Path:
 
 @pytest.fixture
 def folder(given: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy, in which ``evil.py`` can be imported."""
+    """A copy, in which a module of strangers can be imported."""
     copy = Path(shutil.copytree(given, tmp_path / "out"))
     (copy / "evil_report.py").write_text(CODE)
     monkeypatch.chdir(copy)

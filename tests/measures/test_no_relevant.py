@@ -102,6 +102,9 @@ def test_the_value_is_that_of_the_library(label):
         assert measure.value_without_results == OF_THIS_PACKAGE[label]
         return
     found = values_of(measure)
+    if label in ("CG", "DCG"):  # sums of gains, which ir_measures does not have
+        assert {value for query, value in found.items() if query != "relevant"} == {0.0}
+        return
     if label in OF_THIS_PACKAGE:
         expected = dict.fromkeys(WITHOUT_RELEVANT, OF_THIS_PACKAGE[label])
     else:

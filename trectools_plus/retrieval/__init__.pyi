@@ -1,8 +1,8 @@
 # Names that are imported on first use, and their modules: see lazy_names.py. Public names are in
 # __all__.
 
-from trectools_plus.retrieval.answers import Answer as Answer
-from trectools_plus.retrieval.answers import Searcher as Searcher
+from trectools_plus.retrieval.answers import TextAnswer as TextAnswer
+from trectools_plus.retrieval.answers import TextSearcher as TextSearcher
 from trectools_plus.retrieval.backends.embedded.backend import BuiltIndex as BuiltIndex
 from trectools_plus.retrieval.backends.embedded.backend import build_indexes as build_indexes
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers as build_retrievers

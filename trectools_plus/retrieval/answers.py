@@ -1,7 +1,7 @@
 """Answer a text: find the terms of each finding that it names, and what speaks against them.
 
 A text can name several findings, negate them, give a normal value, or mean nothing. The terms of an
-:class:`Answer` are those of its text only if the answer is confident and not negated.
+:class:`TextAnswer` are those of its text only if the answer is confident and not negated.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _MISSING = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TextAnswer:
     """The terms of a text.
 
     Attributes:
@@ -93,7 +93,7 @@ class Answer:
         return None if self.confidence is None else self.confidence >= 0
 
 
-class Searcher:
+class TextSearcher:
     """Answers texts with the results of a retriever.
 
     Args:
@@ -126,7 +126,7 @@ class Searcher:
         self._knows_confidence = knows_confidence and self._is_hpo
         self._rewording = rewording_of(retriever)
 
-    def answer(self, text: str) -> list[Answer]:
+    def answer(self, text: str) -> list[TextAnswer]:
         """Return an answer for each finding of a text."""
         match = _ID.fullmatch(text)
         if self._ontology is not None and match and not self._ontology.ids.find(text):
@@ -134,14 +134,14 @@ class Searcher:
             if match[1].upper() == self._ontology.ids.live[0].partition(":")[0].upper():
                 is_known = known in self._ontology.all_terms
                 why = "is obsolete, without a term for it" if is_known else "is no id of a term"
-                return [Answer(text, [], {}, [], -1.0, note=f"{text.strip()} {why}.")]
+                return [TextAnswer(text, [], {}, [], -1.0, note=f"{text.strip()} {why}.")]
         whole = self._search(text)
         if whole.exact:
             return [whole]
         negated = self._find_negated(text)
         return self._split(text, whole, negated) or [self._examine(whole, negated)]
 
-    def _search(self, text: str) -> Answer:
+    def _search(self, text: str) -> TextAnswer:
         """Search a text alone, without a look at its meaning."""
         searched = text
         if self._by_id and self._ontology is not None:
@@ -158,7 +158,7 @@ class Searcher:
             confidence = float("inf")
         elif self._knows_confidence and doc_ids:
             confidence = confidence_in(self._retriever, searched, doc_ids[0])
-        return Answer(text, doc_ids, scores, exact, confidence, note=note)
+        return TextAnswer(text, doc_ids, scores, exact, confidence, note=note)
 
     def _findings_first(self, text: str, doc_ids: list[str]) -> list[str]:
         """Put modifiers, inheritance and frequencies last, unless the text consists of them."""
@@ -176,7 +176,7 @@ class Searcher:
         """Return the texts that the retriever searches instead of a text."""
         return [] if self._rewording is None else [*self._rewording.other_texts(text)]
 
-    def _split(self, text: str, whole: Answer, negated: Spans) -> list[Answer]:
+    def _split(self, text: str, whole: TextAnswer, negated: Spans) -> list[TextAnswer]:
         """Return the answers for several findings of a text; empty if it names one."""
         spans = _spans_of_findings(text)
         if len(spans) == 1 or whole.confidence is None:
@@ -215,7 +215,7 @@ class Searcher:
                 return negated
         return []
 
-    def _examine(self, answer: Answer, negated: Spans) -> Answer:
+    def _examine(self, answer: TextAnswer, negated: Spans) -> TextAnswer:
         """Add what a text negates, or why it has no term."""
         text = answer.query
         is_name = answer.exact and len(negated) < len(words_of(text))
@@ -231,7 +231,7 @@ class Searcher:
         of_words = self._search(words)
         return replace(of_words, query=text, exact=[], negated=words)
 
-    def _is_missing(self, words: str, whole: Answer) -> bool:
+    def _is_missing(self, words: str, whole: TextAnswer) -> bool:
         """Return whether it is a finding that something is missing: *no tears*, *no teeth*."""
         if self._find_exact(words) or not self._knows_confidence:
             return False
@@ -246,13 +246,13 @@ class Searcher:
             for answer in missing
         )
 
-    def _title(self, answer: Answer) -> str:
+    def _title(self, answer: TextAnswer) -> str:
         """Return the label of the first term; empty without one."""
         if self._ontology is None or not answer.doc_ids:
             return ""
         return self._ontology.term(answer.doc_ids[0]).name
 
-    def _without_values(self, answer: Answer) -> Answer:
+    def _without_values(self, answer: TextAnswer) -> TextAnswer:
         """Return the answer for a text without its normal values."""
         values = find_measurements(answer.query)
         if any(value.term_id for value in values):
@@ -273,7 +273,7 @@ class Searcher:
         if other.exact:
             return replace(other, query=answer.query)
         if any(value.is_normal for value in values):
-            return Answer(answer.query, [], {}, [], -1.0, note="Normal value, no term.")
+            return TextAnswer(answer.query, [], {}, [], -1.0, note="Normal value, no term.")
         note = "The value may be normal: its limits depend on the age or the unit."
         return replace(answer, confidence=-1.0, note=note)
 

@@ -470,6 +470,14 @@ FILES = (
         ),
     ),
     Case(
+        "list-measures",
+        (
+            "trectools-plus measures --format json",
+            "trectools-plus explain --list",
+            "trectools-plus measures",
+        ),
+    ),
+    Case(
         "small-commands",
         (
             *(f"runs info {RUNS}/{name}.run --format json" for name in ("tied", "tied-in-32-bits")),

@@ -12,6 +12,7 @@ import pytest
 
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.judging.review.judgments import (
+    Annotator,
     Grade,
     begin_session,
     list_annotators,
@@ -189,4 +190,10 @@ def test_a_database_without_a_table_is_refused(tmp_path: Path, table: str) -> No
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute(f"DROP TABLE {table}")
     with pytest.raises(InputError):
-        read_all_judgments(read_store(path))
+        read_everything(path)
+
+
+def read_everything(path: Path) -> None:
+    store = read_store(path)
+    list_annotators(store)
+    read_all_judgments(store, Annotator(1, "Anna", "anna"))

@@ -123,7 +123,9 @@ class ReportFolder:
         for run in report.runs:
             if run.path is not None:
                 self.files.find(run.path)
-        config = report.manifest.config
+        self._check_settings(report.manifest.config)
+
+    def _check_settings(self, config: dict[str, Any]) -> None:
         texts = [config.get(name) for name in ("dataset", *FILES)]
         if isinstance(runs := config.get("runs"), dict):
             texts += list(runs.values())

@@ -311,9 +311,7 @@ def _run(
     else:
         folder = OutputFolder(config.output_dir)
     try:
-        planned = [*REPORT_FILES, *(f"{RUNS_FOLDER}/{name}.run" for name in config.mode_keys)]
-        given = (config.runs or {}).values()
-        folder.plan(planned, [*given, config.qrels, config.topics, config.corpus])
+        _plan_files(folder, config)
         progress("reading the data", 0, 1)
         dataset = inputs.load_dataset()
         progress("reading the data", 1, 1)
@@ -324,12 +322,10 @@ def _run(
             if found is not None:
                 if strict_input:
                     refuse_errors(_input_findings(found.report, config), strict_input=True)
-                sha256 = found.report.manifest.dataset.sha256
-                changes: dict[str, Any] = {
+                changes = {
                     "experiment_id": experiment_id,
                     "created_at": format_time(moment),
                     "command": command,
-                    "other_reports": count_other_reports(folder.path, sha256) or None,
                 }
                 return _reuse(found, dataset, folder, changes)
         modes = inputs.prepare_modes(dataset, folder, progress)
@@ -353,6 +349,13 @@ def _run(
     runs = {name: mode.run for name, mode in scored.items()}
     latency = make_latency_table(dataset.topics, scored)
     return BenchmarkResult(report, evaluation.per_query(), runs, folder, dataset, latency)
+
+
+def _plan_files(folder: OutputFolder, config: BenchmarkConfig) -> None:
+    """Refuse to replace files of the user, before anything is computed."""
+    names = [*REPORT_FILES, *(f"{RUNS_FOLDER}/{name}.run" for name in config.mode_keys)]
+    inputs = [*(config.runs or {}).values(), config.qrels, config.topics, config.corpus]
+    folder.plan(names, inputs)
 
 
 def input_notes(report: BenchmarkReport, config: BenchmarkConfig) -> list[str]:
@@ -392,7 +395,10 @@ def _reuse(
     assert source.per_query is not None
     copy_files(source, folder)
     origin = old.manifest.cached_from or old.manifest.experiment_id
-    manifest = old.manifest.model_copy(update={**changes, "cached_from": origin})
+    others = count_other_reports(folder.path, old.manifest.dataset.sha256) or None
+    manifest = old.manifest.model_copy(
+        update={**changes, "cached_from": origin, "other_reports": others}
+    )
     return BenchmarkResult(
         old.model_copy(update={"manifest": manifest}),
         source.per_query,

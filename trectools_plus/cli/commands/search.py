@@ -162,7 +162,7 @@ def query_text(
     terms = ontologies.load_ontology(files.get("ontology")) if documents.find_exact else None
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
-        searcher = retrieval.Searcher(
+        searcher = retrieval.TextSearcher(
             replace(documents, find_exact=None) if no_exact else documents,
             retriever,
             terms,
@@ -228,7 +228,10 @@ def _print_answers(
 
 
 def _count_unanswered(
-    searcher: retrieval.Searcher, test_file: str, mode: str, output_format: Literal["table", "json"]
+    searcher: retrieval.TextSearcher,
+    test_file: str,
+    mode: str,
+    output_format: Literal["table", "json"],
 ) -> None:
     """Print the share of the texts of a test set that have no confident match."""
     queries = testsets.load_test_set(test_file).queries
@@ -264,7 +267,7 @@ def _merged(text: str, parts: list[dict[str, Any]], num_results: int) -> dict[st
     }
 
 
-def _notes_on(answer: retrieval.Answer, is_part: bool) -> list[str]:
+def _notes_on(answer: retrieval.TextAnswer, is_part: bool) -> list[str]:
     """Return sentences on what speaks against the terms of a text."""
     text = f"'{answer.query}'" if is_part else "the text"
     notes = [f"{text}: {answer.note}" if is_part else answer.note] if answer.note else []
@@ -275,7 +278,7 @@ def _notes_on(answer: retrieval.Answer, is_part: bool) -> list[str]:
     return [line[:1].upper() + line[1:] for line in notes]
 
 
-def _findings_of(answers: list[retrieval.Answer], take: int) -> list[tuple[str, str]]:
+def _findings_of(answers: list[retrieval.TextAnswer], take: int) -> list[tuple[str, str]]:
     """Return the first terms of confident answers, with their assertions."""
     return [
         (doc_id, "negated" if answer.negated else "affirmed")
@@ -312,7 +315,7 @@ def _language_notes(
 
 
 def _as_dict(
-    answer: retrieval.Answer, documents: formats.Corpus, num_results: int
+    answer: retrieval.TextAnswer, documents: formats.Corpus, num_results: int
 ) -> dict[str, Any]:
     """Return an answer with rank, id, score and title of each result.
 

@@ -29,7 +29,7 @@ from trectools_plus.judging.labelling import (
     iter_questions,
     reads_as,
 )
-from trectools_plus.judging.labels import LABELS_FILE, Label, iter_labels
+from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, iter_labels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder, ranks_of
 from trectools_plus.judging.review.store import DATABASE_NAME
@@ -182,19 +182,14 @@ def _check_labels(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
     """Find labels whose grade, texts or prompt are not those of their answer and of the plan."""
     questions: dict[int | None, dict[tuple[str, str], Any]] = {}
     answered = set()
-    prompts = set()
     for number, label in enumerate(labels, 1):
         where = f"{LABELS_FILE}: line {number}"
-        origin = label.origin
-        if label.kind != "model" or origin is None or origin.model != label.annotator:
+        origin = _origin_of(label)
+        if origin is None:
             yield f"{where}: not a label of the model that it names"
             continue
         if origin.longest not in questions:
-            options = (
-                LabelOptions() if origin.longest is None else LabelOptions(longest=origin.longest)
-            )
-            asked = iter_questions(folder, options, folder.plan.seed)
-            questions[origin.longest] = {(one.query_id, one.doc_id): one for one in asked}
+            questions[origin.longest] = _questions(folder, origin.longest)
         question = questions[origin.longest].get((label.query_id, label.doc_id))
         if question is None:
             yield f"{where}: the plan has no such pair"
@@ -207,10 +202,24 @@ def _check_labels(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
             yield f"{where}: the pair has an answer already"
         if is_answered(label):
             answered.add(key)
-        prompts.add((origin.host, origin.prompt_sha256))
-    for host, sha256 in sorted(prompts, key=str):
-        if host is not None and not _has_prompt(folder, sha256):
+    of_hosts = [one.origin for one in labels if one.origin is not None and one.origin.host]
+    for sha256 in sorted({origin.prompt_sha256 for origin in of_hosts}):
+        if not _has_prompt(folder, sha256):
             yield f"{PROMPTS_FOLDER}: no prompt with the hash {sha256[:16]}"
+
+
+def _origin_of(label: Label) -> LabelOrigin | None:
+    """Return the origin of a label of the model that it names."""
+    origin = label.origin
+    is_named = label.kind == "model" and origin is not None and origin.model == label.annotator
+    return origin if is_named else None
+
+
+def _questions(folder: PlanFolder, longest: int | None) -> dict[tuple[str, str], Any]:
+    """Return the questions of a plan by query and document, with texts of limited length."""
+    options = LabelOptions() if longest is None else LabelOptions(longest=longest)
+    asked = iter_questions(folder, options, folder.plan.seed)
+    return {(question.query_id, question.doc_id): question for question in asked}
 
 
 def _has_prompt(folder: PlanFolder, sha256: str) -> bool:

@@ -6,13 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
+from trectools_plus.statistics.comparison import ConfidenceInterval
+
 if TYPE_CHECKING:
     from trectools_plus.formats import NamedRun
     from trectools_plus.measures import Evaluation
-    from trectools_plus.statistics.comparison import ConfidenceInterval
 
-    MeanIntervals = Mapping[str, Mapping[str, ConfidenceInterval | None]]
-    """By run and measure."""
+MeanIntervals = Mapping[str, Mapping[str, ConfidenceInterval | None]]
+"""By run and measure."""
 
 
 def evaluation_document(

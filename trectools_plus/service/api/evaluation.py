@@ -143,6 +143,13 @@ def evaluate_test_set(
         )
         topics = queries.topics
         where = queries.name if part is None else topics.path or queries.name
+        if not (queries.qrels.frame["relevance"] > 0).any():
+            raise ProblemError(
+                422,
+                "findings",
+                "no query has a relevant document",
+                remedy="give a document of each query a grade above 0",
+            )
         check_id_overlap(documents.corpus, topics, queries.qrels, where)
         run, latency_ms = search.run(mode, topics, progress)
         progress("scoring", 0, 1)
