@@ -81,7 +81,11 @@ def verify_plan(folder: PlanFolder, scratch: str | Path) -> PlanCheck:
     if problems:
         return PlanCheck(problems, [])
     labels = list(iter_labels(folder.path / LABELS_FILE))
-    problems += [*_check_plan(folder), *_check_labels(folder, labels)]
+    problems += [
+        *_check_plan(folder),
+        *_check_labels(folder, labels),
+        *_check_prompts(folder, labels),
+    ]
     people = _read_people(folder, Path(scratch))
     stored = _read_report(folder)
     if stored is None:
@@ -202,6 +206,10 @@ def _check_labels(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
             yield f"{where}: the pair has an answer already"
         if is_answered(label):
             answered.add(key)
+
+
+def _check_prompts(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
+    """Find prompts of labels that are absent or changed."""
     of_hosts = [one.origin for one in labels if one.origin is not None and one.origin.host]
     for sha256 in sorted({origin.prompt_sha256 for origin in of_hosts}):
         if not _has_prompt(folder, sha256):
