@@ -40,7 +40,7 @@ runs:
 qrels: fixtures/garden-trec/qrels.txt
 measures: [nDCG@10, AP@100, "P@3"]
 baseline: bm25
-correction: bonferroni
+correction: bh
 confidence: 0.9
 resamples: 500
 seed: 7
