@@ -61,7 +61,7 @@ from trectools_plus.measures.providers.stored import StoredMeasure, is_of_user, 
 from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
-from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.statistics.arrays import MAX_RESAMPLES, none_if_nan
 from trectools_plus.statistics.method import REPLACEMENTS
 from trectools_plus.testsets.loading import find_shipped
 from trectools_plus.validation.loading import load_qrels, load_run
@@ -77,7 +77,6 @@ FILES = ("test_file", "corpus", "topics", "qrels", *TERM_FILES)
 _TEXT, _NUMBER = pl.String, pl.Float64
 _PER_QUERY_SCHEMA = {"run": _TEXT, "query_id": _TEXT, "measure": _TEXT, "value": _NUMBER}
 _LATENCY_SCHEMA = {"run": _TEXT, "query_id": _TEXT, "latency_ms": _NUMBER}
-MAX_RESAMPLES = 10_000_000
 _NEAR = 1e-9
 """Tolerance for a mean and the mean of its per-query values: the last bits of a sum."""
 

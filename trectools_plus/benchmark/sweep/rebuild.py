@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.report.folder import MAX_RESAMPLES, stored_measure
+from trectools_plus.benchmark.report.folder import stored_measure
 from trectools_plus.benchmark.run.dataset import Dataset, hash_qrels, name_dataset
 from trectools_plus.benchmark.run.output_folder import (
     HELD_OUT_FILE,
@@ -37,6 +37,7 @@ from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.parser import of_a_report
 from trectools_plus.measures.providers.stored import StoredMeasure, is_of_user
 from trectools_plus.retrieval.settings import RetrievalSettings
+from trectools_plus.statistics.arrays import MAX_RESAMPLES
 from trectools_plus.validation.loading import load_qrels, load_run
 
 _NEAR = 1e-9

@@ -33,6 +33,9 @@ from trectools_plus.benchmark.sweep.rebuild import load_sweep_report, rebuild_sw
 from trectools_plus.benchmark.sweep.report import SweepReport
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import MissingExtraError
+from trectools_plus.extraction.rebuild import rebuild_extraction
+from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
+from trectools_plus.extraction.report import ExtractionReport, load_extraction_report
 from trectools_plus.formats.files.closed import ClosedFolder, hash_original, read_json
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.judging.estimates.estimate import write_judgments
@@ -44,6 +47,7 @@ from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.plots.figures import FORMATS
 from trectools_plus.reporting.plots.style import can_draw
+from trectools_plus.reporting.results.extraction import extraction_claims, write_extraction
 from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
 from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
 from trectools_plus.reporting.results.judgments import write_judgment_report
@@ -140,6 +144,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         return _verify_judgments(plan)
     if (sweep := _find_beside(path, SWEEP_FILE)) is not None:
         return _verify_sweep(sweep)
+    if (extraction := _find_beside(path, EXTRACTION_FILE)) is not None:
+        return _verify_extraction(extraction)
     source = ReportFolder(path)
     if source.path.parent != source.folder:  # the report of a mode
         source = ReportFolder(source.folder)
@@ -220,6 +226,30 @@ def _verify_sweep(path: Path) -> Verification:
     unproven += _list_foreign(path.parent, {*names, *listed, CHECKSUMS_FILE})
     figures = comparison.values + rebuilt.result.per_query.height
     return Verification(figures, len(listed), list(dict.fromkeys(problems)), unproven)
+
+
+def _verify_extraction(path: Path) -> Verification:
+    """Verify an extraction by its gold terms and its predictions."""
+    report, files = load_extraction_report(path), ClosedFolder(path.parent)
+    other_version = find_other_version(report.manifest.packages)
+    if other_version is not None:
+        return Verification(0, 0, [f"{path.name}: {other_version}"])
+    made, is_soft_known = rebuild_extraction(path, report)
+    comparison = DocumentComparison(
+        path.name, lambda place: not is_soft_known and ".soft." in place
+    )
+    again = made.report.model_dump(mode="json")
+    merged = {**again, **comparison.compare(read_json(path), again)}
+    unproven = [_name_claims(extraction_claims(report))]
+    if not is_soft_known:
+        unproven.append("ontology-aware figures: the formula needs the whole ontology")
+    with tempfile.TemporaryDirectory() as temporary:
+        scratch = Path(temporary)
+        result = replace(made, report=ExtractionReport.model_validate(merged))
+        names = [file.name for file in write_extraction(result, scratch).values()]
+        problems = [*comparison.findings, *_compare_made(files, scratch, names)]
+    unproven += _list_foreign(path.parent, {*names})
+    return Verification(comparison.values, len(names), list(dict.fromkeys(problems)), unproven)
 
 
 def _draw_again(files: ClosedFolder, report: SweepReport, scratch: Path) -> list[str]:
