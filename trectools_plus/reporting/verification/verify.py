@@ -321,7 +321,9 @@ def _check_hashes(source: ReportFolder) -> tuple[list[str], int]:
     return problems, len(checked) + len(found)
 
 
-def _check_listed(files: ClosedFolder, listed: Mapping[str, str], *, is_empty: bool) -> list[str]:
+def _check_listed(
+    files: ClosedFolder, listed: Mapping[str, str | None], *, is_empty: bool
+) -> list[str]:
     """Return a line for each file with another hash, and for a list without files."""
     problems = []
     if is_empty:
