@@ -22,6 +22,7 @@ def test_run_compare_and_files(call, words, tmp_path):
     assert {path.name for path in (tmp_path / "a").iterdir()} == {
         "ExtractionReport.json",
         "ExtractionReport.md",
+        "gold.json",
         "predictions.jsonl",
     }
     code, out, _ = call("extraction", "compare", tmp_path / "a", tmp_path / "b")

@@ -33,6 +33,7 @@ from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.ontology.ontology import Ontology
 
 Source = Literal["dictionary", "retrieval"]
+PREDICTIONS_FILE = "predictions.jsonl"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from trectools_plus.choices import Relation
 from trectools_plus.display import TextTable, as_cell
@@ -17,6 +17,7 @@ from trectools_plus.extraction.assertion_fields import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.files.closed import read_document
 from trectools_plus.models import BaseManifest, ReportModel
+from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import METHOD_NAMES
 from trectools_plus.text import plural
@@ -150,6 +151,8 @@ class ExtractionManifest(BaseManifest):
     ontology: str
     similarity: str
     """The similarity formula of the soft matching."""
+    resampling: Resampling | None = None
+    """Settings of the intervals; null without intervals."""
     root: str | None = None
     """Only terms below this term are scored, both gold and predicted; null if all are."""
 
@@ -169,6 +172,9 @@ class ExtractionReport(ReportModel):
     documents: list[DocumentResult]
     mistakes: Mistakes
     notes: list[str]
+    """Notes on the figures."""
+    reported: list[str] = Field(default_factory=list)
+    """Notes on the original files."""
 
     def _content(self) -> TextTable:
         rows = [

@@ -54,6 +54,7 @@ from trectools_plus.extraction.scoring import (
     soft_credit,
 )
 from trectools_plus.extraction.settings import ExtractionSettings, make_extraction_settings
+from trectools_plus.extraction.stored import StoredInputs, collect_inputs
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
@@ -102,10 +103,12 @@ class ExtractionResult(Displayed):
     Attributes:
         report: The figures.
         predictions: Predictions by document id, the highest score first.
+        inputs: The gold terms.
     """
 
     report: ExtractionReport
     predictions: dict[str, list[Prediction]]
+    inputs: StoredInputs
 
     def _content(self) -> TextTable:
         return self.report._content()
@@ -193,16 +196,17 @@ def run_extraction(
         similarity=options.similarity,
         root=root,
         seed=options.resampling.seed,
+        resampling=options.resampling if options.intervals else None,
     )
     resampling = options.resampling if options.intervals else None
     report = score_predictions(documents, found, loaded, system, manifest, resampling)
-    report.notes.extend(foreign)
-    report.notes[:0] = [
+    report.reported.extend(foreign)
+    report.reported[:0] = [
         f"{_PROBLEMS[name]}: {len(ids)} ({join_some(set(ids))})"
         for name, ids in (problems or {}).items()
         if ids
     ]
-    return ExtractionResult(report, found)
+    return ExtractionResult(report, found, collect_inputs(documents, found, loaded, root))
 
 
 def extract_texts(
@@ -280,7 +284,7 @@ def score_predictions(
         resampling: Settings of the intervals. There are no intervals if this is ``None``, or for a
             single document.
     """
-    notes = [*documents.notes, *_notes(predictions, resampling is not None)]
+    notes = _notes(predictions, resampling is not None)
     if len(documents.documents) < _MIN_DOCUMENTS:
         resampling = None
     credit_of = {"exact": exact_credit, "soft": soft_credit(ontology, manifest.similarity)}
@@ -338,6 +342,7 @@ def score_predictions(
         ],
         mistakes=find_mistakes(scored.documents, found, ontology),
         notes=notes,
+        reported=list(documents.notes),
     )
 
 

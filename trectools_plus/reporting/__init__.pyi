@@ -4,6 +4,7 @@
 from trectools_plus.display import Cell as Cell
 from trectools_plus.display import TableColumn as TableColumn
 from trectools_plus.display import TextTable as TextTable
+from trectools_plus.extraction.predictions import PREDICTIONS_FILE as PREDICTIONS_FILE
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
@@ -51,7 +52,6 @@ from trectools_plus.reporting.results.evaluation import MeanIntervals as MeanInt
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document
 from trectools_plus.reporting.results.evaluation import evaluation_for_paper as evaluation_for_paper
 from trectools_plus.reporting.results.evaluation import evaluation_intervals as evaluation_intervals
-from trectools_plus.reporting.results.extraction import PREDICTIONS_FILE as PREDICTIONS_FILE
 from trectools_plus.reporting.results.extraction import (
     check_extraction_folder as check_extraction_folder,
 )

@@ -139,6 +139,11 @@ CLAIMS_TITLE = "Reported by the writer, not verified"
 """The heading of what a report states and nobody can derive from the files beside it."""
 
 
+def count_claims(claims: Sequence[str]) -> str:
+    """Return a line on the number of statements that nobody can derive."""
+    return f"{CLAIMS_TITLE}: {plural(len(claims), 'statement')}."
+
+
 def main_claims(report: BenchmarkReport) -> list[str]:
     """Return what readers should know of the statements of :func:`list_claims`, a line each."""
     manifest = report.manifest

@@ -20,6 +20,10 @@ DEFAULT_RESAMPLES = 10_000
 DEFAULT_SEED = 42
 
 
+MAX_RESAMPLES = 10_000_000
+"""The largest number in a report of a stranger."""
+
+
 @dataclass(frozen=True)
 class Resampling:
     """Settings of intervals and tests.

@@ -20,6 +20,11 @@ def reseal(folder: Path) -> None:
         if mode["run"]["path"] and (folder / mode["run"]["path"]).is_file():
             mode["run"]["sha256"] = sha256_file(folder / mode["run"]["path"])
     report.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    reseal_files(folder)
+
+
+def reseal_files(folder: Path) -> None:
+    """Compute the hashes of all files again."""
     files = sorted(one for one in folder.rglob("*") if one.is_file() and one.name != "SHA256SUMS")
     (folder / "SHA256SUMS").write_text(
         "".join(f"{sha256_file(one)}  {one.relative_to(folder).as_posix()}\n" for one in files)

@@ -61,7 +61,7 @@ from trectools_plus.measures.providers.stored import StoredMeasure, is_of_user, 
 from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
-from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.statistics.arrays import MAX_RESAMPLES, none_if_nan
 from trectools_plus.statistics.method import REPLACEMENTS
 from trectools_plus.testsets.loading import find_shipped
 from trectools_plus.validation.loading import load_qrels, load_run
@@ -77,7 +77,6 @@ FILES = ("test_file", "corpus", "topics", "qrels", *TERM_FILES)
 _TEXT, _NUMBER = pl.String, pl.Float64
 _PER_QUERY_SCHEMA = {"run": _TEXT, "query_id": _TEXT, "measure": _TEXT, "value": _NUMBER}
 _LATENCY_SCHEMA = {"run": _TEXT, "query_id": _TEXT, "latency_ms": _NUMBER}
-_MAX_RESAMPLES = 10_000_000
 _NEAR = 1e-9
 """Tolerance for a mean and the mean of its per-query values: the last bits of a sum."""
 
@@ -137,8 +136,8 @@ class ReportFolder:
             resamples = resampling_of(config)["resamples"]
         except (TypeError, ValueError) as error:
             self._refuse(f"its settings are invalid: {error}")
-        if resamples > _MAX_RESAMPLES:
-            self._refuse(f"more than {_MAX_RESAMPLES:,} resamples")
+        if resamples > MAX_RESAMPLES:
+            self._refuse(f"more than {MAX_RESAMPLES:,} resamples")
 
     def _refuse(self, problem: str) -> NoReturn:
         raise InputError(
@@ -475,6 +474,42 @@ def _as_stored(definition: MeasureDefinition, name: str) -> Definition:
         aggregate=definition.aggregate or "mean",
     )
     return without_words(stored if is_of_user(stored) else replace(stored, provider="user:code"))
+
+
+def stored_measure(name: str, higher_is_better: bool) -> Measure | None:
+    """Return a measure whose values are those of a table; ``None`` if they can be computed.
+
+    Args:
+        name: A name in a document of a stranger.
+        higher_is_better: The direction of a measure that only its writer can compute.
+
+    Raises:
+        UsageError: If it is not a name.
+    """
+    from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
+    from trectools_plus.measures.parser import parse_measures
+
+    try:
+        with without_user_code():
+            (parsed,) = parse_measures([name])
+    except UsageError:
+        if not name.isprintable():
+            raise
+        return StoredMeasure(
+            without_words(
+                Definition(
+                    name=name,
+                    formula="",
+                    gain="",
+                    cutoff=None,
+                    denominator="",
+                    relevance_level=1,
+                    provider="user:code",
+                    higher_is_better=higher_is_better,
+                )
+            )
+        )
+    return StoredMeasure(parsed.definition) if isinstance(parsed, MaxOntSim) else None
 
 
 class StoredDocuments:

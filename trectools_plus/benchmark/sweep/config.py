@@ -113,11 +113,15 @@ class SweepConfig(BenchmarkConfig):
 
     def find_held_out(self) -> str | None:
         """Return the held-out part: the given one, or the file beside the used part."""
+        found = self.name_held_out()
+        return found if self.held_out is not None or (found and Path(found).is_file()) else None
+
+    def name_held_out(self) -> str | None:
+        """Return the name that the held-out part has if there is one."""
         used = self.test_file or ""
         if self.held_out is not None or not used.endswith(_USED):
             return self.held_out
-        found = Path(used.removesuffix(_USED) + _HELD_OUT)
-        return str(found) if found.is_file() else None
+        return used.removesuffix(_USED) + _HELD_OUT
 
 
 def load_sweep_config(

@@ -82,6 +82,8 @@ class SweepWinner(ScoredVariant):
 class SweepReport(ConfiguredConditions):
     """A sweep."""
 
+    platform: str = ""
+    """Operating system and architecture."""
     schema_version: str = SCHEMA_VERSION
     """The version of this format."""
     measure: str
@@ -100,5 +102,8 @@ class SweepReport(ConfiguredConditions):
     """Its mean of the primary measure."""
     other_reports: int = 0
     """Other reports on the same data in the folder that has the report's folder."""
+    judged: dict[str, float] = Field(default_factory=dict)
+    """The mean share of judged documents among the first ten of each scored run; empty if no
+    document is judged as not relevant."""
     notes: list[str] = Field(default_factory=list)
     """Notes on the data."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,12 +34,12 @@ from trectools_plus.benchmark.tried import count_other_reports
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.formats.tables import Run
+from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import notes_on_judges, notes_on_unjudged
 from trectools_plus.progress import Progress, notebook_progress
-from trectools_plus.provenance import Clock, package_versions, utc_now
+from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
@@ -55,12 +57,16 @@ class SweepResult(Displayed):
         per_query: Columns ``run, query_id, measure, value``; a run is a variant or a baseline.
         run: The run of the winner.
         folder: The output folder, still without files.
+        qrels: The judgments.
+        held_out: The values of the winner on the held-out part, if there is one.
     """
 
     report: SweepReport
     per_query: pl.DataFrame
     run: Run
     folder: OutputFolder
+    qrels: Qrels
+    held_out: pl.DataFrame | None = None
 
     def _content(self) -> TextTable:
         rows = [[one.name, as_cell(one.mean)] for one in self.report.variants]
@@ -126,77 +132,128 @@ def _run(
     progress("reading the data", 1, 1)
     contents = dataset.hash_contents(progress)
     variants = list_variants(config, dataset, progress)
-    candidates = variants.variants
-    named = [variants.find(name) for name in config.baseline or ()]
-    # Without a name, the baseline is the best run that is fused.
-    references = named or (variants.references if config.runs is not None else ())
-    scored = [*candidates, *(one for one in references if one not in candidates)]
-    evaluation, leading = _score(config, dataset, variants, scored, progress)
-    primary = evaluation.measures[0]
-    columns = {one.name: evaluation.values(one.name, primary) for one in scored}
-    table = np.column_stack([*columns.values()])
-    means = {name: float(values.mean()) for name, values in columns.items()}
-    sign = -1.0 if primary.higher_is_better else 1.0
-    baseline = min(references, key=lambda one: sign * means[one.name], default=None)
-    choose = partial(
-        select_winner,
-        table[:, : len(candidates)],
-        higher_is_better=primary.higher_is_better,
-        confidence=config.confidence,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
-    winner = choose()
-    gain = None if baseline is None else choose(baseline=columns[baseline.name])
-    intervals = mean_intervals(
-        table, proportions=bool(primary.higher_is_better), **config.resampling
-    )
-    advantages = _compare(config, evaluation, candidates, baseline)
-    listed = [
-        SweepVariant(
-            name=one.name,
-            settings=one.settings,
-            mean=means[one.name],
-            ci=interval_of(intervals, place),
-            chosen=float(winner.chosen[place]),
-            measures={
-                name: none_if_nan(evaluation.mean(one.name, name))
-                for name in evaluation.measure_names
-            },
-            advantage=advantages.get(one.name),
-        )
-        for place, one in enumerate(candidates)
-    ]
-    best = candidates[winner.column]
+    evaluation, leading = _score(config, dataset, variants, progress)
+    selection = Selection(config, variants, evaluation)
+    best = selection.best
     # The means in the table may differ in the last bits.
     run = leading if leading.name == best.name else next(variants.runs([best], dataset))
-    held_out = _score_held_out(config, variants, best, primary)
-    described = dataset.describe(len(table), contents)
-    settings = config.as_manifest()
-    report = SweepReport(
-        measure=primary.requested_name,
-        higher_is_better=bool(primary.higher_is_better),
-        n_queries=len(table),
-        winner=_describe_winner(config, (winner, gain), listed[winner.column], held_out),
-        variants=sorted(listed, key=lambda one: (one.name != best.name, sign * one.mean)),
-        baseline=None if baseline is None else baseline.name,
-        baseline_mean=None if baseline is None else means[baseline.name],
-        dataset=described,
-        config=settings,
-        config_hash=hash_config(settings),
-        packages=package_versions(),
-        seed=config.seed,
-        command=command,
-        other_reports=count_other_reports(folder.path, described.sha256),
-        notes=[
-            f"{note[0].upper()}{note[1:]}." for note in _notes_on_judgments(dataset, evaluation)
-        ],
-    )
-    return SweepResult(report, evaluation.per_query(), run, folder)
+    held_out = _score_held_out(config, variants, best, evaluation.measures[0])
+    described = dataset.describe(selection.n_queries, contents)
+    conditions: dict[str, Any] = {
+        "dataset": described,
+        "packages": package_versions(),
+        "platform": describe_machine()["platform"],
+        "command": command,
+        "other_reports": count_other_reports(folder.path, described.sha256),
+    }
+    report = selection.describe(dataset.qrels, held_out, conditions)
+    held_out_values = None if held_out is None else held_out.per_query()
+    return SweepResult(report, evaluation.per_query(), run, folder, dataset.qrels, held_out_values)
 
 
-def _notes_on_judgments(dataset: Dataset, evaluation: Evaluation) -> list[str]:
-    return [*notes_on_judges(dataset.qrels), *notes_on_unjudged(evaluation.judged)]
+class Selection:
+    """The best of several variants, by their values per query.
+
+    Args:
+        config: The settings.
+        variants: The variants.
+        evaluation: The values of :meth:`Variants.list_scored`, of the primary measure first.
+
+    Attributes:
+        best: The best variant.
+        n_queries: Number of queries in the means.
+    """
+
+    def __init__(self, config: SweepConfig, variants: Variants, evaluation: Evaluation) -> None:
+        self._config, self._evaluation = config, evaluation
+        self._candidates = variants.variants
+        primary = evaluation.measures[0]
+        scored = variants.list_scored(config)
+        columns = {one.name: evaluation.values(one.name, primary) for one in scored}
+        self._table = np.column_stack([*columns.values()])
+        self._means = {name: float(values.mean()) for name, values in columns.items()}
+        self._sign = -1.0 if primary.higher_is_better else 1.0
+        self._baseline = min(
+            variants.list_references(config),
+            key=lambda one: self._sign * self._means[one.name],
+            default=None,
+        )
+        choose = partial(
+            select_winner,
+            self._table[:, : len(self._candidates)],
+            higher_is_better=primary.higher_is_better,
+            confidence=config.confidence,
+            resamples=config.resamples,
+            seed=config.seed,
+        )
+        baseline = self._baseline
+        self._winner = choose()
+        self._gain = None if baseline is None else choose(baseline=columns[baseline.name])
+        self.best = self._candidates[self._winner.column]
+        self.n_queries = len(self._table)
+
+    def describe(
+        self, qrels: Qrels, held_out: Evaluation | None, conditions: Mapping[str, Any]
+    ) -> SweepReport:
+        """Return the report.
+
+        Args:
+            qrels: The judgments.
+            held_out: The values of the best variant on the held-out part, if there is one.
+            conditions: Further fields of the report.
+        """
+        config, evaluation, baseline = self._config, self._evaluation, self._baseline
+        primary, settings = evaluation.measures[0], config.as_manifest()
+        listed = self._describe_variants()
+        return SweepReport(
+            measure=primary.requested_name,
+            higher_is_better=bool(primary.higher_is_better),
+            n_queries=self.n_queries,
+            winner=_describe_winner(
+                config,
+                (self._winner, self._gain),
+                listed[self._winner.column],
+                None if held_out is None else _describe_held_out(config, held_out),
+            ),
+            variants=sorted(
+                listed, key=lambda one: (one.name != self.best.name, self._sign * one.mean)
+            ),
+            baseline=None if baseline is None else baseline.name,
+            baseline_mean=None if baseline is None else self._means[baseline.name],
+            config=settings,
+            config_hash=hash_config(settings),
+            seed=config.seed,
+            judged=dict(evaluation.judged),
+            notes=[
+                f"{note[0].upper()}{note[1:]}."
+                for note in (*notes_on_judges(qrels), *notes_on_unjudged(evaluation.judged))
+            ],
+            **conditions,
+        )
+
+    def _describe_variants(self) -> list[SweepVariant]:
+        config, evaluation = self._config, self._evaluation
+        intervals = mean_intervals(
+            self._table,
+            proportions=bool(evaluation.measures[0].higher_is_better),
+            **config.resampling,
+        )
+        advantages = _compare(config, evaluation, self._candidates, self._baseline)
+        return [
+            SweepVariant(
+                name=one.name,
+                settings=one.settings,
+                mean=self._means[one.name],
+                ci=interval_of(intervals, place),
+                chosen=float(self._winner.chosen[place]),
+                measures={
+                    name: none_if_nan(evaluation.mean(one.name, name))
+                    for name in evaluation.measure_names
+                },
+                advantage=advantages.get(one.name),
+            )
+            for place, one in enumerate(self._candidates)
+        ]
 
 
 def choose_measures(config: SweepConfig) -> list[Measure]:
@@ -227,7 +284,6 @@ def _score(
     config: SweepConfig,
     dataset: Dataset,
     variants: Variants,
-    scored: list[Variant],
     progress: Progress,
 ) -> tuple[Evaluation, Run]:
     """Score one variant after the other, so that only two runs are in memory.
@@ -235,7 +291,7 @@ def _score(
     Returns:
         The values of all variants, and the run of the candidate with the best mean.
     """
-    measures, parts = choose_measures(config), []
+    measures, parts, scored = choose_measures(config), [], variants.list_scored(config)
     candidates = {one.name for one in variants.variants}
     sign = 1.0 if measures[0].higher_is_better else -1.0
     leading, best = None, -math.inf
@@ -333,7 +389,7 @@ def _corrected_interval(config: SweepConfig, winner: Winner) -> ConfidenceInterv
 
 def _score_held_out(
     config: SweepConfig, variants: Variants, best: Variant, measure: Measure
-) -> HeldOut | None:
+) -> Evaluation | None:
     """Score the chosen variant on the held-out part, if there is one."""
     name = config.find_held_out()
     if name is None:
@@ -350,14 +406,18 @@ def _score_held_out(
             )
     dataset = load_dataset(config.model_copy(update={"test_file": name}))
     run = next(iter(variants.runs([best], dataset)))
-    evaluation = score_runs(dataset.judged, {run.name: run}, [measure], config.averaging)
+    return score_runs(dataset.judged, {run.name: run}, [measure], config.averaging)
+
+
+def _describe_held_out(config: SweepConfig, evaluation: Evaluation) -> HeldOut:
+    (table,) = evaluation.tables.values()
     intervals = mean_intervals(
-        evaluation.tables[run.name],
-        proportions=bool(measure.higher_is_better),
+        table,
+        proportions=bool(evaluation.measures[0].higher_is_better),
         **config.resampling,
     )
     return HeldOut(
-        test_set=name,
+        test_set=config.name_held_out() or "",
         n_queries=int(intervals.n[0]),
         mean=none_if_nan(float(intervals.estimate[0])),
         ci=interval_of(intervals, 0),

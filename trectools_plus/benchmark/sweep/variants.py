@@ -20,7 +20,7 @@ from trectools_plus.benchmark.sweep.config import SweepConfig
 from trectools_plus.choices import ALL_MODES
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Run
-from trectools_plus.progress import Progress
+from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import (
     SharedSearch,
     build_retrievers,
@@ -115,9 +115,26 @@ class Variants(ABC):
             )
         return known[name]
 
+    def list_references(self, config: SweepConfig) -> Sequence[Variant]:
+        """Return what can be the baseline: without a name, the best of the runs that are fused."""
+        named = [self.find(name) for name in config.baseline or ()]
+        return named or (self.references if config.runs is not None else ())
 
-def list_variants(config: SweepConfig, dataset: Dataset, progress: Progress) -> Variants:
+    def list_scored(self, config: SweepConfig) -> list[Variant]:
+        """Return the candidates, and the references that are none."""
+        references = self.list_references(config)
+        return [*self.variants, *(one for one in references if one not in self.variants)]
+
+
+def list_variants(
+    config: SweepConfig, dataset: Dataset | None, progress: Progress = no_progress
+) -> Variants:
     """Return the variants of a configuration.
+
+    Args:
+        config: The settings.
+        dataset: The data to search; ``None`` if nothing is searched.
+        progress: Called as ``progress(description, done, total)``.
 
     Raises:
         UsageError: If a setting is unknown, not used or out of range, or there is one variant only.
@@ -201,12 +218,13 @@ def _unused_by_fusion(one: Variant) -> dict[str, str]:
 class SearchVariants(Variants):
     """Modes of the embedded backend with different settings."""
 
-    def __init__(self, config: SweepConfig, dataset: Dataset, progress: Progress) -> None:
-        if dataset.topics is None or not isinstance(dataset.corpus, Corpus):
-            raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
-        check_ids(dataset.corpus.frame["doc_id"], "document", dataset.corpus.path)
+    def __init__(self, config: SweepConfig, dataset: Dataset | None, progress: Progress) -> None:
         self._config = config
-        self._build = partial(build_retrievers, dataset.corpus, progress=progress, leaves={})
+        if dataset is not None:
+            if dataset.topics is None or not isinstance(dataset.corpus, Corpus):
+                raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
+            check_ids(dataset.corpus.frame["doc_id"], "document", dataset.corpus.path)
+            self._build = partial(build_retrievers, dataset.corpus, progress=progress, leaves={})
         self.references = [Variant(mode, mode=mode) for mode in ALL_MODES]
         allowed = (*RetrievalSettings.model_fields, DEPTH)
         self.variants = _combine(config.grid, allowed, self._unused, config.modes)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.files.closed import find_inside
 from trectools_plus.formats.files.content import iter_lines
 
 _CHARACTERS_READ = 1 << 20
@@ -95,6 +96,19 @@ def _has_data_columns(path: Path) -> bool:
     return bool(_DATA_COLUMN.search(names)) and not _MEASURE.search(names)
 
 
+def refuse_link_out(output: str | Path, folder: str | Path) -> None:
+    """Raise an error if an output in a folder is a link to a place outside of it.
+
+    Whoever made the folder decides where its links lead.
+
+    Raises:
+        InputError: If it is, or if it is not a regular file.
+    """
+    root = Path(folder).resolve()
+    if any(parent.resolve() == root for parent in Path(output).absolute().parents):
+        find_inside(Path(output), root)
+
+
 def refuse_foreign(
     folder: str | Path, names: Iterable[str | Path], written: Collection[str] = ()
 ) -> None:
@@ -106,10 +120,11 @@ def refuse_foreign(
         written: Those that the command wrote earlier.
 
     Raises:
-        InputError: If one of them exists and is not in ``written``.
+        InputError: If one of them exists and is not in ``written``, or is a link out of the folder.
     """
     for name in names:
         path = Path(folder, name)
+        refuse_link_out(path, folder)
         if Path(name).as_posix() not in written and os.path.lexists(path):
             raise InputError(
                 "exists, and was not written by this command",

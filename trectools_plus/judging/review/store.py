@@ -25,6 +25,7 @@ from typing import Any
 from urllib.parse import quote
 
 from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.formats.files.closed import find_inside
 from trectools_plus.judging.review.shown import ReviewMaterial
 
 FORMAT = "3"
@@ -229,6 +230,8 @@ def _connect(path: str, mode: str) -> sqlite3.Connection:
     absolute = Path(path).absolute()
     if not absolute.parent.is_dir():
         raise InputError("no such folder", where=path, remedy="create it first")
+    for ending in ("", "-wal", "-shm", "-journal"):  # SQLite follows links
+        find_inside(Path(f"{absolute}{ending}"), absolute.parent)
     with _translated_errors(path):
         return sqlite3.connect(
             f"file:{quote(str(absolute))}?mode={mode}",

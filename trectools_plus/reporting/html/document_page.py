@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from trectools_plus.display import TextTable
 from trectools_plus.reporting.html.page import make_environment, make_policy, read_asset
+from trectools_plus.reporting.wording import CLAIMS_TITLE
 
 _STYLES = ("base.css", "tables.css", "print.css", "document.css")
 
@@ -53,7 +54,7 @@ def render_document(
     *,
     plot: bytes | None = None,
     alt: str = "",
-    command: str | None = None,
+    claims: Sequence[str] = (),
 ) -> str:
     """Return the page, which loads nothing else.
 
@@ -63,7 +64,7 @@ def render_document(
         sections: The tables.
         plot: A plot as SVG.
         alt: The plot in words.
-        command: The command that made it.
+        claims: What nobody can derive from the files beside the page, a line each.
     """
     styles = "".join(read_asset(name) for name in _STYLES)
     return (
@@ -76,7 +77,8 @@ def render_document(
             sections=sections,
             plot=None if plot is None else b64encode(plot).decode(),
             alt=alt,
-            command=command,
+            claims=claims,
+            claims_title=CLAIMS_TITLE,
             styles=styles,
             policy=make_policy(styles, ""),
         )

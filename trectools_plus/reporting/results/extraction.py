@@ -10,14 +10,21 @@ from typing import Any, TextIO
 from trectools_plus.benchmark.run.output_folder import PLOT_ENDINGS
 from trectools_plus.display import TextTable
 from trectools_plus.extraction.comparison import ExtractionComparison
-from trectools_plus.extraction.predictions import write_predictions
+from trectools_plus.extraction.predictions import PREDICTIONS_FILE, write_predictions
 from trectools_plus.extraction.report import REPORT_FILE, ExtractionFigure, ExtractionReport, Score
 from trectools_plus.extraction.runner import ExtractionResult, LeaveOneOut, Sweep
 from trectools_plus.extraction.scoring import method_over_documents
+from trectools_plus.extraction.stored import GOLD_FILE
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.reporting.export import render_json, write_text
-from trectools_plus.reporting.markdown import escape, markdown_table, render_table, shorten
+from trectools_plus.reporting.markdown import (
+    claims_section,
+    escape,
+    markdown_table,
+    render_table,
+    shorten,
+)
 from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.plots.sweep import draw_tradeoff
@@ -30,7 +37,6 @@ from trectools_plus.text import make_console, plural
 _MOST = 50
 _SHOWN_NEAR = 5
 MARKDOWN_FILE = "ExtractionReport.md"
-PREDICTIONS_FILE = "predictions.jsonl"
 SWEEP_FILE = "sweep.json"
 
 VIEW_WORDS = {
@@ -90,7 +96,6 @@ def render_extraction_markdown(report: ExtractionReport) -> str:
     Args:
         report: The report.
     """
-    manifest = report.manifest
     parts = [
         f"# Extraction: {escape(describe_extraction(report))}",
         describe_assertions(report),
@@ -105,12 +110,28 @@ def render_extraction_markdown(report: ExtractionReport) -> str:
             _score_documents(report),
         ),
         *_mistake_parts(report),
-        "## Origin of these figures",
-        markdown_table(("", ""), _origin_rows(report)),
+        claims_section(extraction_claims(report)),
     ]
-    if manifest.command:
-        parts.append(f"```bash\n{manifest.command}\n```")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def extraction_claims(report: ExtractionReport) -> list[str]:
+    """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
+    manifest, system = report.manifest, report.system
+    versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
+    settings = {} if system.settings is None else system.settings.model_dump()
+    facts = {
+        "Created": manifest.created_at,
+        "Command": manifest.command or "called from Python",
+        "Machine": f"{manifest.python} on {manifest.platform}; {versions}",
+        "Ontology": manifest.ontology,
+        "Documents": report.dataset.path,
+        "SHA-256 of the documents": report.dataset.sha256,
+        "SHA-256 of the predictions": system.sha256,
+        **({"Predictions": system.predictions} if system.predictions else {}),
+        **settings,
+    }
+    return [*report.reported, *(f"{name}: {value}" for name, value in facts.items())]
 
 
 def print_extraction(report: ExtractionReport, stream: TextIO) -> None:
@@ -141,7 +162,7 @@ def print_extraction(report: ExtractionReport, stream: TextIO) -> None:
         console.print(
             f"  {near.doc_id}: {near.spurious_label} is a {near.relation} of {near.missed_label}"
         )
-    for note in report.notes:
+    for note in (*report.reported, *report.notes):
         console.print(f"Note: {note}.")
 
 
@@ -151,7 +172,7 @@ def check_extraction_folder(folder: str | Path) -> None:
     Raises:
         InputError: If a file exists, and no report is beside it.
     """
-    names = (REPORT_FILE, MARKDOWN_FILE, PREDICTIONS_FILE)
+    names = (REPORT_FILE, MARKDOWN_FILE, PREDICTIONS_FILE, GOLD_FILE)
     refuse_foreign_beside(folder, names, REPORT_FILE, ("manifest", "system", "scores"))
 
 
@@ -163,14 +184,14 @@ def check_sweep_folder(folder: str | Path) -> None:
 
 
 def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, Path]:
-    """Write the report as JSON and Markdown, and the predictions.
+    """Write the report as JSON and Markdown, the predictions and the gold terms.
 
     Args:
         result: From :func:`run_extraction`.
         folder: The output folder; it is created if necessary.
 
     Returns:
-        The files: ``json``, ``markdown``, ``predictions``.
+        The files: ``json``, ``markdown``, ``predictions``, ``gold``.
 
     Raises:
         InputError: If a file cannot be written.
@@ -180,11 +201,13 @@ def write_extraction(result: ExtractionResult, folder: str | Path) -> dict[str, 
     make_folder(target)
     files = {
         "predictions": target / PREDICTIONS_FILE,
+        "gold": target / GOLD_FILE,
         "markdown": target / MARKDOWN_FILE,
         "json": target / REPORT_FILE,
     }
     markdown = render_extraction_markdown(result.report)
     write_predictions(result.predictions, files["predictions"])
+    write_text(files["gold"], render_json(result.inputs))
     write_text(files["markdown"], markdown)
     write_text(files["json"], render_json(result.report))
     return files
@@ -391,20 +414,6 @@ def _mistake_parts(report: ExtractionReport) -> list[str]:
         if total > _MOST:
             parts.append(f"These are the first {_MOST}. The JSON report has all.")
     return parts
-
-
-def _origin_rows(report: ExtractionReport) -> list[list[str]]:
-    manifest, system = report.manifest, report.system
-    rows = [
-        ["created", manifest.created_at],
-        ["ontology", manifest.ontology],
-        ["SHA-256 of the documents", report.dataset.sha256],
-        ["SHA-256 of the predictions", system.sha256],
-    ]
-    if system.settings is None:
-        return [*rows, ["predictions", escape(system.predictions or "")]]
-    settings = system.settings.model_dump()
-    return [*rows, *([name, str(value)] for name, value in settings.items())]
 
 
 def _describe_leave_one_out(found: LeaveOneOut) -> str:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TextIO
 
 from trectools_plus.benchmark.run.output_folder import (
+    HELD_OUT_FILE,
     PER_QUERY_FILE,
     PLOTS_FOLDER,
+    QRELS_FILE,
     REPORT_FILE,
     SWEEP_FILE,
 )
@@ -21,16 +23,17 @@ from trectools_plus.benchmark.tried import tried_sentence
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.formats.trec_files import write_run
+from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.html.document_page import PageSection, render_document
-from trectools_plus.reporting.markdown import escape, render_table, show_cell
+from trectools_plus.reporting.markdown import claims_section, escape, render_table, show_cell
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import NARROW, name_test, show, show_ci
+from trectools_plus.reporting.wording import NARROW, count_claims, name_test, show, show_ci
 from trectools_plus.text import make_console, plural
 
+PLOT_FILE = f"{PLOTS_FOLDER}/sweep.svg"
 _SHOWN = 20
 """Variants in the terminal."""
 
@@ -57,7 +60,8 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
                 remedy="use another one",
             )
         with folder.final_names():
-            _write_files(result, folder.partial)
+            draw_sweep(result.report, folder.partial)
+            write_sweep_files(result, folder.partial)
         written = [path.relative_to(folder.partial) for path in folder.partial.rglob("*.*")]
         folder.publish()
     except BaseException:
@@ -66,22 +70,30 @@ def write_sweep_report(result: SweepResult) -> dict[str, Path]:
     return {path.suffix.removeprefix("."): folder.path / path for path in written}
 
 
-def _write_files(result: SweepResult, folder: Path) -> None:
-    report, plot = result.report, None
+def draw_sweep(report: SweepReport, folder: Path) -> None:
+    """Write the plot into a folder, if Matplotlib is installed."""
     if can_draw():
         from trectools_plus.reporting.plots.figures import save_plots
         from trectools_plus.reporting.plots.variants import draw_variants
 
-        plot = save_plots([draw_variants(report)], folder / PLOTS_FOLDER)[0].with_suffix(".svg")
+        save_plots([draw_variants(report)], folder / PLOTS_FOLDER)
+
+
+def write_sweep_files(result: SweepResult, folder: Path) -> None:
+    """Write all files but the plot, which the page shows if it is in the folder."""
+    report, plot = result.report, folder / PLOT_FILE
     texts = {
         SWEEP_FILE: render_json(report),
         MARKDOWN_FILE: render_sweep_markdown(report),
-        HTML_FILE: render_sweep_page(report, plot),
+        HTML_FILE: render_sweep_page(report, plot if plot.is_file() else None),
     }
     for name, text in texts.items():
         with atomic_write(folder / name) as stream:
             stream.write(text)
     write_parquet(result.per_query, folder / PER_QUERY_FILE)
+    write_qrels(result.qrels, folder / QRELS_FILE)
+    if result.held_out is not None:
+        write_parquet(result.held_out, folder / HELD_OUT_FILE)
     if len(result.run.frame):
         write_run(result.run, folder / RUN_FILE, tag="winner")
 
@@ -135,8 +147,26 @@ def sweep_lines(report: SweepReport) -> list[str]:
     intervals += [one.advantage.ci for one in report.variants if one.advantage is not None]
     notes = dict.fromkeys(ci.note for ci in intervals if ci is not None and ci.note)
     lines += [f"{NARROW} {note}." for note in notes]
-    tried = tried_sentence(report.other_reports, report.config, report.config_hash)
-    return [*lines, tried, *report.notes]
+    return [*lines, *report.notes]
+
+
+def sweep_claims(report: SweepReport) -> list[str]:
+    """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
+    versions = ", ".join(f"{name} {version}" for name, version in report.packages.items())
+    dataset = report.dataset
+    claims = [
+        tried_sentence(report.other_reports, report.config, report.config_hash),
+        f"Command: {report.command or 'called from Python'}",
+        f"Machine: {report.platform}; {versions}.",
+    ]
+    if dataset.version is not None:
+        claims.append(f"Version of the dataset: {dataset.version}.")
+    if dataset.documents is not None:
+        claims.append(f"Size of the collection: {plural(dataset.documents, 'document')}.")
+    return claims + [
+        f"Finding on the data: {one.shown_severity} {one.code}: {one.message}"
+        for one in dataset.findings
+    ]
 
 
 def make_sweep_table(report: SweepReport, most: int | None = None) -> TextTable:
@@ -185,7 +215,7 @@ def print_sweep_report(report: SweepReport, stream: TextIO = sys.stdout) -> None
     more = len(report.variants) - _SHOWN
     if more > 0:
         console.print(f"{plural(more, 'more variant')}: see {MARKDOWN_FILE}")
-    for line in sweep_lines(report):
+    for line in (*sweep_lines(report), count_claims(sweep_claims(report))):
         console.print(line, highlight=False)
 
 
@@ -196,7 +226,7 @@ def render_sweep_markdown(report: SweepReport) -> str:
         f"**{escape(sweep_sentence(report))}**",
         render_table(make_sweep_table(report), show_cell),
         *map(escape, sweep_lines(report)),
-        f"Created by `{report.command or 'Python'}`.",
+        claims_section(sweep_claims(report)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -216,5 +246,5 @@ def render_sweep_page(report: SweepReport, plot: Path | None = None) -> str:
         [PageSection("Variants", make_sweep_table(report))],
         plot=image,
         alt=f"{report.measure} by the values of each setting",
-        command=report.command,
+        claims=sweep_claims(report),
     )

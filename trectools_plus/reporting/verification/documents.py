@@ -53,7 +53,8 @@ class DocumentComparison:
 
     def _is_equal(self, reported: Any, rebuilt: Any, path: str) -> bool:
         if _is_number(reported) and _is_number(rebuilt):
-            return math.isclose(reported, rebuilt, rel_tol=NEAR, abs_tol=NEAR)
+            is_near = math.isclose(reported, rebuilt, rel_tol=NEAR, abs_tol=NEAR)
+            return is_near or self.is_unknown(path)
         if type(reported) is type(rebuilt) and reported == rebuilt:
             return True
         return self.is_unknown(path)

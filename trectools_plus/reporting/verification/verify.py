@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -21,13 +22,21 @@ from trectools_plus.benchmark.run.output_folder import (
     COMPONENTS_FOLDER,
     MODE_REPORTS_FOLDER,
     PER_QUERY_FILE,
+    PLOT_ENDINGS,
     PLOTS_FOLDER,
     REPORT_FILE,
+    SWEEP_FILE,
+    OutputFolder,
     read_checksums,
 )
+from trectools_plus.benchmark.sweep.rebuild import load_sweep_report, rebuild_sweep
+from trectools_plus.benchmark.sweep.report import SweepReport
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.formats.files.closed import hash_original, read_json
+from trectools_plus.extraction.rebuild import rebuild_extraction
+from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
+from trectools_plus.extraction.report import ExtractionReport, load_extraction_report
+from trectools_plus.formats.files.closed import ClosedFolder, hash_original, read_json
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.judging.estimates.estimate import write_judgments
 from trectools_plus.judging.estimates.report import REPORT_FILE as JUDGMENT_REPORT_FILE
@@ -38,9 +47,16 @@ from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
 from trectools_plus.reporting.plots.figures import FORMATS
 from trectools_plus.reporting.plots.style import can_draw
+from trectools_plus.reporting.results.extraction import extraction_claims, write_extraction
 from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
 from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
 from trectools_plus.reporting.results.judgments import write_judgment_report
+from trectools_plus.reporting.results.sweep import (
+    PLOT_FILE,
+    draw_sweep,
+    sweep_claims,
+    write_sweep_files,
+)
 from trectools_plus.reporting.verification.documents import (
     DocumentComparison,
     find_text_changes,
@@ -126,6 +142,10 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     """
     if (plan := find_plan(path)) is not None:
         return _verify_judgments(plan)
+    if (sweep := _find_beside(path, SWEEP_FILE)) is not None:
+        return _verify_sweep(sweep)
+    if (extraction := _find_beside(path, EXTRACTION_FILE)) is not None:
+        return _verify_extraction(extraction)
     source = ReportFolder(path)
     if source.path.parent != source.folder:  # the report of a mode
         source = ReportFolder(source.folder)
@@ -163,17 +183,117 @@ def _verify_judgments(folder: PlanFolder) -> Verification:
         if found.report is not None:
             write_judgment_report(found.report, scratch)
             write_judgments(folder, found.report.model.model, scratch, found.people)
-        for name in JUDGMENT_FILES:
-            path, again = folder.files.find(name), scratch / name
-            if path is None and again.is_file():
-                problems.append(f"{name}: the file is missing")
-            elif path is not None and not again.is_file():
-                problems.append(f"{name}: the judgments do not give this file")
-            elif path is not None and path.read_bytes() != again.read_bytes():
-                changes = islice(_compare_texts(path, again), _MOST_FINDINGS)
-                problems += [f"{name}: {change}" for change in changes]
+        problems += _compare_made(folder.files, scratch, JUDGMENT_FILES)
     files = len(folder.plan.files) + len(folder.plan.runs)
     return Verification(found.figures, files, problems, warnings=found.warnings)
+
+
+def _find_beside(path: str | Path, name: str) -> Path | None:
+    """Return a document: the file itself, or the one in a folder without a benchmark."""
+    given = Path(path)
+    if not given.is_dir():
+        return given if given.name == name else None
+    found = (given / name).exists() and not (given / REPORT_FILE).exists()
+    return given / name if found else None
+
+
+def _verify_sweep(path: Path) -> Verification:
+    """Verify a sweep by its values per query, the run of the winner and the judgments."""
+    report, files = load_sweep_report(path), ClosedFolder(path.parent)
+    other_version = find_other_version(report.packages)
+    if other_version is not None:
+        return Verification(0, 0, [f"{path.name}: {other_version}"])
+    listed = {name: digest for digest, name in read_checksums(path.parent)}
+    problems = _check_listed(files, listed, is_empty=not listed)
+    with tempfile.TemporaryDirectory() as temporary:
+        output = OutputFolder(Path(temporary, "again"))
+        try:
+            rebuilt = rebuild_sweep(path, report, output)
+            comparison = DocumentComparison(path.name)
+            again = rebuilt.result.report.model_dump(mode="json")
+            merged = {**again, **comparison.compare(read_json(path), again)}
+            again_report = SweepReport.model_validate(merged)
+            unproven = [_name_claims(sweep_claims(report)), *rebuilt.unproven]
+            unproven += _draw_again(files, again_report, output.partial)
+            write_sweep_files(replace(rebuilt.result, report=again_report), output.partial)
+            made = [file for file in output.partial.rglob("*") if file.is_file()]
+            names = {file.relative_to(output.partial).as_posix() for file in made}
+            problems += [*comparison.findings, *rebuilt.problems]
+            problems += _compare_made(files, output.partial, sorted({*names, *listed}))
+        finally:
+            output.discard()
+    problems += [f"{name}: not listed in {CHECKSUMS_FILE}" for name in sorted(names - {*listed})]
+    unproven += _list_foreign(path.parent, {*names, *listed, CHECKSUMS_FILE})
+    figures = comparison.values + rebuilt.result.per_query.height
+    return Verification(figures, len(listed), list(dict.fromkeys(problems)), unproven)
+
+
+def _verify_extraction(path: Path) -> Verification:
+    """Verify an extraction by its gold terms and its predictions."""
+    report, files = load_extraction_report(path), ClosedFolder(path.parent)
+    other_version = find_other_version(report.manifest.packages)
+    if other_version is not None:
+        return Verification(0, 0, [f"{path.name}: {other_version}"])
+    made, is_soft_known = rebuild_extraction(path, report)
+    comparison = DocumentComparison(
+        path.name, lambda place: not is_soft_known and ".soft." in place
+    )
+    again = made.report.model_dump(mode="json")
+    merged = {**again, **comparison.compare(read_json(path), again)}
+    unproven = [_name_claims(extraction_claims(report))]
+    if not is_soft_known:
+        unproven.append("ontology-aware figures: the formula needs the whole ontology")
+    with tempfile.TemporaryDirectory() as temporary:
+        scratch = Path(temporary)
+        result = replace(made, report=ExtractionReport.model_validate(merged))
+        names = [file.name for file in write_extraction(result, scratch).values()]
+        problems = [*comparison.findings, *_compare_made(files, scratch, names)]
+    unproven += _list_foreign(path.parent, {*names})
+    return Verification(comparison.values, len(names), list(dict.fromkeys(problems)), unproven)
+
+
+def _draw_again(files: ClosedFolder, report: SweepReport, scratch: Path) -> list[str]:
+    """Draw the plot again, or copy it if another program drew it; return what is unproven."""
+    drawn = [f"{PLOTS_FOLDER}/{Path(PLOT_FILE).stem}{ending}" for ending in PLOT_ENDINGS]
+    stored = {name: files.find(name) for name in drawn}
+    if not any(stored.values()):
+        return []
+    version = package_versions(["matplotlib"]).get("matplotlib")
+    is_same = report.packages.get("matplotlib") == version
+    if is_same and can_draw() and report.platform == describe_machine()["platform"]:
+        draw_sweep(report, scratch)
+        return []
+    for name, path in stored.items():
+        if path is not None:
+            (scratch / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, scratch / name)
+    return ["plots (another version of Matplotlib or another platform drew them)"]
+
+
+def _compare_made(files: ClosedFolder, scratch: Path, names: Iterable[str]) -> Iterator[str]:
+    """Compare files with those made again; tables are compared before."""
+    for name in names:
+        path, again = files.find(name), scratch / name
+        if path is None and again.is_file():
+            yield f"{name}: the file is missing"
+        elif path is not None and not again.is_file():
+            yield f"{name}: the inputs in the folder do not give this file"
+        elif path is None or path.suffix == ".parquet":
+            continue
+        elif path.read_bytes() != again.read_bytes():
+            for change in islice(_compare_texts(path, again), _MOST_FINDINGS):
+                yield f"{name}: {change}"
+
+
+def _list_foreign(folder: Path, known: Collection[str]) -> list[str]:
+    """List files that are not part of a report, in one line."""
+    names = (file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+    foreign = sorted(name for name in names if name not in known and not name.startswith("."))
+    return [f"files that are not part of the report: {', '.join(foreign)}"] if foreign else []
+
+
+def _name_claims(claims: Collection[str]) -> str:
+    return f"{plural(len(claims), 'statement')} in the section '{CLAIMS_TITLE}'"
 
 
 def _version_of(document: Any) -> str:
@@ -188,19 +308,8 @@ def _check_hashes(source: ReportFolder) -> tuple[list[str], int]:
         if run.path is not None:
             checked[run.path] = run.sha256
     listed = read_checksums(source.folder)
-    if not listed:
-        state = "missing" if source.files.find(CHECKSUMS_FILE) is None else "lists no file"
-        problems.append(
-            f"{CHECKSUMS_FILE}: {state}: copy it from the benchmark's original folder, or run the "
-            "benchmark again"
-        )
     checked |= {name: digest for digest, name in listed}
-    for name, digest in checked.items():
-        file = source.files.find(name)
-        if file is None:
-            problems.append(f"{name}: the file is missing")
-        elif sha256_file(file) != digest:
-            problems.append(f"{name}: the file changed (its hash differs)")
+    problems += _check_listed(source.files, checked, is_empty=not listed)
     # Input files may have been moved: the figures depend only on the copies beside the report.
     originals = {path: hash_original(path) for path in source.originals}
     found = {path: digest for path, digest in originals.items() if digest is not None}
@@ -210,6 +319,25 @@ def _check_hashes(source: ReportFolder) -> tuple[list[str], int]:
         if digest != source.originals[path]
     ]
     return problems, len(checked) + len(found)
+
+
+def _check_listed(
+    files: ClosedFolder, listed: Mapping[str, str | None], *, is_empty: bool
+) -> list[str]:
+    """Return a line for each file with another hash, and for a list without files."""
+    problems = []
+    if is_empty:
+        state = "missing" if files.find(CHECKSUMS_FILE) is None else "lists no file"
+        problems.append(
+            f"{CHECKSUMS_FILE}: {state}: copy it from the original folder, or run the command again"
+        )
+    for name, digest in listed.items():
+        file = files.find(name)
+        if file is None:
+            problems.append(f"{name}: the file is missing")
+        elif sha256_file(file) != digest:
+            problems.append(f"{name}: the file changed (its hash differs)")
+    return problems
 
 
 def _compare_tables(reported: pl.DataFrame, again: pl.DataFrame, where: str) -> list[str]:
@@ -252,8 +380,7 @@ class _Files:
 
     def __init__(self, source: ReportFolder, rebuilt: Rebuilt) -> None:
         self.problems: list[str] = []
-        claims = plural(len(list_claims(source.report)), "statement")
-        self.unproven = [f"{claims} in the section '{CLAIMS_TITLE}'", *rebuilt.unproven]
+        self.unproven = [_name_claims(list_claims(source.report)), *rebuilt.unproven]
         self.values = 0
         self._report_is_right = False
         self._source = source
