@@ -12,7 +12,7 @@ from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import describe_method, name_test, show, show_p
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.method import EQUAL
-from trectools_plus.text import make_console, plural
+from trectools_plus.text import make_console, plural, visible
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, which identifies it."""
@@ -359,7 +359,6 @@ def _stratum_mean(report: BenchmarkReport, name: str, value: str, entry: GateEnt
 
 def _fallen(result: GateResult) -> str:
     """Return the queries that got worse, for each entry with a worse mean."""
-    texts = {query.query_id: query.text for query in result.current.failing_queries}
     parts = []
     for entry in result.entries:
         if not entry.fallen or entry.drop <= 0:
@@ -367,7 +366,7 @@ def _fallen(result: GateResult) -> str:
         rows = [
             [
                 escape(query.query_id)
-                + (f": {escape(text)[:80]}" if (text := texts.get(query.query_id)) else ""),
+                + (f": {escape(visible(text, 80))}" if (text := result.texts.get(query.query_id)) else ""),
                 show(query.before),
                 show(query.after),
             ]

@@ -292,7 +292,7 @@ def test_the_number_is_in_the_event_too(
 
 
 def test_the_action_runs_the_gate(
-    reports: tuple[Path, Path], tmp_path: Path, thorough: bool
+    reports: tuple[Path, Path], bench: Any, tmp_path: Path, thorough: bool
 ) -> None:
     before, after = reports
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
@@ -318,6 +318,19 @@ def test_the_action_runs_the_gate(
     command.chmod(0o755)
     path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
 
+    outputs = tmp_path / "outputs"
+    steps = tmp_path / "steps.md"
+    places = {"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(steps)}
+    environment |= {**places, "RUNNER_TEMP": str(tmp_path)}
+
+    def verdict() -> str:
+        found = dict(line.split("=", 1) for line in outputs.read_text().splitlines())
+        assert set(found) == set(action["outputs"])
+        report = Path(found["report"]).read_text()
+        assert steps.read_text().endswith(report)
+        assert bool(report) == (found["verdict"] != "error")
+        return found["verdict"]
+
     def run(**changes: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
@@ -334,10 +347,36 @@ def test_the_action_runs_the_gate(
         assert (done.returncode, "non-inferior" in done.stdout) == (0, True), done.stderr
     done = run(REQUIRE_SIGNIFICANT="true", MEASURES="R@10,RR@10")
     assert (done.returncode, "Passed, because the drop" in done.stdout) == (0, True), done.stderr
+    assert verdict() == "passed"
     assert run(NON_INFERIOR="20%", MAX_DROP="5%").returncode == 1
+    assert verdict() == "failed"
+    unjudged = {
+        "BASELINE": str(bench.make("all-first", {"x": {}}, judged=(5,))),
+        "CURRENT": str(bench.make("all-third", {"x": dict.fromkeys(range(60), 3)}, judged=(5,))),
+    }
+    assert run(MEASURES="RR@10", **unjudged).returncode == 3
+    assert verdict() == "not decidable"
     done = run(MAX_DROP="$(touch pwned)")
     assert done.returncode == 2
+    assert verdict() == "error"
     assert not Path("pwned").exists()
+
+
+def test_the_comment_has_the_text_of_every_listed_query(call: Call, bench: Any) -> None:
+    topics = bench.folder / "topics.tsv"
+    topics.write_text("".join(f"q{n}\tquestion number {n} | pipe\n" for n in range(60)))
+    given = {"topics": str(topics)}
+    before = bench.make("before", {"x": {}}, **given)
+    after = bench.make("after", {"x": dict.fromkeys(range(20, 28), 2)}, **given)
+    arguments = ("--current", after, "--baseline", before, "-m", "RR@10", "--format", "markdown")
+    for is_original in (True, False):
+        rows = [line for line in call(*arguments)[1].splitlines() if line.startswith("| q2")]
+        assert len(rows) == 8
+        for row in rows:
+            number = row.removeprefix("| q")[:2]
+            assert f"question number {number} \\| pipe" in row
+        if is_original:
+            topics.unlink()
 
 
 def test_a_drop_that_only_unjudged_documents_explain_is_not_decidable(
