@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Literal
 
-from trectools_plus.benchmark.report import BenchmarkReport, Latency
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Cell, Displayed, TableColumn, TableRow, TextTable
 from trectools_plus.errors import UsageError
@@ -141,7 +141,6 @@ class ComparisonTable(Displayed):
         cells: By measure, in the requested order: one figure per mode.
         best: By measure: the best mode's label with its mark; ``tie``; or a dash for a single
             mode and for means over different queries. Empty with a baseline.
-        latencies: Milliseconds per query, by mode.
         headline: The measures of a table for a paper.
         method: The method of all decisions, in one line; empty without comparisons.
         baselines: The modes that the others are compared with; empty if every pair is compared.
@@ -155,7 +154,6 @@ class ComparisonTable(Displayed):
     labels: dict[str, str]
     cells: dict[str, tuple[ShownMean, ...]]
     best: dict[str, Cell]
-    latencies: dict[str, Latency | None]
     headline: tuple[str, ...]
     method: str = ""
     baselines: tuple[str, ...] = ()
@@ -395,7 +393,6 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
         labels={mode: result.label for mode, result in report.modes.items()},
         cells=cells,
         best={} if baselines else {measure: _best_cell(report, measure) for measure in names},
-        latencies={mode: result.latency_ms for mode, result in report.modes.items()},
         headline=tuple(report.headline_measures if measures is None else names),
     )
     return replace(table, legend=_legend(report, table))

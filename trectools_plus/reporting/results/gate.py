@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
@@ -358,15 +359,14 @@ def _stratum_mean(report: BenchmarkReport, name: str, value: str, entry: GateEnt
 
 
 def _fallen(result: GateResult) -> str:
-    """Return the queries that got worse, for each entry with a worse mean."""
+    """Return the queries that got worse, with their texts, for each entry with a worse mean."""
     parts = []
     for entry in result.entries:
         if not entry.fallen or entry.drop <= 0:
             continue
         rows = [
             [
-                escape(query.query_id)
-                + (f": {escape(visible(text, 80))}" if (text := result.texts.get(query.query_id)) else ""),
+                escape(_name(query.query_id, result.texts)),
                 show(query.before),
                 show(query.after),
             ]
@@ -382,3 +382,9 @@ def _fallen(result: GateResult) -> str:
             )
         )
     return "\n\n".join(parts)
+
+
+def _name(query_id: str, texts: Mapping[str, str]) -> str:
+    """Return the id of a query, with its text if that is known."""
+    text = texts.get(query_id)
+    return f"{query_id}: {visible(text, 80)}" if text else query_id
