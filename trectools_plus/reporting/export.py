@@ -17,7 +17,12 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.comparison import ComparisonTable, Layout
-from trectools_plus.reporting.markdown import harmless, render_table, show_superscript
+from trectools_plus.reporting.markdown import (
+    harmless,
+    render_table,
+    show_cell,
+    show_superscript,
+)
 from trectools_plus.statistics.comparison import Comparison, ends_of
 
 DEFAULT_LAYOUT = Layout()
@@ -89,7 +94,7 @@ _ACCENTS = {
 _LIGATURES = frozenset("-',")
 """Two of these in a row would become another sign."""
 _PAGE_WIDTH = 100
-"""Characters of a line of a table in LaTeX; further columns follow below."""
+"""Characters of a line of a table in LaTeX and Markdown; further columns follow below."""
 _GREEK = (
     " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
     "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
@@ -126,9 +131,22 @@ def table_as_markdown(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYO
         comparison: From :func:`report_table`.
         layout: Systems as rows or columns, decimals and caption.
     """
-    table = render_table(comparison.for_paper(layout), show_superscript)
+    first = 2 if len(comparison.baselines) > 1 and layout.systems != "columns" else 1
+    table = continued(comparison.for_paper(layout), show_superscript, first)
     notes = [layout.caption or comparison.title, *comparison.paper_notes]
     return "\n\n".join([table, *map(harmless, notes)]) + "\n"
+
+
+def continued(table: TextTable, show: Callable[[Cell], str] = show_cell, first: int = 1) -> str:
+    """Return a table as Markdown; columns that exceed 100 characters follow in further tables.
+
+    Args:
+        table: The table.
+        show: Renders a cell.
+        first: The number of columns that are repeated at the left.
+    """
+    blocks = table.blocks(_fits_line, first)
+    return "\n\n".join(render_table(block, show) for block in blocks)
 
 
 def table_as_html(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
@@ -235,6 +253,13 @@ def _latex_sign(sign: str) -> str:
     if script == "GREEK" and f" {name} " in _GREEK:
         return rf"\(\{name}\)"
     return f"U+{ord(sign):04X}"
+
+
+def _fits_line(table: TextTable) -> bool:
+    """Return whether the columns have at most 100 characters, with details beside the figures."""
+    lines = [[column.heading for column in table.columns], *(row.cells for row in table.rows)]
+    widths = ([len(f"{cell.marked} {cell.detail}".strip()) for cell in line] for line in lines)
+    return sum(max(column) + 3 for column in zip(*widths, strict=True)) <= _PAGE_WIDTH
 
 
 def _fits_page(table: TextTable) -> bool:
