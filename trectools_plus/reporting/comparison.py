@@ -145,6 +145,7 @@ class ComparisonTable(Displayed):
         method: The method of all decisions, in one line; empty without comparisons.
         baselines: The modes that the others are compared with; empty if every pair is compared.
         differences: The comparisons with the baselines, by measure, in the order of the modes.
+        pairs: All comparisons, by measure.
     """
 
     title: str
@@ -158,6 +159,7 @@ class ComparisonTable(Displayed):
     method: str = ""
     baselines: tuple[str, ...] = ()
     differences: Mapping[str, tuple[Comparison, ...]] = field(default_factory=dict)
+    pairs: Mapping[str, tuple[Comparison, ...]] = field(default_factory=dict)
 
     def _content(self) -> TextTable:
         table = self.by_measure()
@@ -377,9 +379,8 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
     baselines = baselines_of(report)
     if any(report.best_mode[name] is not None for name in report.measure_names):
         baselines = []  # a report of a version before 0.2, which has a best mode
-    differences = {
-        name: tuple(one for one in report.comparisons if one.measure == name)
-        for name in (names if baselines else ())
+    pairs = {
+        name: tuple(one for one in report.comparisons if one.measure == name) for name in names
     }
     marked = any(cell.better_than for row in cells.values() for cell in row)
     table = ComparisonTable(
@@ -389,7 +390,8 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
         test=describe_test(report.comparisons[0], report.confidence) if marked else "",
         method=method_line(report),
         baselines=tuple(baselines),
-        differences=differences,
+        differences=pairs if baselines else {},
+        pairs=pairs,
         labels={mode: result.label for mode, result in report.modes.items()},
         cells=cells,
         best={} if baselines else {measure: _best_cell(report, measure) for measure in names},

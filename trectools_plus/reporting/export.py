@@ -113,9 +113,11 @@ _SCHEMA: dict[str, pl.DataType] = {
     "better_than": pl.List(pl.String()),
 }
 _DIFFERENCE_SCHEMA: dict[str, pl.DataType] = {
+    "baseline": pl.String(),
     "difference": pl.Float64(),
     "difference_low": pl.Float64(),
     "difference_high": pl.Float64(),
+    "p": pl.Float64(),
     "p_adjusted": pl.Float64(),
     "significant": pl.Boolean(),
     "wins": pl.Int64(),
@@ -353,9 +355,11 @@ def _difference_values(entry: Comparison | None) -> dict[str, float | int | bool
         return {}
     low, high = ends_of(entry.ci)
     return {
+        "baseline": entry.baseline,
         "difference": entry.difference,
         "difference_low": low,
         "difference_high": high,
+        "p": entry.p,
         "p_adjusted": entry.p_adjusted,
         "significant": entry.significant,
         "wins": entry.wins,
@@ -364,8 +368,32 @@ def _difference_values(entry: Comparison | None) -> dict[str, float | int | bool
     }
 
 
+def table_with_pairs(comparison: ComparisonTable) -> pl.DataFrame:
+    """Return the table of a file: the first column is ``run`` if runs are compared.
+
+    Unless there is one baseline, a row per pair and measure follows: the run or mode, the measure,
+    the ``baseline`` that is subtracted, and the columns of the difference.
+    """
+    frame = table_as_frame(comparison).rename({"mode": comparison.noun})
+    pairs = [entry for entries in comparison.pairs.values() for entry in entries]
+    if not pairs or len(comparison.baselines) == 1:
+        return frame
+    rows = [
+        {
+            comparison.noun: entry.contrast,
+            "label": comparison.labels[entry.contrast],
+            "measure": entry.measure,
+            "n": entry.n,
+            **_difference_values(entry),
+        }
+        for entry in pairs
+    ]
+    schema = {**frame.schema, **_DIFFERENCE_SCHEMA}
+    return pl.concat([frame, pl.DataFrame(rows, schema=schema)], how="diagonal")
+
+
 def table_as_csv(comparison: ComparisonTable) -> str:
-    """Return the table as CSV with a row per mode and measure.
+    """Return the table of :func:`table_with_pairs` as CSV.
 
     Undefined values are empty, and ``better_than`` is joined with semicolons. Floats have their
     shortest exact representation. Texts are safe for spreadsheets; see :func:`frame_as_csv`.
@@ -374,7 +402,7 @@ def table_as_csv(comparison: ComparisonTable) -> str:
         comparison: From :func:`report_table`.
     """
     return frame_as_csv(
-        table_as_frame(comparison).with_columns(pl.col("better_than").list.join(";"))
+        table_with_pairs(comparison).with_columns(pl.col("better_than").list.join(";"))
     )
 
 
@@ -417,7 +445,8 @@ def write_table(
     Args:
         table: From :func:`report_table`.
         paths: The files. ``.tex``, ``.md`` and ``.html`` have the layout; ``.csv``, ``.json`` and
-            ``.parquet`` have a row per mode and measure.
+            ``.parquet`` have a row per mode and measure; ``.csv`` and ``.parquet`` also one per
+            pair, unless there is one baseline.
         layout: Systems as rows or columns, decimals, caption and label.
 
     Raises:
@@ -428,7 +457,7 @@ def write_table(
     for path in paths:
         suffix = Path(path).suffix.lower()
         if suffix == ".parquet":
-            write_parquet(table_as_frame(table), path)
+            write_parquet(table_with_pairs(table), path)
         else:
             write_text(path, _TEXTS[suffix](table, layout))
 

@@ -79,7 +79,7 @@ def test_files_are_written_and_the_text_is_printed(call: Any, tmp_path: Path) ->
     assert done.text.startswith(("a ", "b ", "Both "))
     assert "\\caption{50\\% \\& more}" in (tmp_path / "paper.tex").read_text("utf-8")
     assert "Run &" in (tmp_path / "paper.tex").read_text("utf-8")
-    assert pl.read_parquet(tmp_path / "paper.parquet").height == 2 * 6
+    assert pl.read_parquet(tmp_path / "paper.parquet").height == (2 + 1) * 6
     assert json.loads((tmp_path / "paper.json").read_text("utf-8"))["verdict"]["text"]
 
 

@@ -33,7 +33,7 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.runs import RunArgument, name_baselines, parse_runs, split_measures
+from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
 from trectools_plus.cli.printing import print_notes, write_json
 from trectools_plus.cli.verbosity import is_quiet, show_progress
 from trectools_plus.distributed import use_scheduler
@@ -188,7 +188,7 @@ def compare_runs(
         )
         if config.baseline is not None:
             of_files = {name: run.path or "" for name, run in tables.items()}
-            baselines = name_baselines(config.baseline, of_files)
+            baselines = formats.name_baselines(config.baseline, of_files)
             config = config.model_copy(update={"baseline": baselines})
         averaging = Averaging(missing, no_relevant)
         notes = [*measures.notes_on_judges(opened.qrels), *opened.notes]
