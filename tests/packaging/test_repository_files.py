@@ -192,7 +192,7 @@ def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path: Path)
     python.write_text('#!/bin/sh\necho "$@"\n', "utf-8")
     python.chmod(0o755)
 
-    def install(package: str) -> str:
+    def install(package: str) -> list[str]:
         env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PACKAGE": package}
         env["GITHUB_ACTION_PATH"] = "/actions/here"
         done = subprocess.run(
@@ -202,10 +202,12 @@ def test_the_action_installs_its_own_files_unless_told_otherwise(tmp_path: Path)
             text=True,
             check=True,
         )
-        return done.stdout.split()[-1]
+        return done.stdout.split()
 
-    assert install(action["inputs"]["package"]["default"]) == "/actions/here"
-    assert install("wheels/some.whl") == "wheels/some.whl"
+    words = install(action["inputs"]["package"]["default"])
+    assert words[-3:] == ["--constraint", "/actions/here/constraints.txt", "/actions/here"]
+    words = install("wheels/some.whl")
+    assert (words[-1], "--constraint" in words) == ("wheels/some.whl", False)
     assert step["if"] == "inputs.package != ''"
 
 

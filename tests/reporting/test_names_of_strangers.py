@@ -79,6 +79,6 @@ def test_names_of_files_do_not_change_the_output(
         if form != "json":  # which has the path as it is
             assert printable(output, breaks=True) == output
         if form == "markdown":
-            assert "<b>" not in output
-            rows = [line for line in output.split("\n") if line.startswith("|")]
+            assert "<b>" not in result.stdout
+            rows = [line for line in result.stdout.split("\n") if line.startswith("|")]
             assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1

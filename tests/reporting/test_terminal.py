@@ -26,14 +26,12 @@ def test_three_modes_stand_side_by_side(make_report: Any) -> None:
         "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.001, +0.039]; not "
         "significant with 225 queries."
     )
-    assert "irds:cranfield · 225 queries · 1,400 documents" in lines
+    assert "irds:cranfield · 225 queries" in lines
     header = next(line for line in lines if "Metric" in line)
     assert header.split() == ["Metric", "Lexical-Only", "Vector-Only", "Hybrid", "Best", "Mode"]
     row = next(line for line in lines if line.startswith(" nDCG@10"))
     assert row.split() == ["nDCG@10", "0.3227", "ᵇ", "0.2966", "0.3417", "ᵇ", "Hybrid"]
     assert lines[lines.index(row) + 1].endswith("n.s.")
-    assert "ms/query p50" in printed(make_report(), full=True)
-    assert "ms/query" not in printed(make_report(latency=False), full=True)
 
 
 @pytest.mark.parametrize("modes", [1, 2, 3, 4, 5, 8, 30])
@@ -89,7 +87,7 @@ def test_what_must_not_be_overlooked_is_noted(make_report: Any) -> None:
     text = printed(make_report(diagnostics=diagnostics))
     assert text.count("no results for 1 of 2 queries (7)") == 1
     assert "Lexical-Only, Vector-Only and Hybrid are incomplete: no results" in text
-    assert "Vector-Only and Hybrid R141" in " ".join(text.split())
+    assert "R141 on Lexical-Only, Vector-Only and Hybrid" in " ".join(text.split())
 
 
 def test_markup_in_names_is_text(make_report: Any) -> None:
@@ -141,7 +139,7 @@ def test_a_baseline_has_a_table_of_differences(make_report: Any, runs: int) -> N
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 100
     header = next(line for line in lines if line.startswith(" Mode"))
-    assert header.split()[:8] == ["Mode", "nDCG@10", "Δ", "95%", "interval", "Adj.", "p", "W/T/L"]
+    assert header.split()[:7] == ["Mode", "nDCG@10", "Δ", "Interval", "Adj.", "p", "W/T/L"]
     best = f"s{runs - 1:02}"
     row = next(line for line in lines if line.startswith(f" {best}"))
     difference = (runs - 1) / 100

@@ -31,4 +31,4 @@ def test_one_query_is_no_plural(make_report: Any) -> None:
     report = report.model_copy(
         update={"manifest": report.manifest.model_copy(update={"dataset": one})}
     )
-    assert describe_dataset(report) == "irds:cranfield · 1 query · 1 document"
+    assert describe_dataset(report) == "irds:cranfield · 1 query"

@@ -16,10 +16,19 @@ from trectools_plus.benchmark.compare.compare_reports import (
 )
 from trectools_plus.benchmark.condensed import JudgedShares
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
+from trectools_plus.benchmark.report.folder import (
+    ReportFolder,
+    ReportScores,
+    read_report_topics,
+)
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed
-from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.errors import (
+    IncomparableError,
+    InputError,
+    TrectoolsPlusError,
+    UsageError,
+)
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import queries_needed
@@ -132,6 +141,7 @@ class GateResult(Displayed):
         baseline: The report that it is compared with.
         judged: The shares of judged documents among the first ten, in the baseline and in the
             current report, by mode; empty if no document is judged as not relevant.
+        texts: The texts of the queries that got worse, as far as they are known.
     """
 
     _entries: ClassVar = "entries"
@@ -143,6 +153,7 @@ class GateResult(Displayed):
     current: BenchmarkReport
     baseline: BenchmarkReport
     judged: dict[str, tuple[float, float]]
+    texts: dict[str, str]
 
     @property
     def passed(self) -> bool:
@@ -222,7 +233,8 @@ def run_gate(
                 "both reports define",
             ]
     reports = current_source.report, baseline_source.report
-    return GateResult(rules, entries, notes, *reports, shares.by_mode)
+    texts = _find_texts(current_source, entries)
+    return GateResult(rules, entries, notes, *reports, shares.by_mode, texts)
 
 
 def parse_drop(text: str, where: str = "--max-drop") -> float:
@@ -247,6 +259,16 @@ def parse_drop(text: str, where: str = "--max-drop") -> float:
             where=where,
         )
     return value
+
+
+def _find_texts(source: ReportFolder, entries: Sequence[GateEntry]) -> dict[str, str]:
+    """Return the texts of the queries that got worse; empty if the topics are not available."""
+    worse = {query.query_id for entry in entries for query in entry.fallen or ()}
+    texts = {one.query_id: one.text or "" for one in source.report.failing_queries}
+    with suppress(TrectoolsPlusError):
+        topics = read_report_topics(source)
+        texts |= {} if topics is None else topics.to_dict()
+    return {query_id: text for query_id, text in texts.items() if text and query_id in worse}
 
 
 def _check_rules(rules: GateRules) -> None:

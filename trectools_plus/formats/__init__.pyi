@@ -23,6 +23,7 @@ from trectools_plus.formats.interchange.names import column_names as column_name
 from trectools_plus.formats.interchange.names import columns_for_qrels as columns_for_qrels
 from trectools_plus.formats.interchange.names import columns_for_run as columns_for_run
 from trectools_plus.formats.run_names import NamedRun as NamedRun
+from trectools_plus.formats.run_names import name_baselines as name_baselines
 from trectools_plus.formats.run_names import name_of_file as name_of_file
 from trectools_plus.formats.run_names import name_runs as name_runs
 from trectools_plus.formats.run_names import name_runs_of_files as name_runs_of_files

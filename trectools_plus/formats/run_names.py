@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from trectools_plus.errors import UsageError
@@ -115,6 +116,19 @@ def name_runs_of_files(
     ]
     file_names = [name for name, n in zip(files, of_file, strict=False) for _ in range(n)]
     return name_runs(runs, given_names, file_names)
+
+
+def name_baselines(baselines: Iterable[str], files: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of baselines, of which some may be given as the files of runs.
+
+    Args:
+        baselines: Names, paths, or names of files.
+        files: The path of each run, by its name; empty if it is not a file.
+    """
+    names = {path: name for name, path in files.items()}
+    counts = Counter(Path(path).name for path in files.values())
+    names |= {Path(path).name: name for name, path in files.items() if counts[Path(path).name] == 1}
+    return tuple(one if one in files else names.get(one, one) for one in baselines)
 
 
 def _name_in_folders(paths: Sequence[str | None], folders: int, place: int) -> str:

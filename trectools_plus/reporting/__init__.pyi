@@ -47,6 +47,10 @@ from trectools_plus.reporting.results.comparisons import (
 from trectools_plus.reporting.results.comparisons import (
     render_comparisons_text as render_comparisons_text,
 )
+from trectools_plus.reporting.results.comparisons import render_side_by_side as render_side_by_side
+from trectools_plus.reporting.results.comparisons import (
+    side_by_side_document as side_by_side_document,
+)
 from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
 from trectools_plus.reporting.results.evaluation import MeanIntervals as MeanIntervals
 from trectools_plus.reporting.results.evaluation import evaluation_document as evaluation_document

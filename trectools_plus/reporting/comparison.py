@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Literal
 
-from trectools_plus.benchmark.report import BenchmarkReport, Latency
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Cell, Displayed, TableColumn, TableRow, TextTable
 from trectools_plus.errors import UsageError
@@ -141,11 +141,11 @@ class ComparisonTable(Displayed):
         cells: By measure, in the requested order: one figure per mode.
         best: By measure: the best mode's label with its mark; ``tie``; or a dash for a single
             mode and for means over different queries. Empty with a baseline.
-        latencies: Milliseconds per query, by mode.
         headline: The measures of a table for a paper.
         method: The method of all decisions, in one line; empty without comparisons.
         baselines: The modes that the others are compared with; empty if every pair is compared.
         differences: The comparisons with the baselines, by measure, in the order of the modes.
+        pairs: All comparisons, by measure.
     """
 
     title: str
@@ -155,11 +155,11 @@ class ComparisonTable(Displayed):
     labels: dict[str, str]
     cells: dict[str, tuple[ShownMean, ...]]
     best: dict[str, Cell]
-    latencies: dict[str, Latency | None]
     headline: tuple[str, ...]
     method: str = ""
     baselines: tuple[str, ...] = ()
     differences: Mapping[str, tuple[Comparison, ...]] = field(default_factory=dict)
+    pairs: Mapping[str, tuple[Comparison, ...]] = field(default_factory=dict)
 
     def _content(self) -> TextTable:
         table = self.by_measure()
@@ -379,9 +379,8 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
     baselines = baselines_of(report)
     if any(report.best_mode[name] is not None for name in report.measure_names):
         baselines = []  # a report of a version before 0.2, which has a best mode
-    differences = {
-        name: tuple(one for one in report.comparisons if one.measure == name)
-        for name in (names if baselines else ())
+    pairs = {
+        name: tuple(one for one in report.comparisons if one.measure == name) for name in names
     }
     marked = any(cell.better_than for row in cells.values() for cell in row)
     table = ComparisonTable(
@@ -391,11 +390,11 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
         test=describe_test(report.comparisons[0], report.confidence) if marked else "",
         method=method_line(report),
         baselines=tuple(baselines),
-        differences=differences,
+        differences=pairs if baselines else {},
+        pairs=pairs,
         labels={mode: result.label for mode, result in report.modes.items()},
         cells=cells,
         best={} if baselines else {measure: _best_cell(report, measure) for measure in names},
-        latencies={mode: result.latency_ms for mode, result in report.modes.items()},
         headline=tuple(report.headline_measures if measures is None else names),
     )
     return replace(table, legend=_legend(report, table))

@@ -17,7 +17,12 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.comparison import ComparisonTable, Layout
-from trectools_plus.reporting.markdown import harmless, render_table, show_superscript
+from trectools_plus.reporting.markdown import (
+    harmless,
+    render_table,
+    show_cell,
+    show_superscript,
+)
 from trectools_plus.statistics.comparison import Comparison, ends_of
 
 DEFAULT_LAYOUT = Layout()
@@ -89,7 +94,7 @@ _ACCENTS = {
 _LIGATURES = frozenset("-',")
 """Two of these in a row would become another sign."""
 _PAGE_WIDTH = 100
-"""Characters of a line of a table in LaTeX; further columns follow below."""
+"""Characters of a line of a table in LaTeX and Markdown; further columns follow below."""
 _GREEK = (
     " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
     "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
@@ -108,9 +113,11 @@ _SCHEMA: dict[str, pl.DataType] = {
     "better_than": pl.List(pl.String()),
 }
 _DIFFERENCE_SCHEMA: dict[str, pl.DataType] = {
+    "baseline": pl.String(),
     "difference": pl.Float64(),
     "difference_low": pl.Float64(),
     "difference_high": pl.Float64(),
+    "p": pl.Float64(),
     "p_adjusted": pl.Float64(),
     "significant": pl.Boolean(),
     "wins": pl.Int64(),
@@ -126,9 +133,22 @@ def table_as_markdown(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYO
         comparison: From :func:`report_table`.
         layout: Systems as rows or columns, decimals and caption.
     """
-    table = render_table(comparison.for_paper(layout), show_superscript)
+    first = 2 if len(comparison.baselines) > 1 and layout.systems != "columns" else 1
+    table = continued(comparison.for_paper(layout), show_superscript, first)
     notes = [layout.caption or comparison.title, *comparison.paper_notes]
     return "\n\n".join([table, *map(harmless, notes)]) + "\n"
+
+
+def continued(table: TextTable, show: Callable[[Cell], str] = show_cell, first: int = 1) -> str:
+    """Return a table as Markdown; columns that exceed 100 characters follow in further tables.
+
+    Args:
+        table: The table.
+        show: Renders a cell.
+        first: The number of columns that are repeated at the left.
+    """
+    blocks = table.blocks(_fits_line, first)
+    return "\n\n".join(render_table(block, show) for block in blocks)
 
 
 def table_as_html(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
@@ -237,6 +257,13 @@ def _latex_sign(sign: str) -> str:
     return f"U+{ord(sign):04X}"
 
 
+def _fits_line(table: TextTable) -> bool:
+    """Return whether the columns have at most 100 characters, with details beside the figures."""
+    lines = [[column.heading for column in table.columns], *(row.cells for row in table.rows)]
+    widths = ([len(f"{cell.marked} {cell.detail}".strip()) for cell in line] for line in lines)
+    return sum(max(column) + 3 for column in zip(*widths, strict=True)) <= _PAGE_WIDTH
+
+
 def _fits_page(table: TextTable) -> bool:
     """Return whether the columns have at most 100 characters; those below a cell are smaller."""
     headings = (column.heading for column in table.columns)
@@ -328,9 +355,11 @@ def _difference_values(entry: Comparison | None) -> dict[str, float | int | bool
         return {}
     low, high = ends_of(entry.ci)
     return {
+        "baseline": entry.baseline,
         "difference": entry.difference,
         "difference_low": low,
         "difference_high": high,
+        "p": entry.p,
         "p_adjusted": entry.p_adjusted,
         "significant": entry.significant,
         "wins": entry.wins,
@@ -339,8 +368,32 @@ def _difference_values(entry: Comparison | None) -> dict[str, float | int | bool
     }
 
 
+def table_with_pairs(comparison: ComparisonTable) -> pl.DataFrame:
+    """Return the table of a file: the first column is ``run`` if runs are compared.
+
+    Unless there is one baseline, a row per pair and measure follows: the run or mode, the measure,
+    the ``baseline`` that is subtracted, and the columns of the difference.
+    """
+    frame = table_as_frame(comparison).rename({"mode": comparison.noun})
+    pairs = [entry for entries in comparison.pairs.values() for entry in entries]
+    if not pairs or len(comparison.baselines) == 1:
+        return frame
+    rows = [
+        {
+            comparison.noun: entry.contrast,
+            "label": comparison.labels[entry.contrast],
+            "measure": entry.measure,
+            "n": entry.n,
+            **_difference_values(entry),
+        }
+        for entry in pairs
+    ]
+    schema = {**frame.schema, **_DIFFERENCE_SCHEMA}
+    return pl.concat([frame, pl.DataFrame(rows, schema=schema)], how="diagonal")
+
+
 def table_as_csv(comparison: ComparisonTable) -> str:
-    """Return the table as CSV with a row per mode and measure.
+    """Return the table of :func:`table_with_pairs` as CSV.
 
     Undefined values are empty, and ``better_than`` is joined with semicolons. Floats have their
     shortest exact representation. Texts are safe for spreadsheets; see :func:`frame_as_csv`.
@@ -349,7 +402,7 @@ def table_as_csv(comparison: ComparisonTable) -> str:
         comparison: From :func:`report_table`.
     """
     return frame_as_csv(
-        table_as_frame(comparison).with_columns(pl.col("better_than").list.join(";"))
+        table_with_pairs(comparison).with_columns(pl.col("better_than").list.join(";"))
     )
 
 
@@ -392,7 +445,8 @@ def write_table(
     Args:
         table: From :func:`report_table`.
         paths: The files. ``.tex``, ``.md`` and ``.html`` have the layout; ``.csv``, ``.json`` and
-            ``.parquet`` have a row per mode and measure.
+            ``.parquet`` have a row per mode and measure; ``.csv`` and ``.parquet`` also one per
+            pair, unless there is one baseline.
         layout: Systems as rows or columns, decimals, caption and label.
 
     Raises:
@@ -403,7 +457,7 @@ def write_table(
     for path in paths:
         suffix = Path(path).suffix.lower()
         if suffix == ".parquet":
-            write_parquet(table_as_frame(table), path)
+            write_parquet(table_with_pairs(table), path)
         else:
             write_text(path, _TEXTS[suffix](table, layout))
 

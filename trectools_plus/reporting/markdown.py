@@ -440,8 +440,9 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
     Columns of numbers, except the first column, are aligned on the right.
     """
-    cells = [[_cell(text) for text in row] for row in rows]
-    right = numeric_columns(cells) or [False] * len(header)
+    texts = [list(row) for row in rows]
+    cells = [[_cell(text) for text in row] for row in texts]
+    right = numeric_columns(texts) or [False] * len(header)
     rule = _line(["---:" if aligned else "---" for aligned in right])
     return "\n".join([_line([_cell(text) for text in header]), rule, *map(_line, cells)])
 

@@ -17,6 +17,7 @@ from trectools_plus.reporting.wording import (
     denominator_line,
     equal_line,
     group_lines,
+    join_labels,
     language_lines,
     main_claims,
     method_line,
@@ -378,4 +379,19 @@ def list_notes(report: BenchmarkReport) -> list[str]:
     notes += component_lines(report)
     notes += language_lines(report)
     notes += [near_sentence(report)] if report.near_misses else []
-    return [*notes, *(f"{CLAIMS_TITLE}: {claim}" for claim in main_claims(report))]
+    claims = [*main_claims(report), *_warnings(report)]
+    return [*notes, *(f"{CLAIMS_TITLE}: {claim}" for claim in claims)]
+
+
+def _warnings(report: BenchmarkReport) -> list[str]:
+    """Return the codes of the errors and warnings of the runs, a line for runs with the same."""
+    serious: dict[str, list[str]] = {}
+    for result in report.modes.values():
+        findings = result.diagnostics.findings
+        codes = sorted({item.code for item in findings if item.severity != "info"})
+        if codes:
+            serious.setdefault(", ".join(codes), []).append(result.label)
+    return [
+        f"findings {codes} on {join_labels(labels, noun=report.noun)}."
+        for codes, labels in serious.items()
+    ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from matplotlib.text import Text
 
@@ -176,7 +177,28 @@ def test_frames_have_a_row_per_system_and_measure(report: Comparisons) -> None:
         ]
         worse = {second for first, second in pairs if first == row["mode"]}
         assert set(row["better_than"]) == worse
-    assert report.to_csv().splitlines()[0] == ",".join(frame.columns)
+    table = pl.read_csv(report.to_csv().encode())
+    assert table.columns[:10] == ["run", *frame.columns[1:]]
+    pairs = table.filter(pl.col("baseline").is_not_null())
+    assert table.height == frame.height + pairs.height
+    for row, entry in zip(
+        pairs.iter_rows(named=True),
+        sorted(report, key=lambda one: report.report.measure_names.index(one.measure)),
+        strict=True,
+    ):
+        assert (row["run"], row["baseline"]) == (entry.contrast, entry.baseline)
+        assert row["difference"] == pytest.approx(entry.difference, rel=1e-14)
+        assert row["p"] == pytest.approx(entry.p, rel=1e-14)
+        assert row["p_adjusted"] == pytest.approx(entry.p_adjusted, rel=1e-14)
+
+
+@pytest.mark.parametrize("runs", [[LEXICAL, VECTOR], {"a": LEXICAL, "b": VECTOR}])
+def test_a_baseline_is_named_by_its_file(runs: Any) -> None:
+    for baseline in (str(VECTOR), VECTOR.name, [VECTOR.name]):
+        found = compare(QRELS, runs, ["AP"], baseline=baseline)
+        assert [entry.baseline for entry in found] == [found.systems[1]]
+    with pytest.raises(UsageError, match="unknown baseline"):
+        compare(QRELS, runs, ["AP"], baseline="other.run")
 
 
 def test_the_result_is_what_a_benchmark_reports(tmp_path: Path) -> None:

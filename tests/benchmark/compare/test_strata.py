@@ -148,7 +148,7 @@ def test_renderings_show_them(make: Maker) -> None:
     figure = report.strata["kind"]["easy"]["a"]["RR@10"]
     shown = f"{figure.mean:.4f} [{figure.ci.low:.3f}, {figure.ci.high:.3f}]"
     text = render_markdown(report)
-    section = text[text.index("## Groups of queries") : text.index("## Diagnosis")]
+    section = text[text.index("## Groups of queries") : text.index("## Diagnostics")]
     # Ten values that are not 0 and 1 only are few for an interval.
     assert f"| easy (10) | {shown}† |" in section
     page = " ".join(render_html(report).split())

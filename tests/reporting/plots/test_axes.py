@@ -222,8 +222,8 @@ def test_where_less_is_better_the_colours_change_sides(make_report: Any, axes: A
 
 
 def test_an_unknown_pair_is_refused(make_report: Any, axes: Axes) -> None:
-    with pytest.raises(UsageError, match="no comparison lexical − hybrid"):
-        plot_differences(axes, make_report(), per_query({}), "hybrid", "lexical", "nDCG@10")
+    with pytest.raises(UsageError, match="no comparison lexical − lexical"):
+        plot_differences(axes, make_report(), per_query({}), "lexical", "lexical", "nDCG@10")
 
 
 @pytest.mark.parametrize(

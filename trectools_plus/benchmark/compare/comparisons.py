@@ -35,6 +35,7 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.interchange.frames import to_pandas
+from trectools_plus.formats.run_names import name_baselines
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, evaluate
@@ -180,7 +181,10 @@ class Comparisons(Displayed, Sequence[Comparison]):
         return table
 
     def to_csv(self) -> str:
-        """Return :meth:`to_polars` as CSV; the systems of ``better_than`` are joined with ``;``."""
+        """Return :meth:`to_polars` as CSV, with ``run`` for ``mode``; ``better_than`` has ``;``.
+
+        Unless there is one baseline, a row per pair and measure follows, with the difference.
+        """
         table: str = render("comparisons_table", self.report, "csv")
         return table
 
@@ -202,8 +206,9 @@ class Comparisons(Displayed, Sequence[Comparison]):
 
         Columns: ``mode`` and ``label``, the system; ``measure``, ``mean``, ``low``, ``high``,
         ``level``, ``n``, ``best``, and ``better_than``, the systems that are significantly worse;
-        with one baseline also ``difference``, ``difference_low``, ``difference_high``,
-        ``p_adjusted``, ``significant``, ``wins``, ``ties`` and ``losses``.
+        with one baseline also ``baseline``, ``difference``, ``difference_low``,
+        ``difference_high``, ``p``, ``p_adjusted``, ``significant``, ``wins``, ``ties`` and
+        ``losses``.
         ``evaluation.means()`` has a row per system and a column per measure.
         """
         table: pl.DataFrame = render("comparisons_table", self.report, "frame")
@@ -219,7 +224,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
 
         Args:
             paths: ``.tex``, ``.md`` or ``.html`` for people; ``.csv`` or ``.parquet`` with a row
-                per system and measure; ``.json`` with everything.
+                per system and measure, and per pair; ``.json`` with everything.
 
         Raises:
             UsageError: If a file has another suffix; then no file is written.
@@ -307,8 +312,8 @@ def compare(
         runs: One or several runs, in any form that :func:`evaluate` accepts, by name or as a list.
             Runs in a list have the names of their tags, which must be different.
         measures: Names of measures, or measures.
-        baseline: Compare each other system with this one, or with each of several; by default
-            every pair is compared.
+        baseline: Compare each other system with this one, or with each of several, by name or as
+            its file in ``runs``; by default every pair is compared.
         correction: ``holm``, ``bh`` (Benjamini and Hochberg) or ``none``, both with intervals that
             are not adjusted.
         test: The test whose p-values are adjusted: ``t_test``, ``paired_bootstrap``,
@@ -345,6 +350,7 @@ def compare(
             judged = as_qrels(qrels, "an Evaluation")
         evaluation = evaluate(judged, runs, measures, columns=columns, exclude=exclude)
     baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
+    baselines = _name_baselines(baselines, runs, evaluation.run_names)
     if unknown := set(options) - set(CompareOptions.__annotations__):
         raise UsageError(
             f"compare has no option {min(unknown)}",
@@ -354,6 +360,19 @@ def compare(
     # The names of runs may be other than those of files, so the settings of data are not checked.
     config = BenchmarkConfig.model_construct(baseline=tuple(baselines) or None, **settings)
     return make_comparisons(evaluation, config, source)
+
+
+def _name_baselines(
+    baselines: Sequence[str], runs: Input | Iterable[Input] | Mapping[str, Input], names: list[str]
+) -> list[str]:
+    """Return the names of baselines, of which some may be files of runs."""
+    if isinstance(runs, Mapping):
+        given = dict(runs)
+    else:
+        listed = [runs] if is_path(runs) else list(runs) if isinstance(runs, list | tuple) else []
+        given = dict(zip(names, listed, strict=True)) if len(listed) == len(names) else {}
+    files = {name: str(given[name]) if is_path(given.get(name)) else "" for name in names}
+    return list(name_baselines(baselines, files))
 
 
 def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: str) -> Comparisons:

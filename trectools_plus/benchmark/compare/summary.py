@@ -112,22 +112,28 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
         By field, then by value with most queries first (equal ones by name): ascending positions
         in ``query_ids``.
     """
+    found = {}
+    for field in further_fields(topics):
+        groups = group_queries(topics, query_ids, field)
+        if not FEWEST_VALUES <= len(groups) <= MOST_VALUES:
+            continue
+        queries = sum(map(len, groups.values()))
+        if field == "language" or queries >= FEWEST_PER_VALUE * len(groups):
+            found[field] = groups
+    return found
+
+
+def group_queries(topics: Topics, query_ids: list[str], field: str) -> dict[str, Rows]:
+    """Return the positions of the queries with each value of a field; see :func:`find_strata`."""
     known = topics.frame.unique("query_id", keep="first")
     frame = pl.DataFrame({"query_id": query_ids}, schema={"query_id": pl.String}).join(
         known, on="query_id", how="left", maintain_order="left"
     )
-    found = {}
-    for field in further_fields(topics):
-        text = pl.col(field).cast(pl.String).str.strip_chars()
-        column = frame.select(text.replace("", None)).to_series()
-        counts = column.drop_nulls().value_counts(name="queries")
-        if not FEWEST_VALUES <= counts.height <= MOST_VALUES:
-            continue
-        if field != "language" and counts["queries"].sum() < FEWEST_PER_VALUE * counts.height:
-            continue
-        ordered = counts.sort("queries", field, descending=[True, False])[field].to_list()
-        found[field] = {value: column.eq_missing(value).arg_true().to_numpy() for value in ordered}
-    return found
+    text = pl.col(field).cast(pl.String).str.strip_chars()
+    column = frame.select(text.replace("", None)).to_series()
+    counts = column.drop_nulls().value_counts(name="queries")
+    ordered = counts.sort("queries", field, descending=[True, False])[field].to_list()
+    return {value: column.eq_missing(value).arg_true().to_numpy() for value in ordered}
 
 
 def further_fields(topics: Topics) -> list[str]:

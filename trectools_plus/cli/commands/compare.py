@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -32,7 +33,7 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.runs import RunArgument, name_baselines, parse_runs, split_measures
+from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
 from trectools_plus.cli.printing import print_notes, write_json
 from trectools_plus.cli.verbosity import is_quiet, show_progress
 from trectools_plus.distributed import use_scheduler
@@ -109,6 +110,28 @@ def compare_runs(
     settings: Annotated[Given, _SETTINGS],
     paper: TableOptions,
     everything: Everything = False,
+    per_query: Annotated[
+        bool,
+        typer.Option(
+            "--per-query",
+            help="Also print the runs side by side for every query, the worst difference first.",
+        ),
+    ] = False,
+    worst: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="The number of queries of --per-query."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Also print the means of the groups of queries with the same value of this field "
+            "of the topics; without tests.",
+        ),
+    ] = None,
+    topics: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The topics with the field of --by.")
+    ] = None,
     columns: Columns = None,
     exclude: Exclude = None,
     strict_input: StrictInput = False,
@@ -128,7 +151,11 @@ def compare_runs(
       trectools-plus compare qrels.txt runs/*.run --to paper.tex --to figures.csv
       trectools-plus compare a.run b.run --qrels qrels.txt --format latex --label tab:main
       trectools-plus compare a.run b.run --qrels qrels.txt --test t_test --format json
+      trectools-plus compare a.run b.run --qrels qrels.txt --per-query --worst 10
+      trectools-plus compare a.run b.run --qrels qrels.txt --by category --topics topics.jsonl
     """
+    details = _Details(per_query, worst, by, topics)
+    details.check(output_format)
     files, names = split_measures(runs, measure)
     judgments, given_runs = _split(qrels, files)
     chosen = measures.parse_measures(names if names or measure else DEFAULT_MEASURES)
@@ -161,7 +188,7 @@ def compare_runs(
         )
         if config.baseline is not None:
             of_files = {name: run.path or "" for name, run in tables.items()}
-            baselines = name_baselines(config.baseline, of_files)
+            baselines = formats.name_baselines(config.baseline, of_files)
             config = config.model_copy(update={"baseline": baselines})
         averaging = Averaging(missing, no_relevant)
         notes = [*measures.notes_on_judges(opened.qrels), *opened.notes]
@@ -172,8 +199,46 @@ def compare_runs(
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
     for path in plot or ():
         found.plot().savefig(path)
-    _print(found, output_format, paper, everything=everything)
+    _print(found, output_format, paper, details.of(found), everything=everything)
     print_notes(found.evaluation)
+
+
+@dataclass(frozen=True)
+class _Details:
+    """The options for tables of queries and of groups of queries."""
+
+    per_query: bool
+    worst: int | None
+    by: str | None
+    topics: str | None
+
+    def check(self, output_format: str) -> None:
+        """Check that the options fit together.
+
+        Raises:
+            UsageError: If they do not.
+        """
+        if self.worst is not None and not self.per_query:
+            raise UsageError("--worst selects queries of --per-query", remedy="add --per-query")
+        if (self.by is None) != (self.topics is None):
+            raise UsageError(
+                "--by and --topics are used together", remedy="add --by FIELD and --topics FILE"
+            )
+        if output_format == "csv" and self.per_query and self.by is not None:
+            raise UsageError(
+                "a CSV table has either queries or groups of queries",
+                remedy="omit --per-query or --by",
+            )
+
+    def of(self, found: benchmark.Comparisons) -> dict[str, list[benchmark.SideBySide]]:
+        """Return the tables by their key in JSON."""
+        tables = {}
+        if self.per_query:
+            tables["per_query"] = benchmark.list_queries(found, self.worst)
+        if self.by is not None and self.topics is not None:
+            topics = formats.read_topics(self.topics)
+            tables["groups_of_queries"] = benchmark.list_groups(found, topics, self.by)
+        return tables
 
 
 def _check_plots(paths: Sequence[Path]) -> None:
@@ -209,17 +274,29 @@ def _split(qrels: str | None, runs: list[str]) -> tuple[str, list[RunArgument]]:
 
 
 def _print(
-    found: benchmark.Comparisons, output_format: str, paper: TableOptions, *, everything: bool
+    found: benchmark.Comparisons,
+    output_format: Literal["text", "json", "csv", "markdown", "latex"],
+    paper: TableOptions,
+    details: Mapping[str, list[benchmark.SideBySide]],
+    *,
+    everything: bool,
 ) -> None:
-    """Print the result in the format."""
+    """Print the result in the format; a CSV table of queries replaces that of the means."""
     table = reporting.report_table(found.report)
+    if output_format == "json":
+        document = reporting.comparisons_document(found)
+        write_json(
+            document
+            | {key: reporting.side_by_side_document(tables) for key, tables in details.items()}
+        )
+        return
     if output_format == "text":
         reporting.print_report(found.report, sys.stdout, full=everything, notes=not is_quiet())
-    elif output_format == "json":
-        write_json(reporting.comparisons_document(found))
-    elif output_format == "csv":
-        typer.echo(reporting.table_as_csv(table), nl=False)
     elif output_format == "markdown":
         typer.echo(reporting.table_as_markdown(table, paper.layout()), nl=False)
-    else:
+    elif output_format == "latex":
         typer.echo(reporting.table_as_latex(table, paper.layout()), nl=False)
+    elif not details:
+        typer.echo(reporting.table_as_csv(table), nl=False)
+    for tables in details.values():
+        typer.echo(reporting.render_side_by_side(tables, output_format), nl=False)

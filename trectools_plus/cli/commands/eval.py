@@ -57,6 +57,7 @@ _SUFFIXES: dict[str, _Format] = {
     ".tex": "latex",
 }
 _LONGEST_NAME = 40
+_LEAST = 8
 _UNDEFINED = "–"
 _IN_TOP = re.compile(r"in_?top", re.IGNORECASE)
 """Begins the names of recall as a fraction of counts, for example ``inTop3``: 2/3."""
@@ -283,7 +284,7 @@ def as_table(
 
 def _label(measure: measures.Measure) -> str:
     """Return the name as requested, followed by the canonical name if that differs, and "sum"."""
-    further = [] if measure.requested_name == measure.name else [measure.name]
+    further = [] if measure.requested_name == measure.name else [measure.full_name]
     further += ["sum"] if measure.aggregate == "sum" else []
     return f"{measure.requested_name} ({', '.join(further)})" if further else measure.requested_name
 
@@ -330,17 +331,24 @@ def _lines(
     from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 
     first, *others = map(_short, header)
-    columns = [TableColumn(Cell(name), right=True, least=8) for name in others]
+    columns = [TableColumn(Cell(name), right=True, least=_LEAST) for name in others]
+    table = [[printable(row[0]), *map(_short, row[1:])] for row in rows]
+    widths = [
+        max(_LEAST, *map(len, column))
+        for column in zip(others, *(row[1:] for row in table), strict=True)
+    ]
+    room = WIDTH - sum(2 + width for width in widths)
     made = [
-        make_row(map(_short, row), ends_section=number in sections)
-        for number, row in enumerate(rows, 1)
+        make_row([_short(label, room), *cells], ends_section=number in sections)
+        for number, (label, *cells) in enumerate(table, 1)
     ]
     return TextTable.of([first, *columns], made).lines(WIDTH, ruled=True)
 
 
-def _short(cell: str) -> str:
-    cell = printable(cell)
-    return cell if len(cell) <= _LONGEST_NAME else f"…{cell[1 - _LONGEST_NAME :]}"
+def _short(cell: str, room: int = 0) -> str:
+    """Return a cell without its start if it is longer than 40 characters and than the room."""
+    cell, longest = printable(cell), max(room, _LONGEST_NAME)
+    return cell if len(cell) <= longest else f"…{cell[1 - longest :]}"
 
 
 def _mean_cell(

@@ -26,6 +26,7 @@ FILES = {
     "schema/BenchmarkReport.schema.json": "JSON Schema of BenchmarkReport.json",
     "schema/ExtractionReport.schema.json": "JSON Schema of ExtractionReport.json",
     "schema/MultilingualReport.schema.json": "JSON Schema of MultilingualReport.json",
+    "schema/removed.md": "the keys that earlier versions of these documents had",
     "schema/TestSet.schema.json": "JSON Schema of test sets",
     "monitoring/prometheus.yml": "a Prometheus configuration that scrapes the service",
     "monitoring/alerts.yml": "alert rules for Prometheus",

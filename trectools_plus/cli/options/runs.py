@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -60,19 +59,6 @@ def name_files(runs: Sequence[RunArgument]) -> dict[str, str]:
     files = [_RunFile(run.path) for run in runs]
     named = formats.name_runs(files, [run.name for run in runs])
     return {name: run.path for name, run in named.items()}
-
-
-def name_baselines(baselines: Iterable[str], files: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the names of baselines, of which some may be given as the files of runs.
-
-    Args:
-        baselines: Names, paths, or names of files.
-        files: The path of each run, by its name.
-    """
-    names = {path: name for name, path in files.items()}
-    counts = Counter(Path(path).name for path in files.values())
-    names |= {Path(path).name: name for name, path in files.items() if counts[Path(path).name] == 1}
-    return tuple(one if one in files else names.get(one, one) for one in baselines)
 
 
 def split_measures(

@@ -186,6 +186,11 @@ class Measure(ABC):
         """The canonical name, for example ``nDCG@10``, as in tables and reports."""
 
     @property
+    def full_name(self) -> str:
+        """The canonical name with the parameters that another spelling of it contains."""
+        return self.name
+
+    @property
     def requested_name(self) -> str:
         """The name that labels its figures: as requested, for example ``MAP@100``.
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import Definition, FloatArray
+from trectools_plus.measures.definitions.base import Definition, FloatArray, canonical_name
 from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.providers.builtin import ColumnMeasure
 
@@ -34,6 +34,12 @@ class RBP(ColumnMeasure):
                 where=self.label,
                 remedy="write it as RBP(p=0.8)",
             )
+
+    @property
+    def full_name(self) -> str:
+        """The canonical name with p, which ``rbp.80`` contains, also if it is the default."""
+        defaults = {**self.parameter_defaults, "p": None}
+        return canonical_name(self.label, self.parameters, defaults, self.cutoff)
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return values between 0 and 1."""

@@ -17,6 +17,9 @@ from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
     check_suffixes,
+    continued,
+    frame_as_csv,
+    latex_document,
     table_as_csv,
     table_as_frame,
     table_as_latex,
@@ -24,10 +27,13 @@ from trectools_plus.reporting.export import (
     write_table,
     write_text,
 )
+from trectools_plus.reporting.markdown import harmless
+from trectools_plus.reporting.wording import show
 from trectools_plus.text import plural, visible
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.compare.comparisons import Comparisons
+    from trectools_plus.benchmark.compare.side_by_side import SideBySide
 
 _MOST_ROWS = 12
 _LONGEST_NAME = 28
@@ -117,6 +123,55 @@ def write_comparisons(
             write_text(path, render_comparisons_json(found))
         else:
             write_table(table, path, layout=layout)
+
+
+def side_by_side_document(tables: Sequence[SideBySide]) -> list[dict[str, Any]]:
+    """Return a JSON object per query or group and measure; undefined values are null."""
+    return [
+        {
+            table.of: label,
+            **({} if table.of == "query_id" else {"queries": queries}),
+            "measure": table.measure,
+            "values": {run: values[place] for run, values in table.values.items()},
+            "differences": {pair: values[place] for pair, values in table.differences.items()},
+        }
+        for table in tables
+        for place, (label, queries) in enumerate(table.rows)
+    ]
+
+
+def render_side_by_side(
+    tables: Sequence[SideBySide], kind: Literal["text", "markdown", "latex", "csv"]
+) -> str:
+    """Return a table per measure, or one CSV table of all measures."""
+    if kind == "csv":
+        return frame_as_csv(pl.concat([table.as_frame() for table in tables]))
+    shown = [_side_by_side(table) for table in tables]
+    if kind == "latex":
+        pairs = zip(tables, shown, strict=True)
+        return "".join(latex_document(one, table.measure, "", first=1) for table, one in pairs)
+    if kind == "markdown":
+        parts = zip(tables, shown, strict=True)
+        blocks = [f"{harmless(table.measure)}\n\n{continued(one)}" for table, one in parts]
+        return "\n".join(f"\n{block}\n" for block in blocks)
+    lines = []
+    for table, one in zip(tables, shown, strict=True):
+        lines += ["", f"{table.measure} by {table.of}:"]
+        lines += list(one.lines(_WIDTH, ruled=True))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _side_by_side(table: SideBySide) -> TextTable:
+    """Return a row per query or group, with a column per run and per difference."""
+    columns = [[show(value) for value in values] for values in table.values.values()]
+    columns += [[show(value, "+") for value in values] for values in table.differences.values()]
+    labels = [
+        label if table.of == "query_id" else f"{label} ({queries:,})"
+        for label, queries in table.rows
+    ]
+    heading = "Query" if table.of == "query_id" else f"{table.of} (queries)"
+    header = [heading, *table.values, *table.differences]
+    return TextTable.of(header, list(zip(labels, *columns, strict=True)), right=header[1:])
 
 
 def render_comparisons_html(report: BenchmarkReport) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
@@ -12,7 +13,7 @@ from trectools_plus.reporting.terminal import print_table
 from trectools_plus.reporting.wording import describe_method, name_test, show, show_p
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.method import EQUAL
-from trectools_plus.text import make_console, plural
+from trectools_plus.text import make_console, plural, visible
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, which identifies it."""
@@ -358,16 +359,14 @@ def _stratum_mean(report: BenchmarkReport, name: str, value: str, entry: GateEnt
 
 
 def _fallen(result: GateResult) -> str:
-    """Return the queries that got worse, for each entry with a worse mean."""
-    texts = {query.query_id: query.text for query in result.current.failing_queries}
+    """Return the queries that got worse, with their texts, for each entry with a worse mean."""
     parts = []
     for entry in result.entries:
         if not entry.fallen or entry.drop <= 0:
             continue
         rows = [
             [
-                escape(query.query_id)
-                + (f": {escape(text)[:80]}" if (text := texts.get(query.query_id)) else ""),
+                escape(_name(query.query_id, result.texts)),
                 show(query.before),
                 show(query.after),
             ]
@@ -383,3 +382,9 @@ def _fallen(result: GateResult) -> str:
             )
         )
     return "\n\n".join(parts)
+
+
+def _name(query_id: str, texts: Mapping[str, str]) -> str:
+    """Return the id of a query, with its text if that is known."""
+    text = texts.get(query_id)
+    return f"{query_id}: {visible(text, 80)}" if text else query_id

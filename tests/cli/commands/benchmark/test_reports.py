@@ -58,7 +58,7 @@ def test_compare(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
     assert (code, err) == (0, "")
     assert "equal on R@10 over 60 queries." in out
     assert "RR@10" in out
-    assert "Latency: not timed" in out
+    assert "Latency" not in out
     code, out, _ = call("compare", *reports, "--format", "json")
     document = json.loads(out)
     measures = document["modes"][0]["measures"]
@@ -116,32 +116,10 @@ def test_verify_a_report_of_another_version(call: Call, reports: tuple[Path, Pat
     document = json.loads(path.read_text())
     document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
     path.write_text(json.dumps(document))
-    (reports[0] / "Certificate.txt").write_text("verified")
     code, out, err = call("verify", reports[0])
     assert (code, err) == (1, "")
-    for name in ("BenchmarkComparison.md", "BenchmarkReport.html"):
-        assert f"  {name}: not verified: the report is of trectools-plus 0.0.9, not " in out
-    assert "files that are not part of the report: Certificate.txt" in out
-    document["schema_version"] = "1.0"
-    path.write_text(json.dumps(document))
-    code, out, err = call("verify", reports[0])
-    assert (code, err) == (1, "")
-    assert "reports of schema version 1.0 can be read, but are not verified" in out
-
-
-def test_merge(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
-    run = bench.folder / "second-data" / "bm25.run"
-    code, out, err = call("merge", reports[0], "--run", f"mine={run}")
-    assert (code, err) == (0, "")
-    assert "mine" in out
-    report = json.loads((reports[0] / "BenchmarkReport.json").read_text())
-    assert list(report["modes"]) == ["bm25", "other", "mine"]
-    assert call("verify", reports[0])[0] == 0
-    assert call("merge", reports[0], "--run", run)[0] == 2
-    code, _, err = call("merge", reports[0], "--run", f"mine={run}")
-    assert (code, "already" in err) == (2, True)
-    run.write_text("x1 Q0 good 1 1 x\n")
-    assert call("merge", reports[0], "--run", f"new={run}")[0] == 3
+    assert "0 files checked: 1 problem" in out
+    assert "0.0.9" in out
 
 
 def test_list_and_show(call: Call, reports: tuple[Path, Path], bench: Any) -> None:

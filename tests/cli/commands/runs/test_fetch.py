@@ -243,7 +243,7 @@ def test_fuse_refuses_strangers_and_its_own_input(tmp_path: Path) -> None:
     right = saved(tmp_path, "right.run", {"2": {"a": 2.0, "b": 1.0}})
     assert "in common" in refusal("fuse", left, right, "--output", str(tmp_path / "o"))
     before = (tmp_path / "left.run").read_bytes()
-    assert "of the runs" in refusal("fuse", left, right, "--output", left)
+    assert "overwrite the input" in refusal("fuse", left, right, "--output", left)
     assert (tmp_path / "left.run").read_bytes() == before
 
 

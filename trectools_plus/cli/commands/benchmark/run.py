@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trectools_plus import benchmark, reporting, retrieval
+from trectools_plus import benchmark, formats, reporting, retrieval
 from trectools_plus.choices import STRATEGIES, Panel
 from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
@@ -25,7 +25,7 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import SearchOptions, Setting
-from trectools_plus.cli.options.runs import name_baselines, name_files, parse_runs, split_measures
+from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import (
@@ -107,7 +107,7 @@ def benchmark_run(
     searching = SearchOptions(given.pop("retrieval", {}), setting)
     settings = {**given, "runs": files, "measures": names, "retrieval": searching.values or None}
     if files is not None and "baseline" in given:
-        settings["baseline"] = name_baselines(split_list(given["baseline"]), files)
+        settings["baseline"] = formats.name_baselines(split_list(given["baseline"]), files)
     if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
         settings["dataset"] = "hpo"
         note("no data given; comparing on the HPO demo set (--dataset hpo)")
