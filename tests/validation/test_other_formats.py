@@ -154,9 +154,7 @@ def test_ranks_are_not_made_into_scores_by_a_fix(folder: Path) -> None:
     assert validate_run("out.run").rows == 0
 
 
-def test_low_memory_and_the_drop_in_name_the_conversion(folder: Path) -> None:
-    code, _, stderr = invoke("eval q.csv r.csv --low-memory -m AP")
-    assert (code, "runs convert r.csv" in stderr) == (2, True)
+def test_the_drop_in_names_the_conversion(folder: Path) -> None:
     code, _, stderr = invoke("trec-eval q.csv r.csv")
     assert (code, "qrels convert q.csv" in stderr) == (1, True)
 

@@ -130,14 +130,6 @@ StrictInput = Annotated[
         rich_help_panel=Panel.WORK,
     ),
 ]
-LowMemory = Annotated[
-    bool,
-    typer.Option(
-        "--low-memory",
-        help="Read runs in chunks, for runs larger than memory; the results are the same.",
-        rich_help_panel=Panel.WORK,
-    ),
-]
 Seed = Annotated[
     int,
     typer.Option(
