@@ -63,7 +63,6 @@ def test_options_are_completed(complete):
         ("benchmark run --aggregation-strategy ", set(STRATEGIES)),
         ("benchmark run --set rrf", {"rrf_k="}),
         ("benchmark run --test-file hpo-en", {n for n in shipped_names() if "-en" in n}),
-        ("benchmark run --test-file hpo-fr-tiny@", {"hpo-fr-tiny@1", "hpo-fr-tiny@2"}),
         ("benchmark gate -m R@10,AP", {"R@10,AP@10"}),
         ("runs fuse --method bor", {"borda"}),
         ("runs fuse --missing-documents ", {"last", "zero"}),

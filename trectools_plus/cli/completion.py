@@ -85,9 +85,8 @@ def complete_dataset(incomplete: str) -> list[str]:
 
 
 def complete_test_set(incomplete: str) -> list[str]:
-    """Complete the name of a shipped test set, and after ``@`` its edition."""
-    names = testsets.shipped_editions if "@" in incomplete else testsets.shipped_names
-    return complete_words(names())(incomplete)
+    """Complete the name of a shipped test set."""
+    return complete_words(testsets.shipped_names())(incomplete)
 
 
 def complete_setting(incomplete: str) -> list[str]:
