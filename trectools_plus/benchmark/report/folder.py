@@ -112,7 +112,7 @@ class ReportFolder:
     def _check_names(self) -> None:
         """Refuse names that are not plain, and settings of another kind."""
         report = self.report
-        names = [*report.modes, *report.unscored, *(one.name for one in report.manifest.merged)]
+        names = [*report.modes, *report.unscored]
         names += [name for one in report.components for name in (one.mode, one.component)]
         names += list(report.manifest.config.get("runs") or ())
         for name in names:
