@@ -360,7 +360,7 @@ TEXTS = """
     MeasureDefinition.ties MeasureDefinition.trec_eval_call
     ModeResult.label ModeResult.measures ModelRecord.path ModelRecord.sha256 NearMiss.mode
     NearMiss.query_id NearMiss.text Pool.measure Pool.modes QueryDifficulty.query_id
-    RunFile.sha256 SetSize.use SetSize.warning Similarity.modes SourceFile.sha256
+    RunFile.sha256 SetSize.use SetSize.warning SourceFile.sha256
     TargetResult.band TargetResult.names TermLabel.doc_id TermLabel.label TieInfo.straddling
     UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
     Verdict.best Verdict.measure Verdict.next_steps Verdict.probability Verdict.second
