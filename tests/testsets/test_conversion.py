@@ -167,7 +167,7 @@ def test_spans_are_kept(tmp_path: Path, form: TestSetForm) -> None:
 def test_tsv_says_what_it_leaves_out(tmp_path: Path) -> None:
     converted = convert_test_set(load_test_set("hpo-en-tiny"), tmp_path, "trec")
     assert converted.dropped == (
-        "category", "difficulty", "query_type", "hpo_domain", "language",
+        "category", "difficulty", "query_type", "hpo_domain", "language", "spans",
     )  # fmt: skip
 
 

@@ -116,7 +116,7 @@ def test_ids_and_texts_are_unique(name):
     assert all(query.text == " ".join(query.text.split()) for query in queries)
 
 
-@every_shipped_set
+@every_set
 def test_a_smaller_set_is_part_of_every_larger_one(name):
     language, size = parts(name)
     mine = shipped(name).queries
