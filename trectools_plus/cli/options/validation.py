@@ -133,7 +133,7 @@ class FixOutputOptions(OutputOptions):
             "--fix",
             metavar="OUT|CODES",
             help="Write a copy with all safe fixes to OUT. Repeat the option with the codes of "
-            "rules to apply their fixes too: --fix OUT --fix R108.",
+            "rules to apply their fixes too: --fix OUT --fix R161.",
             rich_help_panel=FIXES,
             autocompletion=completion.complete_rules,
         ),
