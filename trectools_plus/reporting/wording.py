@@ -35,7 +35,6 @@ MOST_PAIRS = 60
 """Maximum number of pairs in a table of differences; the JSON report has all."""
 MOST_QUERIES = 50
 """Maximum number of queries in a list; the JSON report has all."""
-_MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 _NAMED_IN_GROUP = 8
