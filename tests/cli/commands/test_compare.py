@@ -144,11 +144,11 @@ def test_the_options_that_decide_reach_the_result(call: Any) -> None:
     words = (*PAIR, "--qrels", QRELS, "-m", "AP", "--format", "json")
     found = json.loads(
         call(
-            *words, "--test", "t_test", "--correction", "bonferroni", "--confidence", 0.9,
+            *words, "--test", "t_test", "--correction", "bh", "--confidence", 0.9,
             "--resamples", 300, "--seed", 3, "--interval", "t",
         ).text
     )  # fmt: skip
     entry = found["comparisons"][0]
-    assert (entry["test"], entry["correction"]) == ("t_test", "bonferroni")
+    assert (entry["test"], entry["correction"]) == ("t_test", "bh")
     assert (entry["ci"]["level"], entry["ci"]["method"]) == (0.9, "Student t")
     assert entry["p_adjusted"] == entry["t_test"]["p"]

@@ -108,9 +108,10 @@ class ReportFolder:
                 remedy="run the benchmark again",
             )
         self._check_names()
+        self._check_settings()
 
     def _check_names(self) -> None:
-        """Refuse names that are not plain, and settings of another kind."""
+        """Refuse names that are not plain."""
         report = self.report
         names = [*report.modes, *report.unscored]
         names += [name for one in report.components for name in (one.mode, one.component)]
@@ -123,7 +124,10 @@ class ReportFolder:
         for run in report.runs:
             if run.path is not None:
                 self.files.find(run.path)
-        config = report.manifest.config
+
+    def _check_settings(self) -> None:
+        """Refuse settings of another kind."""
+        config = self.report.manifest.config
         texts = [config.get(name) for name in ("dataset", *FILES)]
         if isinstance(runs := config.get("runs"), dict):
             texts += list(runs.values())

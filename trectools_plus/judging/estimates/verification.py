@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -180,22 +181,16 @@ def _check_plan(folder: PlanFolder) -> Iterator[str]:
 
 def _check_labels(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
     """Find labels whose grade, texts or prompt are not those of their answer and of the plan."""
-    questions: dict[int | None, dict[tuple[str, str], Any]] = {}
+    questions = cache(partial(_questions, folder))
     answered = set()
     prompts = set()
     for number, label in enumerate(labels, 1):
         where = f"{LABELS_FILE}: line {number}"
         origin = label.origin
-        if label.kind != "model" or origin is None or origin.model != label.annotator:
+        if origin is None or (label.kind, label.annotator) != ("model", origin.model):
             yield f"{where}: not a label of the model that it names"
             continue
-        if origin.longest not in questions:
-            options = (
-                LabelOptions() if origin.longest is None else LabelOptions(longest=origin.longest)
-            )
-            asked = iter_questions(folder, options, folder.plan.seed)
-            questions[origin.longest] = {(one.query_id, one.doc_id): one for one in asked}
-        question = questions[origin.longest].get((label.query_id, label.doc_id))
+        question = questions(origin.longest).get((label.query_id, label.doc_id))
         if question is None:
             yield f"{where}: the plan has no such pair"
         elif (label.text_sha256, label.cut) != (question.text_sha256, question.cut):
@@ -211,6 +206,13 @@ def _check_labels(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
     for host, sha256 in sorted(prompts, key=str):
         if host is not None and not _has_prompt(folder, sha256):
             yield f"{PROMPTS_FOLDER}: no prompt with the hash {sha256[:16]}"
+
+
+def _questions(folder: PlanFolder, longest: int | None) -> dict[tuple[str, str], Any]:
+    """Return the questions of a plan by query and document, with texts of a length."""
+    options = LabelOptions() if longest is None else LabelOptions(longest=longest)
+    asked = iter_questions(folder, options, folder.plan.seed)
+    return {(one.query_id, one.doc_id): one for one in asked}
 
 
 def _has_prompt(folder: PlanFolder, sha256: str) -> bool:

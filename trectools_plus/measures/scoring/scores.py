@@ -447,10 +447,10 @@ class RunOpener:
         is_scored = depend_on_grades_only(self.measures) and not self.as_tables
         if is_scored and self.columns is None:
             try:
-                scored, findings = score_file(
+                scored, found = score_file(
                     path, judgments, self.measures, strict_input=self.strict_input
                 )
-                return [(scored, tuple(findings))]
+                return [(scored, tuple(found))]
             except NotInPartsError:
                 pass
         accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)

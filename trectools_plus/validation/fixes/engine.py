@@ -319,12 +319,9 @@ def _refuse_unreadable(draft: FileDraft) -> None:
 def _refuse_other_content(draft: FileDraft) -> None:
     """Refuse a file that is not a run or qrels with rows."""
     shape = draft.view.shape
-    if shape.verdict == "other-format":
-        raise NotFixableError(f"{shape.format}, not columns separated by blanks (R103)")
-    if shape.verdict == "arranged" and shape.header is None:
-        code = "R103" if draft.kind == "run" else "Q101"
+    if shape.verdict == "other-format" or (shape.verdict == "arranged" and shape.header is None):
         raise NotFixableError(
-            f"{shape.format}, not columns separated by blanks; --fix {code} writes them"
+            f"{shape.format}, not columns separated by blanks. {conversion_remedy(draft.view)}"
         )
     if shape.verdict == "wrong-kind":
         raise NotFixableError("it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)")

@@ -129,21 +129,6 @@ def test_verify_a_report_of_another_version(call: Call, reports: tuple[Path, Pat
     assert "reports of schema version 1.0 can be read, but are not verified" in out
 
 
-def test_merge(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
-    run = bench.folder / "second-data" / "bm25.run"
-    code, out, err = call("merge", reports[0], "--run", f"mine={run}")
-    assert (code, err) == (0, "")
-    assert "mine" in out
-    report = json.loads((reports[0] / "BenchmarkReport.json").read_text())
-    assert list(report["modes"]) == ["bm25", "other", "mine"]
-    assert call("verify", reports[0])[0] == 0
-    assert call("merge", reports[0], "--run", run)[0] == 2
-    code, _, err = call("merge", reports[0], "--run", f"mine={run}")
-    assert (code, "already" in err) == (2, True)
-    run.write_text("x1 Q0 good 1 1 x\n")
-    assert call("merge", reports[0], "--run", f"new={run}")[0] == 3
-
-
 def test_list_and_show(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
     code, out, err = call("list", reports[0].parent)
     assert (code, err) == (0, "")
