@@ -92,8 +92,6 @@ def scoring(setting: Setting) -> Iterator[Line]:
     yield Row("eval against pytrec_eval", _pytrec_eval(inputs), ours, None, True)
     theirs = process(_ir_measures(inputs, FULL_DEPTH))
     yield Row("eval of whole rankings against ir_measures", theirs, deep, None, True)
-    slow = process([*_eval(inputs, DEFAULTS), "--low-memory"])
-    yield Row("eval --low-memory / eval", ours, slow)
 
 
 def scoring_by_ranx(setting: Setting) -> Iterator[Line]:

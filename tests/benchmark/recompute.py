@@ -202,15 +202,6 @@ def detectable(deviation: float, queries: int, critical: float) -> float:
     return low * deviation
 
 
-def rbo_ext(one: list[str], two: list[str], p: float) -> float:
-    """Return the extrapolated rank-biased overlap of rankings of equal length, from its sum."""
-    total, depth = 0.0, len(one)
-    for d in range(1, depth + 1):
-        total += len(set(one[:d]) & set(two[:d])) / d * p**d
-    shared = len(set(one) & set(two)) / depth
-    return shared * p**depth + (1 - p) / p * total
-
-
 def level_reached(target: dict[str, Any], mean: float) -> str:
     """Return the highest level of a target that a mean reaches."""
     if target["strong"] is not None and mean >= target["strong"]:
@@ -411,16 +402,15 @@ class Checker:
 
     def add_pool(self) -> None:
         pool = self.report["pool"]
-        label, depth = pool["measure"], pool["depth"]
+        label = pool["measure"]
         name, cutoff = label.split("@")
         measure = MEASURES[name]
         highest = max(max(found.values()) for found in self.qrels.values())
         top = {
-            mode: {q: run.get(q, [])[:depth] for q in self.queries}
+            mode: {q: run.get(q, [])[: int(cutoff)] for q in self.queries}
             for mode, run in self.runs.items()
         }
         means = {mode: self.mean(mode, label) for mode in self.modes}
-        self.found.add("pool.depth", int(cutoff))
         for mode in pool["modes"]:
             path = f"pool.modes.{mode}"
             judged = [
@@ -428,7 +418,6 @@ class Checker:
             ]
             self.found.add(f"{path}.judged", np.mean(judged))
             self.found.add(f"{path}.score", means[mode])
-            self.found.add(f"{path}.rank", 1 + sum(one > means[mode] for one in means.values()))
             ends = []
             for query in self.queries:
                 grades = self.qrels[query]
@@ -438,20 +427,6 @@ class Checker:
                 )
             self.found.add(f"{path}.low", np.mean([low for low, _ in ends]))
             self.found.add(f"{path}.high", np.mean([high for _, high in ends]))
-            removed, rest = 0, dict.fromkeys(self.modes, 0.0)
-            for query in self.queries:
-                others = {d for other in self.modes if other != mode for d in top[other][query]}
-                own = set(top[mode][query]) - others
-                left = {d: grade for d, grade in self.qrels[query].items() if d not in own}
-                removed += len(self.qrels[query]) - len(left)
-                if max(left.values(), default=0) > 0:
-                    for other in self.modes:
-                        rest[other] += measure(top[other][query], left, int(cutoff))
-            self.found.add(f"{path}.removed", removed)
-            self.found.add(f"{path}.score_without", rest[mode] / len(self.queries))
-            self.found.add(
-                f"{path}.rank_without", 1 + sum(one > rest[mode] for one in rest.values())
-            )
 
     def add_difficulty(self) -> None:
         difficulty = self.report["difficulty"]
@@ -472,19 +447,6 @@ class Checker:
             others = np.delete(table, column, axis=1).mean(axis=1).round(12)
             tau = stats.kendalltau(table[:, column].round(12), others).statistic
             self.found.add(f"difficulty.agreement.{mode}", tau)
-
-    def add_similarity(self) -> None:
-        similarity = self.report["similarity"]
-        p, depth = similarity["p"], similarity["depth"]
-        self.found.add("similarity.p", 0.9)
-        self.found.add("similarity.depth", 100)
-        for row, one in enumerate(similarity["modes"]):
-            for column, two in enumerate(similarity["modes"]):
-                overlaps = [
-                    rbo_ext(self.runs[one][query][:depth], self.runs[two][query][:depth], p)
-                    for query in self.queries
-                ]
-                self.found.add(f"similarity.rbo.{row}.{column}", np.mean(overlaps))
 
     def add_components(self) -> None:
         entries: dict[str, dict[str, dict[str, Any]]] = {}
@@ -513,7 +475,6 @@ class Checker:
         for key, add in (
             ("pool", self.add_pool),
             ("difficulty", self.add_difficulty),
-            ("similarity", self.add_similarity),
             ("components", self.add_components),
         ):
             if self.report.get(key):

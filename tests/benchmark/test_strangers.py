@@ -166,8 +166,7 @@ def reseal_without(folder: Path, *names: str) -> None:
         (folder.parent / name).rename(folder / name)
 
 
-def merge(document: dict[str, Any], name: str) -> None:
-    document["manifest"]["merged"] = [{"name": name, "path": "x.run", "sha256": "0" * 64}]
+def add_mode(document: dict[str, Any], name: str) -> None:
     document["modes"][name] = document["modes"]["b"]
 
 
@@ -179,7 +178,7 @@ def test_a_name_of_a_report_is_no_path(folder: Path, given: Path, name: str) -> 
     victims = [folder.parent / "x.run", folder.parent / "x.json"]
     for victim in victims:
         victim.write_text("mine")
-    edit_json(lambda document: merge(document, name))(folder)
+    edit_json(lambda document: add_mode(document, name))(folder)
     reseal(folder)
     with pytest.raises(TrectoolsPlusError):
         verify_report(folder)
@@ -329,9 +328,9 @@ def test_a_report_over_an_absent_ontology_is_verified(tmp_path: Path) -> None:
 
 OPENED = {
     # Inside the folder.
-    "RunFile.path", "MergedRun.name",
+    "RunFile.path",
     # Only with the content that the report names.
-    "SourceFile.path", "MergedRun.path",
+    "SourceFile.path",
     # Validated as a configuration; see below.
     "Manifest.config",
 }  # fmt: skip
@@ -358,10 +357,10 @@ TEXTS = """
     Manifest.platform Manifest.python MeasureDefinition.aggregate MeasureDefinition.alias
     MeasureDefinition.averaged_over MeasureDefinition.denominator MeasureDefinition.formula
     MeasureDefinition.gain MeasureDefinition.name MeasureDefinition.provider
-    MeasureDefinition.ties MeasureDefinition.trec_eval_call MergedRun.sha256
+    MeasureDefinition.ties MeasureDefinition.trec_eval_call
     ModeResult.label ModeResult.measures ModelRecord.path ModelRecord.sha256 NearMiss.mode
     NearMiss.query_id NearMiss.text Pool.measure Pool.modes QueryDifficulty.query_id
-    RunFile.sha256 SetSize.use SetSize.warning Similarity.modes SourceFile.sha256
+    RunFile.sha256 SetSize.use SetSize.warning SourceFile.sha256
     TargetResult.band TargetResult.names TermLabel.doc_id TermLabel.label TieInfo.straddling
     UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
     Verdict.best Verdict.measure Verdict.next_steps Verdict.probability Verdict.second

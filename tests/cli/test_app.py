@@ -207,8 +207,6 @@ def open_for_writing(fifo: Path, process: subprocess.Popen[str]) -> int:
             for case in (
                 (["eval", "-", RUN, "--output"], "pipe"),
                 (["eval", QRELS, "-", "--output"], "terminal"),
-                (["eval", "-", RUN, "--low-memory", "--output"], "pipe"),
-                (["eval", "-", RUN, "--low-memory", "--output"], "terminal"),
                 (BENCHMARK, "pipe"),
                 (BENCHMARK, "terminal"),
             )

@@ -81,18 +81,12 @@ def _process(_):
     return os.getpid()
 
 
-@pytest.mark.parametrize(
-    ("names", "low_memory"),
-    [  # --low-memory refuses measures by document
-        *((names, False) for names in (DEFAULT_MEASURES, WHOLE, BY_DOCUMENT)),
-        *((names, True) for names in (DEFAULT_MEASURES, WHOLE)),
-    ],
-)
-def test_scores_are_those_of_one_machine(scheduler, collection, names, low_memory):
+@pytest.mark.parametrize("names", [DEFAULT_MEASURES, WHOLE, BY_DOCUMENT])
+def test_scores_are_those_of_one_machine(scheduler, collection, names):
     given = collection(10)
-    expected, _ = score(given.qrels, given.runs, names, low_memory=low_memory)
+    expected, _ = score(given.qrels, given.runs, names)
     with use_scheduler(scheduler):
-        found, _ = score(given.qrels, given.runs, names, low_memory=low_memory)
+        found, _ = score(given.qrels, given.runs, names)
     check_same(found, expected)
 
 
@@ -130,8 +124,7 @@ def test_the_command_prints_the_same_bytes(scheduler, collection, tmp_path, monk
         assert spread.stderr == here.stderr
 
 
-@pytest.mark.parametrize("low_memory", [False, True])
-def test_errors_are_those_of_one_machine(scheduler, collection, tmp_path, low_memory):
+def test_errors_are_those_of_one_machine(scheduler, collection, tmp_path):
     given = collection(4)
     (tmp_path / "bad.run").write_text("q1 Q0 d1 1 x t\n")
     (tmp_path / "twice.run").write_text("q1 Q0 d1 1 2 t\nq1 Q0 d1 2 1 t\n")
@@ -139,9 +132,9 @@ def test_errors_are_those_of_one_machine(scheduler, collection, tmp_path, low_me
     broken = [str(tmp_path / name) for name in ("bad.run", "twice.run", "empty.run", "none.run")]
     runs = [given.runs[0], *broken, given.runs[1]]
     with pytest.raises(TrectoolsPlusError) as here:
-        score(given.qrels, runs, low_memory=low_memory)
+        score(given.qrels, runs)
     with use_scheduler(scheduler), pytest.raises(TrectoolsPlusError) as spread:
-        score(given.qrels, runs, low_memory=low_memory)
+        score(given.qrels, runs)
     assert str(spread.value) == str(here.value)
     assert all(path in str(spread.value) for path in broken)
     assert spread.value.exit_code == here.value.exit_code

@@ -218,10 +218,9 @@ def test_without_such_queries_the_means_are_over_the_others(pair):
         assert set(dropped.queries_without_relevant) == qrels.keys() - with_relevant.keys()
 
 
-@pytest.mark.parametrize("low_memory", [False, True])
 @pytest.mark.parametrize("no_relevant", ["zero", "drop"])
 @pytest.mark.parametrize("grade", [0, -1, -2])
-def test_files_give_the_figures_of_tables(tmp_path, grade, no_relevant, low_memory):
+def test_files_give_the_figures_of_tables(tmp_path, grade, no_relevant):
     qrels = {
         str(query): {"a": 1 if query % 3 else grade, "b": min(0, grade)} for query in range(40)
     }
@@ -233,7 +232,6 @@ def test_files_give_the_figures_of_tables(tmp_path, grade, no_relevant, low_memo
         str(tmp_path / "qrels"),
         [str(tmp_path / "run")],
         parse_measures(names),
-        low_memory=low_memory,
     )
     averaging = Averaging(no_relevant=no_relevant)
     found = score_runs(opened.qrels, name_runs(opened.runs), parse_measures(names), averaging)

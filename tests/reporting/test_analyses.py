@@ -14,7 +14,6 @@ from trectools_plus.benchmark.report.figures import (
     Pool,
     PoolMode,
     QueryDifficulty,
-    Similarity,
 )
 from trectools_plus.benchmark.report.verdict import describe_judged, make_verdict
 from trectools_plus.reporting.analyses import analysis_sections
@@ -32,14 +31,10 @@ def pool_of(shares: dict[str, float | None], high: float | None = 0.832) -> Pool
             score=0.3417,
             low=None if high is None else 0.339,
             high=high,
-            rank=2,
-            removed=1_097,
-            score_without=0.2907,
-            rank_without=3,
         )
         for mode, share in shares.items()
     }
-    return Pool(measure="nDCG@10", depth=10, modes=modes, tau=0.4)
+    return Pool(measure="nDCG@10", modes=modes, tau=0.4)
 
 
 @pytest.fixture
@@ -68,9 +63,6 @@ def report(make_report: Any) -> BenchmarkReport:
                     largest_not_significant=None,
                 )
             },
-            "similarity": Similarity(
-                p=0.9, depth=100, modes=list(MODES), rbo=[[1.0, 0.5, None]] * 3
-            ),
         }
     )
 
@@ -81,7 +73,6 @@ def test_every_analysis_has_a_table(report: BenchmarkReport) -> None:
         "Judgments",
         "Difficulty of queries",
         "Discriminative power",
-        "Similarity of the rankings",
     ]
     rows = {
         title: [[cell.text for cell in row.cells] for row in section.table.rows]
@@ -100,7 +91,6 @@ def test_every_analysis_has_a_table(report: BenchmarkReport) -> None:
     ]
     assert "Lexical-Only 0.60, Vector-Only –, Hybrid 0.70" in sections["Difficulty of queries"].text
     assert rows["Discriminative power"] == [["nDCG@10", "3 of 6", "50%", "0.0200", "–"]]
-    assert rows["Similarity of the rankings"][0] == ["Lexical-Only", "1.00", "0.50", "–"]
 
 
 def test_markdown_collapses_the_analyses(report: BenchmarkReport) -> None:
@@ -129,13 +119,11 @@ def test_the_json_is_read_back(report: BenchmarkReport, tmp_path: Any) -> None:
     path.write_text(render_json(report), encoding="utf-8")
     found = load_report(path)
     assert (found.pool, found.difficulty) == (report.pool, report.difficulty)
-    assert found.similarity == report.similarity
     assert found.discriminative_power == report.discriminative_power
 
 
 def test_the_report_of_a_mode_has_no_analyses(report: BenchmarkReport) -> None:
     one = report.of_mode("vector", [])
-    assert one.pool is one.difficulty is one.similarity is None
     assert one.discriminative_power == {}
 
 

@@ -89,6 +89,6 @@ def test_test_sets_and_qrels_are_read(maker) -> None:
     beir = maker.write("a.tsv", "query-id\tcorpus-id\tscore\n1\ta\t3\n1\tb\t1\n")
     for path in (own, qrels, beir):
         assert read_grades(path).to_dict() == {"1": {"a": 3, "b": 1}}
-    assert read_grades("hpo-en-tiny@1").query_ids[0] == "en-001"
+    assert read_grades("hpo-en-tiny").query_ids[0] == "hpo-001"
     with pytest.raises(FindingsError):
         read_grades(maker.write("b.qrels", "1 0 a 3\n1 0 a 1\n"))

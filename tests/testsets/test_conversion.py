@@ -131,13 +131,13 @@ def test_tables_give_the_same_tables_back(grades: dict[str, dict[str, int]]) -> 
 
 
 def test_a_shipped_set_as_beir_and_trec(tmp_path: Path) -> None:
-    test_set = load_test_set("hpo-de-tiny@1")
+    test_set = load_test_set("hpo-de-tiny")
     convert_test_set(test_set, tmp_path / "beir", "beir")
     convert_test_set(test_set, tmp_path / "trec", "trec")
     lines = (tmp_path / "beir" / "qrels" / "test.tsv").read_text().splitlines()
-    assert lines[:2] == ["query-id\tcorpus-id\tscore", "de-001\tHP:0001385\t3"]
+    assert lines[:2] == ["query-id\tcorpus-id\tscore", "hpo-001\tHP:0000786\t3"]
     first = json.loads((tmp_path / "beir" / "queries.jsonl").read_text().splitlines()[0])
-    assert (first["_id"], first["category"]) == ("de-001", "exact_match")
+    assert (first["_id"], first["category"]) == ("hpo-001", "complex")
     texts = {query.query_id: query.text for query in test_set.queries}
     for topics in ("beir/queries.jsonl", "trec/topics.tsv"):
         assert read_topics(tmp_path / topics).to_dict() == texts
@@ -165,9 +165,9 @@ def test_spans_are_kept(tmp_path: Path, form: TestSetForm) -> None:
 
 
 def test_tsv_says_what_it_leaves_out(tmp_path: Path) -> None:
-    converted = convert_test_set(load_test_set("hpo-en-tiny@1"), tmp_path, "trec")
+    converted = convert_test_set(load_test_set("hpo-en-tiny"), tmp_path, "trec")
     assert converted.dropped == (
-        "category", "difficulty", "query_type", "hpo_domain", "language",
+        "category", "difficulty", "query_type", "hpo_domain", "language", "spans",
     )  # fmt: skip
 
 

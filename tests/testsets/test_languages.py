@@ -43,8 +43,8 @@ def test_descriptions_without_a_language_declare_none() -> None:
 
 
 def test_a_missing_description_is_named() -> None:
-    with pytest.raises(FormatError, match="query en-001 has no description"):
-        load_test_set("hpo-en-tiny@1", text_field="description")
+    with pytest.raises(FormatError, match="query hpo-001 has no description"):
+        load_test_set("hpo-en-tiny", text_field="description")
 
 
 def test_names_that_are_no_sets_list_those_there_are(

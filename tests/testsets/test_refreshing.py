@@ -34,12 +34,12 @@ def test_versions_without_a_next_one(version: str) -> None:
 
 @pytest.fixture
 def old() -> TestSet:
-    return load_test_set("hpo-en-standard@1")
+    return load_test_set("hpo-en-standard")
 
 
 @pytest.fixture
 def pool() -> TestSet:
-    return load_test_set("hpo-en-comprehensive@1")
+    return load_test_set("hpo-en-comprehensive")
 
 
 def test_queries_are_replaced_by_others_of_their_kind(old: TestSet, pool: TestSet) -> None:
@@ -64,10 +64,10 @@ def test_versions_and_changes_are_kept(old: TestSet, pool: TestSet, tmp_path: Pa
     path = tmp_path / "next.yaml"
     write_test_set(second.test_set, path)
     metadata = read_test_set(path).metadata
-    assert metadata.version == "1.2.0"
+    assert metadata.version == "3.2.0"
     changes = (metadata.model_extra or {})["changes"]
-    assert [entry["version"] for entry in changes] == ["1.1.0", "1.2.0"]
-    assert [entry["parent"]["version"] for entry in changes] == ["1.0.0", "1.1.0"]
+    assert [entry["version"] for entry in changes] == ["3.1.0", "3.2.0"]
+    assert [entry["parent"]["version"] for entry in changes] == ["3.0.0", "3.1.0"]
     assert [entry["seed"] for entry in changes] == [1, 2]
     for entry, done in zip(changes, (first, second), strict=True):
         for name, queries in (("removed", done.removed), ("added", done.added)):

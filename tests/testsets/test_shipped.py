@@ -1,6 +1,4 @@
-"""Every shipped test set of the second and third edition, against the real ontology; some tests
-also of the first edition.
-"""
+"""Every shipped test set, against the real ontology."""
 
 import importlib.util
 from collections import Counter
@@ -11,7 +9,7 @@ import pytest
 
 from trectools_plus.benchmark.multilingual import describe_differences
 from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.testsets.loading import load_test_set, shipped_editions
+from trectools_plus.testsets.loading import load_test_set, shipped_names
 from trectools_plus.testsets.model import qrels_of
 from trectools_plus.testsets.validation import validate_test_sets
 
@@ -20,12 +18,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 PHENOTYPIC_ABNORMALITY = "HP:0000118"
-EDITIONS = ("2", "3")
-LATER = [
-    name
-    for name in shipped_editions()
-    if name.partition("@")[2] in EDITIONS and "-none@" not in name
-]
+GRADED = [name for name in shipped_names() if not name.endswith("-none")]
 LANGUAGES = ("en", "de", "fr", "es", "nl")
 SIZES = {"tiny": 9, "small": 50, "standard": None, "comprehensive": 500}
 CORE = 120
@@ -40,8 +33,8 @@ QUERY_TYPES = {
     "complex": "complex_clinical",
 }
 
-every_set = pytest.mark.parametrize("name", LATER)
-every_edition = pytest.mark.parametrize("name", shipped_editions())
+every_set = pytest.mark.parametrize("name", GRADED)
+every_shipped_set = pytest.mark.parametrize("name", shipped_names())
 
 
 @cache
@@ -50,8 +43,8 @@ def shipped(name):
 
 
 def parts(name):
-    """Language and size, from ``hpo-de-tiny@2``."""
-    _, language, size = name.partition("@")[0].split("-")
+    """Language and size, from ``hpo-de-tiny``."""
+    _, language, size = name.split("-")
     return language, size
 
 
@@ -85,22 +78,20 @@ def proportion_verbatim(test_set):
 
 def test_all_languages_and_sizes_are_there():
     expected = {
-        f"hpo-{language}-{size}@{edition}"
-        for edition in EDITIONS
+        f"hpo-{language}-{size}"
         for language in LANGUAGES
         for size in SIZES
         if size != "comprehensive" or language in ("en", "de")
     }
-    assert set(LATER) == expected
+    assert set(GRADED) == expected
 
 
 @every_set
 def test_metadata(name):
     language, size = parts(name)
     test_set = shipped(name)
-    dataset_id, _, edition = name.partition("@")
-    assert test_set.metadata.dataset_id == dataset_id
-    assert test_set.metadata.version == f"{edition}.0.0"
+    assert test_set.metadata.dataset_id == name
+    assert test_set.metadata.version == "3.0.0"
     assert test_set.metadata.language == language
     assert "not reviewed by clinicians" in test_set.metadata.description
     assert {query.language for query in test_set.queries} == {language}
@@ -117,7 +108,7 @@ def test_validators_report_nothing(name):
     assert [f"{one.code} {one.message}" for one in report.findings] == []
 
 
-@every_edition
+@every_shipped_set
 def test_ids_and_texts_are_unique(name):
     queries = shipped(name).queries
     assert len({query.query_id for query in queries}) == len(queries)
@@ -125,20 +116,19 @@ def test_ids_and_texts_are_unique(name):
     assert all(query.text == " ".join(query.text.split()) for query in queries)
 
 
-@every_edition
+@every_set
 def test_a_smaller_set_is_part_of_every_larger_one(name):
     language, size = parts(name)
     mine = shipped(name).queries
     for larger in [*SIZES][[*SIZES].index(size) + 1 :]:
-        other = f"hpo-{language}-{larger}@{name.partition('@')[2]}"
-        if other in shipped_editions():
+        other = f"hpo-{language}-{larger}"
+        if other in shipped_names():
             assert tuple(query for query in shipped(other).queries if query in mine) == mine
 
 
-@pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("size", SIZES)
-def test_sets_of_one_size_are_parallel(size, edition):
-    chosen = [name for name in LATER if name.endswith(f"-{size}@{edition}")]
+def test_sets_of_one_size_are_parallel(size):
+    chosen = [name for name in GRADED if name.endswith(f"-{size}")]
     sets = {parts(name)[0]: shipped(name) for name in chosen}
     assert describe_differences({code: qrels_of(one) for code, one in sets.items()}) is None
     for one, other in combinations(sets.values(), 2):
@@ -182,7 +172,7 @@ def test_terms_are_live_and_grades_fall(name):
         grades = [term.grade for term in query.relevant]
         assert {ontology.resolve(term_id).status for term_id in ids} == {"live"}, query.text
         assert len(set(ids)) == len(ids), query.text
-        assert set(grades) <= ({1, 2, 3} if name.endswith("@2") else {0, 1, 2, 3}), query.text
+        assert set(grades) <= {0, 1, 2, 3}, query.text
         assert grades == sorted(grades, reverse=True), query.text
         assert best_of(query), query.text
 
@@ -242,7 +232,6 @@ def test_descriptions_are_the_english_texts(name):
         assert query.description == expected
 
 
-@pytest.mark.parametrize("name", [one for one in LATER if "-en-" in one and "tiny" not in one])
+@pytest.mark.parametrize("name", [one for one in GRADED if "-en-" in one and "tiny" not in one])
 def test_few_texts_are_labels_or_synonyms(name):
     assert proportion_verbatim(shipped(name)) <= MOST_VERBATIM
-    assert proportion_verbatim(shipped("hpo-en-comprehensive@1")) > 2 * MOST_VERBATIM

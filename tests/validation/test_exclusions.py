@@ -129,8 +129,3 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
 def test_leaving_out_all_judgments_is_refused() -> None:
     with pytest.raises(InputError):
         evaluate({"q": {"d": 1}}, {"x": {"q": {"d": 1.0}}}, ["P@1"], exclude={"q": ["d"]})
-
-
-def test_reading_in_chunks_leaves_out_nothing(files: Path, program: Any) -> None:
-    words = ["trectools-plus", "eval", "qrels.txt", "x.run", "--exclude", "pairs.txt"]
-    assert program([*words, "--low-memory"], files).code == 2

@@ -23,7 +23,6 @@ from trectools_plus.validation.engine import check_pair_view, check_view, open_r
 from trectools_plus.validation.findings import FileReport
 from trectools_plus.validation.parts import (
     NotInPartsError,
-    SplitQueryError,
     ViewSettings,
     has_common_documents,
     read_in_parts,
@@ -194,7 +193,7 @@ def test_random_runs_have_the_same_findings_in_parts(
 
 def test_a_query_in_two_parts_is_not_read_in_parts() -> None:
     lines = [*rows(ROW), row(ROW, 0, 9)]
-    with pytest.raises(SplitQueryError):
+    with pytest.raises(NotInPartsError):
         read_in_parts("run", chunks_of(lines), ViewSettings(4), nothing)
 
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,7 +23,6 @@ from trectools_plus.benchmark.report import (
     DatasetInfo,
     FailingQuery,
     Manifest,
-    MergedRun,
     ModeResult,
     NearMiss,
     RunFile,
@@ -43,11 +41,10 @@ from trectools_plus.benchmark.run.output_folder import (
     DOCUMENTS_FILE,
     QRELS_FILE,
     RUNS_FOLDER,
-    TOPICS_FILE,
     OutputFolder,
 )
 from trectools_plus.benchmark.run.runner import BenchmarkInputs, BenchmarkResult, run_on_inputs
-from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusError
+from trectools_plus.errors import InputError, TrectoolsPlusError
 from trectools_plus.formats.files.closed import is_unchanged
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.formats.trec_files import write_qrels
@@ -67,12 +64,7 @@ from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.statistics.method import REPLACEMENTS
-from trectools_plus.text import plural
 
-STRATA_LOST = (
-    "There are no groups of queries: the topics that the report was made with were not there, or "
-    "had changed, when a run was merged."
-)
 _MOST_DOCUMENTS = 1_000_000
 """Larger collections are not read again."""
 _ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")
@@ -97,26 +89,19 @@ class Rebuilt:
 class _StoredInputs(BenchmarkInputs):
     """The data and the runs of a benchmark, from the folder of its report.
 
-    With a run to add, every other run must be unchanged, and originals are not read again.
-
     Args:
         source: The report with the files beside it.
         output_dir: The output folder.
-        added: A run to add.
 
     Attributes:
-        added: The run to add.
         is_original: True if the data were read again from their source.
         unproven: Parts that were taken from the report.
     """
 
-    def __init__(
-        self, source: ReportFolder, output_dir: str | Path, added: MergedRun | None = None
-    ) -> None:
+    def __init__(self, source: ReportFolder, output_dir: str | Path) -> None:
         self.source = source
         self.is_original = False
         self.unproven: dict[str, None] = {}
-        self.added = added
         config = source.report.manifest.config
         for method in (config.get("test"), config.get("correction")):
             if method in REPLACEMENTS:
@@ -125,13 +110,7 @@ class _StoredInputs(BenchmarkInputs):
                     where=str(source.path),
                     remedy="use the version of trectools-plus that wrote the report",
                 )
-        self._merged = {one.name: one.path for one in source.report.manifest.merged}
-        changes: dict[str, object] = {"output_dir": str(output_dir)}
-        given = source.config.runs
-        if given is not None:
-            further = {} if added is None else {added.name: added.path}
-            changes["runs"] = {**given, **self._merged, **further}
-        super().__init__(source.config.model_copy(update=changes))
+        super().__init__(source.config.model_copy(update={"output_dir": str(output_dir)}))
 
     def cache_key(self, contents: dict[str, str]) -> None:
         """Return nothing: the results are computed again, and are not reused."""
@@ -140,35 +119,31 @@ class _StoredInputs(BenchmarkInputs):
         """Read the data from their source if they are unchanged, else from the folder."""
         source = self.source
         info = source.report.manifest.dataset
-        if self.added is None:
-            source.refuse_missing_files()
-            original, reason = _load_original(source)
-            if original is not None:
-                self.is_original = True
-                if STRATA_LOST in source.report.notes and not _has_file(source, TOPICS_FILE):
-                    original = replace(original, topics=None)
-                return original
-            what = "texts of queries and documents, " if self.config.runs is None else ""
-            what += "findings on the judgments and notes on the data"
-            self.unproven[f"{what} ({reason})"] = None
+        source.refuse_missing_files()
+        original, reason = _load_original(source)
+        if original is not None:
+            self.is_original = True
+            return original
+        what = "texts of queries and documents, " if self.config.runs is None else ""
+        what += "findings on the judgments and notes on the data"
+        self.unproven[f"{what} ({reason})"] = None
         return Dataset(
             id=name_dataset(self.config),
             corpus=None
             if info.documents is None
             else StoredDocuments(source.titles, info.documents),
             topics=read_report_topics(source),
-            qrels=source.read_qrels(allow_changed=self.added is None),
+            qrels=source.read_qrels(allow_changed=True),
             version=info.version,
             files=info.files,
             findings=info.findings,
         )
 
     def prepare_modes(self, dataset: Dataset, folder: OutputFolder, progress: Progress) -> Modes:
-        """Read the runs of the folder, and the added run."""
+        """Read the runs of the folder."""
         write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
         report = self.source.report
-        names = [*self.source.config.mode_keys, *self._merged]
-        names = [name for name in dict.fromkeys(names) if self._has_run(name)]
+        names = [name for name in self.source.config.mode_keys if self._has_run(name)]
         modes = {}
         for done, name in enumerate(names):
             progress("reading runs", done, len(names))
@@ -176,15 +151,6 @@ class _StoredInputs(BenchmarkInputs):
         progress("reading runs", len(names), len(names))
         if any(mode.latency_ms is not None for mode in modes.values()):
             self.unproven["latencies"] = None
-        if self.added is not None:
-            progress("adding the run", 0, 1)
-            name, path = self.added.name, self.added.path
-            known = set(dataset.qrels.query_ids).union(
-                *(mode.run.query_ids for mode in modes.values())
-            )
-            check = partial(_refuse_unknown_queries, path, known)
-            modes[name] = read_mode_run(name, path, dataset, folder, check=check)
-            progress("adding the run", 1, 1)
         unscored = {
             name: report.unscored[name].model_copy(update={"label": self.config.label(name)})
             for name in self.source.config.mode_keys
@@ -244,7 +210,7 @@ class _StoredInputs(BenchmarkInputs):
 
     def _read_mode(self, name: str, dataset: Dataset, folder: OutputFolder) -> ModeRun:
         reported = self.source.report.modes.get(name)
-        path = {**(self.source.config.runs or {}), **self._merged}.get(name)
+        path = (self.source.config.runs or {}).get(name)
         if path is not None:
             return self._read_given((name, path), reported, dataset, folder)
         self.unproven["tied scores of fetched runs, and the settings of the search"] = None
@@ -276,9 +242,7 @@ class _StoredInputs(BenchmarkInputs):
         name, path = given
         info = None if reported is None else reported.run
         origin = None if info is None else info.source
-        if self.added is not None:
-            reason = "not read again"
-        elif origin is None or not is_unchanged(path, [origin.sha256]):
+        if origin is None or not is_unchanged(path, [origin.sha256]):
             reason = f"{path} is not available, or changed"
         elif not self.knows_texts(dataset):
             reason = "the topics are not available"
@@ -304,11 +268,8 @@ class _StoredInputs(BenchmarkInputs):
     ) -> ModeRun:
         """Read a run of the report and write it again. Its ties are those of the report."""
         source, place = self.source, f"{subfolder}/{name}.run"
-        if self.added is not None and info is not None:
-            run = source.read_run_file(info, name)
-        else:
-            exists = _has_file(source, place) or (info is not None and info.path)
-            run = source.read_run_at(place if exists else None, name)
+        exists = _has_file(source, place) or (info is not None and info.path)
+        run = source.read_run_at(place if exists else None, name)
         accepts = accept_unjudged(source.config.bind_measures(source.config.measure_names))
         mode = write_mode_run(dataset, folder, run, subfolder, accepts_unjudged=accepts)
         if info is None:
@@ -338,7 +299,7 @@ class _StoredInputs(BenchmarkInputs):
         }
         config = self.source.config
         is_fusion = kind_of(mode) == "hybrid" and not puts_exact_first(mode)
-        if self.added is None and config.is_embedded and is_fusion:
+        if config.is_embedded and is_fusion:
             named = merged_modes(config.mode_keys, config.retrieval, model_of(mode)).values()
             # Without one of two components, the other is left: a mode, or an entry of the report.
             # Of more components, those without which a fusion equals a mode have no entry.
@@ -361,10 +322,7 @@ def _known_queries(reported: ModeResult | None, run: Run) -> list[str]:
 
 
 def rebuild_result(
-    source: ReportFolder,
-    output_dir: str | Path,
-    progress: Progress = no_progress,
-    added: MergedRun | None = None,
+    source: ReportFolder, output_dir: str | Path, progress: Progress = no_progress
 ) -> Rebuilt:
     """Make the result of a benchmark again.
 
@@ -372,22 +330,19 @@ def rebuild_result(
         source: The report with the files beside it.
         output_dir: The output folder of the new result.
         progress: Called as ``progress(description, done, total)``.
-        added: A run to add.
 
     Raises:
         InputError: If a run or the judgments are missing or cannot be read.
-        FindingsError: If the added run breaks a rule that scoring depends on.
-        IncomparableError: If the added run has queries that the report does not have.
     """
     with source.closed():
-        inputs = _StoredInputs(source, output_dir, added)
+        inputs = _StoredInputs(source, output_dir)
         result = run_on_inputs(inputs, progress)
     dataset = result.dataset
     assert dataset is not None
     texts_known = inputs.knows_texts(dataset)
     if not texts_known:
         inputs.unproven["texts and groups of the queries"] = None
-    shows_titles = added is None and _has_file(source, DOCUMENTS_FILE)
+    shows_titles = _has_file(source, DOCUMENTS_FILE)
     rebuilt = replace(
         result,
         report=_restore_report(inputs, result.report, dataset),
@@ -445,18 +400,6 @@ def _load_original(source: ReportFolder) -> tuple[Dataset | None, str]:
     return dataset, ""
 
 
-def _refuse_unknown_queries(path: str, known: set[str], query_ids: list[str]) -> None:
-    """Check that the report has all queries of a run. A run may omit queries of the report."""
-    unknown = [query_id for query_id in query_ids if query_id not in known]
-    if unknown:
-        raise IncomparableError(
-            f"the run has {plural(len(unknown), 'query', 'queries')} that the report does not "
-            f"have (neither judged nor in another run), for example {unknown[0]}",
-            where=path,
-            remedy="add a run of the same topics",
-        )
-
-
 def _restore_report(
     inputs: _StoredInputs, made: BenchmarkReport, dataset: Dataset
 ) -> BenchmarkReport:
@@ -467,16 +410,9 @@ def _restore_report(
         inputs.unproven["near misses, without the ontology"] = None
         report = report.model_copy(update={"near_misses": old.near_misses})
     report = report.model_copy(update={"components": _restore_components(inputs, report)})
-    notes = report.notes if inputs.added is None else old.notes
-    notes = [note for note in notes if note != STRATA_LOST]
     if not inputs.knows_texts(dataset):
-        report = _add_texts(report, old)
-        if inputs.added is None:
-            report = report.model_copy(update={"strata": old.strata})
-        # The note on lost strata stays until the topics can be read again.
-        if STRATA_LOST in old.notes or (inputs.added is not None and old.strata):
-            notes.append(STRATA_LOST)
-    return report.model_copy(update={"notes": notes})
+        report = _add_texts(report, old).model_copy(update={"strata": old.strata})
+    return report
 
 
 def _restore_components(inputs: _StoredInputs, made: BenchmarkReport) -> list[ComponentResult]:
@@ -505,20 +441,16 @@ def _restore_manifest(inputs: _StoredInputs, made: BenchmarkReport, dataset: Dat
     experiment_id = make_experiment_id(moment, hash_config(settings))
     if re.fullmatch(rf"{experiment_id}(-\d+)?", old.experiment_id):
         experiment_id = old.experiment_id
-    merged = [one for one in old.merged if one.name in made.modes]
-    merged += [] if inputs.added is None else [inputs.added]
     queries = made.manifest.dataset.queries
     claimed = (
         *("command", "packages", "python", "platform", "blas_threads", "models"),
-        *("cached_from", "other_reports"),
+        *("cache_key", "cached_from", "other_reports"),
     )
     changes = {name: getattr(old, name) for name in claimed} | {
         "created_at": format_time(moment),
         "experiment_id": experiment_id,
         "config": settings,
         "config_hash": hash_config(settings),
-        "cache_key": None if merged else old.cache_key,
-        "merged": merged,
     }
     if not inputs.is_original:
         changes["dataset"] = _describe_stored(old.dataset, dataset, queries)

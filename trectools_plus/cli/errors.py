@@ -116,6 +116,8 @@ _REMOVED = {
         "removed with the background jobs; use the command line for larger work",
     ),
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
+    "--low-memory": "removed; files in TREC form are read in chunks",
+    "--subtopic": "removed; keep the rows of one subtopic, for example with awk",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
     "sarif": "removed; use --format github or json",

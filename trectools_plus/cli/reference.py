@@ -67,8 +67,7 @@ def render_commands_markdown() -> str:
         "or unreadable input, 3 inputs that cannot be compared.\n\n"
         "`-q` suppresses notes and progress; `-v` prints the time of each step, and the traceback\n"
         "of an error. `trectools-plus --install-completion` makes the shell complete commands,\n"
-        "options, measures, modes, datasets, test sets and rules; `runs` and `benchmark` have the\n"
-        "option too.\n"
+        "options and their values; `runs` and `benchmark` have the option too.\n"
     ]
     parts += [f"## {name}\n\n```text\n{text.rstrip()}\n```\n" for name, text in iter_commands()]
     return "\n".join(parts)

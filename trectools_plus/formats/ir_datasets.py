@@ -6,7 +6,6 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, TypeVar
 
 import polars as pl
@@ -34,14 +33,6 @@ def open_catalogue(name: str) -> CatalogueDataset:
         UsageError: If the catalogue has no such id.
     """
     return CatalogueDataset(name.removeprefix(CATALOGUE_PREFIX))
-
-
-def is_downloaded(name: str) -> bool:
-    """Return whether files of ``irds:<id>`` are on this machine; nothing is downloaded."""
-    import ir_datasets
-
-    collection = name.removeprefix(CATALOGUE_PREFIX).partition("/")[0]
-    return Path(ir_datasets.util.home_path(), collection).is_dir()
 
 
 def suggest_datasets(name: str) -> list[str]:

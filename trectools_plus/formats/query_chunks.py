@@ -1,21 +1,13 @@
-"""Read a run file in chunks of complete queries, without loading the whole file into memory.
-
-Runs whose queries are not contiguous are first sorted in temporary files.
-"""
+"""Read a run file in chunks of complete queries, without loading the whole file into memory."""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
-import numpy as np
-
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.columns.ids import Ids, Rows, Text
-from trectools_plus.formats.columns.lexer import CR, LineShapes
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import BOM, iter_content
 from trectools_plus.formats.files.opening import is_plain_file
@@ -154,83 +146,3 @@ def _split_stream(path: str | Path, size: int) -> Iterator[Chunk]:
     data = b"".join(parts)
     if data:
         yield functools.partial(finish, data)
-
-
-MAX_PARTS = 500
-"""The greatest number of temporary files, all open at once; systems allow about a thousand."""
-
-
-def regroup_queries(
-    path: str | Path, folder: Path, size: int | None = None, *, start: int = 0
-) -> Iterator[Chunk]:
-    """Yield chunks of complete queries of a run whose queries are not contiguous.
-
-    The lines are distributed to temporary files by a hash of their query. Each file is a chunk and
-    is sorted by query when it is read. The lines of a query keep the order of the run.
-
-    Args:
-        path: The run, which may be compressed.
-        folder: The folder for the temporary files, which are as large as the decompressed run.
-        size: The approximate size of a chunk in bytes; ``None`` for ``CHUNK_BYTES``. Chunks are
-            larger if the run has more than ``MAX_PARTS`` times that size.
-        start: The number of bytes to skip at the start: a byte order mark, or complete lines.
-
-    Raises:
-        InputError: If the file does not exist, is a folder or is not readable.
-        FormatError: If a compressed stream ends early, is damaged or expands too much.
-    """
-    size = CHUNK_BYTES if size is None else size
-    n_bytes = sum(len(content) for content in iter_content(path))
-    n_parts = min(MAX_PARTS, n_bytes // size + 1)
-    parts = [folder / f"{number:03}" for number in range(n_parts)]
-    with ExitStack() as stack:
-        files = [stack.enter_context(part.open("wb")) for part in parts]
-        for block in _iter_line_blocks(path, start):
-            lines = block.split(b"\n")
-            part_of = _first_fields(block).hashes() % np.uint64(n_parts)
-            for number in np.unique(part_of).tolist():
-                files[number].write(_join(lines, np.flatnonzero(part_of == number)))
-    for part in parts:
-        if part.stat().st_size:
-            yield functools.partial(_read_sorted, part)
-
-
-def _iter_line_blocks(path: str | Path, start: int) -> Iterator[bytes]:
-    """Yield blocks of complete lines without their last LF, after the first ``start`` bytes."""
-    rest = b""
-    for chunk in iter_content(path):
-        content, start = chunk[start:], max(0, start - len(chunk))
-        head, end, tail = content.rpartition(b"\n")
-        if end:
-            yield rest + head
-            rest = tail
-        else:
-            rest += content
-    if rest:
-        # An LF is appended to each line, which would turn a CR at the end of the file into a line
-        # end.
-        yield rest + b"\r" if rest.endswith(b"\r") else rest
-
-
-def _first_fields(block: bytes) -> Ids:
-    """Return the first field of each line, empty if it has none."""
-    lines = LineShapes.of(block + b"\n")
-    is_first = np.diff(lines.line, prepend=-1) > 0
-    first = lines.fields[is_first]
-    starts, ends = lines.starts.copy(), lines.starts.copy()
-    line = lines.line[is_first]
-    starts[line] = np.where(first > 0, lines.breaks[first - 1] + 1, 0)
-    ends[line] = lines.breaks[first]
-    ends[line] -= lines.text[ends[line] - 1] == CR  # of a line that ends in CR LF
-    return Ids.of(Text.of(block + b"\n"), starts, ends)
-
-
-def _join(lines: list[bytes], places: Rows) -> bytes:
-    return b"".join([lines[place] + b"\n" for place in places.tolist()])
-
-
-def _read_sorted(part: Path) -> bytes:
-    """Read a temporary file, with the lines of each query together and in the order of the run."""
-    block = part.read_bytes().removesuffix(b"\n")
-    number, _ = _first_fields(block).numbered()
-    return double_byte_order_mark(_join(block.split(b"\n"), np.argsort(number, kind="stable")))

@@ -10,9 +10,6 @@ from trectools_plus.display import TextTable
 from trectools_plus.reporting.wording import show
 from trectools_plus.text import plural
 
-_MOST_RUNS = 12
-"""A matrix of more runs is too wide for a table."""
-
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -35,7 +32,7 @@ def analysis_sections(report: BenchmarkReport) -> list[Section]:
     Args:
         report: The report.
     """
-    found = (_judgments(report), _difficulty(report), _power(report), _similarity(report))
+    found = (_judgments(report), _difficulty(report), _power(report))
     return [section for section in found if section is not None]
 
 
@@ -114,20 +111,3 @@ def _power(report: BenchmarkReport) -> Section | None:
         "queries. Differences are absolute."
     )
     return Section("Discriminative power", text, TextTable.of(header, rows, right=header[1:]))
-
-
-def _similarity(report: BenchmarkReport) -> Section | None:
-    found = report.similarity
-    if found is None or len(found.modes) > _MOST_RUNS:
-        return None
-    labels = [report.modes[mode].label for mode in found.modes]
-    rows = [
-        [label, *("–" if value is None else f"{value:.2f}" for value in row)]
-        for label, row in zip(labels, found.rbo, strict=True)
-    ]
-    text = (
-        f"Rank-biased overlap (RBO_EXT, p = {found.p:g}) of the first {found.depth} documents, "
-        "averaged over queries: 1 for equal rankings, 0 for rankings without a common document."
-    )
-    header = [report.noun.capitalize(), *labels]
-    return Section("Similarity of the rankings", text, TextTable.of(header, rows, right=labels))

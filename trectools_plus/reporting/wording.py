@@ -35,7 +35,6 @@ MOST_PAIRS = 60
 """Maximum number of pairs in a table of differences; the JSON report has all."""
 MOST_QUERIES = 50
 """Maximum number of queries in a list; the JSON report has all."""
-_MERGE = ("benchmark", "merge", "BenchmarkReport.json", "--run")
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 _NAMED_IN_GROUP = 8
@@ -155,9 +154,6 @@ def main_claims(report: BenchmarkReport) -> list[str]:
             "computes them again."
         )
     claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
-    claims += [
-        f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
-    ]
     if manifest.other_reports is not None:
         claims.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
     return claims

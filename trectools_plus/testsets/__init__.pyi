@@ -17,7 +17,6 @@ from trectools_plus.testsets.loading import find_test_set as find_test_set
 from trectools_plus.testsets.loading import list_test_sets as list_test_sets
 from trectools_plus.testsets.loading import load_test_set as load_test_set
 from trectools_plus.testsets.loading import load_with_notes as load_with_notes
-from trectools_plus.testsets.loading import shipped_editions as shipped_editions
 from trectools_plus.testsets.loading import shipped_names as shipped_names
 from trectools_plus.testsets.model import TestQuery as TestQuery
 from trectools_plus.testsets.model import TestSet as TestSet

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass, field
-from functools import cache
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +29,6 @@ DEFAULT_TEST_SET = "hpo-en-standard"
 """The default test set of ``--dataset hpo``."""
 
 _FOLDER = Path(__file__).parent / "data"
-"""One folder per edition, named by its number."""
 _ENDING = ".json"
 _FORM = "a list of test cases, or a mapping with 'queries' or 'test_cases'"
 
@@ -40,8 +38,7 @@ class ListedTestSet(Displayed):
     """A shipped test set.
 
     Attributes:
-        name: The name, for ``load_test_set(name)``; of an earlier edition with its number, for
-            example ``hpo-en-tiny@1``.
+        name: The name, for ``load_test_set(name)``.
         language: The language of its texts, as ISO 639-1 code.
         queries: The number of queries.
         version: The version.
@@ -61,10 +58,9 @@ def load_test_set(
     """Load a shipped test set, or read a file in JSON, YAML or CSV.
 
     Args:
-        name_or_path: A name, for example ``hpo-en-tiny``, with ``@1`` for its first edition, or a
-            file, compressed or not. The suffix can be omitted: ``mine`` also finds ``mine.yaml``,
-            ``mine.yml`` and ``mine.json``. For a file with the name of a shipped set, give the
-            folder too: ``./hpo-en-tiny``.
+        name_or_path: A name, for example ``hpo-en-tiny``, or a file, compressed or not. The suffix
+            can be omitted: ``mine`` also finds ``mine.yaml``, ``mine.yml`` and ``mine.json``. For a
+            file with the name of a shipped set, give the folder too: ``./hpo-en-tiny``.
         text_field: The field with the texts, for example if a set has German texts and English
             descriptions. See :func:`trectools_plus.testsets.languages.with_text_field`.
         language: The language of the texts, as ISO 639-1 code, for a set that declares none.
@@ -90,7 +86,7 @@ def find_test_set(name_or_path: str | Path) -> Path:
     """Return the path of a shipped test set or of a file, whose suffix can be omitted.
 
     Raises:
-        InputError: If there is no shipped set and no file with this name, or the set has no such
+        InputError: If there is no shipped set and no file with this name, or the name has an
             edition.
     """
     if not isinstance(name_or_path, str | os.PathLike):
@@ -125,64 +121,40 @@ def find_shipped(name: str) -> Path | None:
     """Return the file of a shipped test set; ``None`` if no shipped set has this name.
 
     Args:
-        name: The name, which means the newest edition, or ``NAME@EDITION``.
+        name: The name.
 
     Raises:
-        InputError: If the set has no such edition.
+        InputError: If it names an edition, as earlier versions did: ``NAME@EDITION``.
     """
     base, at, edition = name.partition("@")
-    editions = _editions().get(base)
-    if editions is None:
+    if base not in shipped_names():
         return None
-    if not at:
-        edition = max(editions, key=int)
-    if edition not in editions:
+    if at:
         raise InputError(
-            f"{base} has no edition {edition or '(empty)'}",
+            f"{base} has no edition {edition or '(empty)'}; only its current edition is included",
             where=name,
-            remedy=f"use {' or '.join(f'{base}@{one}' for one in editions)}",
+            remedy=f"use {base}",
         )
-    return _FOLDER / edition / f"{base}{_ENDING}"
+    return _FOLDER / f"{base}{_ENDING}"
 
 
 def shipped_names() -> list[str]:
     """Return the names of the shipped test sets, in alphabetical order."""
-    return sorted(_editions())
-
-
-def shipped_editions() -> list[str]:
-    """Return ``NAME@EDITION`` of every shipped test set, the newest edition first."""
-    found = [(int(one), name) for name, editions in _editions().items() for one in editions]
-    return [f"{name}@{one}" for one, name in sorted(found, key=lambda pair: (-pair[0], pair[1]))]
-
-
-@cache
-def _editions() -> dict[str, tuple[str, ...]]:
-    """Return the editions of each shipped test set, in their order."""
-    found: dict[str, list[str]] = {}
-    for path in sorted(_FOLDER.glob(f"*/*{_ENDING}"), key=lambda path: int(path.parent.name)):
-        found.setdefault(path.name.removesuffix(_ENDING), []).append(path.parent.name)
-    return {name: tuple(editions) for name, editions in found.items()}
+    return sorted(path.name.removesuffix(_ENDING) for path in _FOLDER.glob(f"*{_ENDING}"))
 
 
 def list_test_sets() -> list[ListedTestSet]:
-    """Return the shipped test sets in the order of their names, the newest edition first."""
-    found = []
-    for versioned in shipped_editions():
-        path = find_shipped(versioned)
-        assert path is not None
-        name = versioned.partition("@")[0]
-        test_set = read_test_set(path)
+    """Return the shipped test sets in the order of their names."""
+    listed = []
+    for name in shipped_names():
+        test_set = load_test_set(name)
         facts = test_set.metadata
-        listed = ListedTestSet(
-            name if path == find_shipped(name) else versioned,
-            facts.language,
-            len(test_set.queries),
-            facts.version,
-            facts.description,
+        listed.append(
+            ListedTestSet(
+                name, facts.language, len(test_set.queries), facts.version, facts.description
+            )
         )
-        found.append(listed)
-    return found
+    return listed
 
 
 def read_test_set(path: str | Path) -> TestSet:

@@ -11,7 +11,6 @@ import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -31,7 +30,7 @@ from trectools_plus.formats.files.opening import (
     is_plain_file,
 )
 from trectools_plus.formats.lexing import lex_run
-from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks, regroup_queries
+from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.views.pairs import DocumentIds, JudgedCounts, PairView
 from trectools_plus.validation.views.qrels import QrelsView
@@ -53,10 +52,6 @@ class NotInPartsError(Exception):
     """Only the whole file shows what kind of file it is, for example JSON, UTF-16 or no rows."""
 
 
-class SplitQueryError(NotInPartsError):
-    """A query is in two parts, or its rows are not together in one."""
-
-
 @dataclass(frozen=True, eq=False)
 class ViewSettings:
     """How the views of parts are made.
@@ -66,7 +61,6 @@ class ViewSettings:
         max_tag_length: Characters allowed in the run tag.
         optional_rules: Also run the rules that are off by default.
         for_scoring: Ignore words after the tag, as :meth:`RunView.for_scoring` does.
-        has_known_lines: False if the parts are not in the order of the file.
         qrels: The qrels with which the documents of the run are compared, if any.
         collection: The document ids of the collection, if known.
     """
@@ -75,7 +69,6 @@ class ViewSettings:
     max_tag_length: int = MAX_TAG_LENGTH
     optional_rules: bool = False
     for_scoring: bool = False
-    has_known_lines: bool = True
     qrels: QrelsView | None = None
     collection: DocumentIds | None = None
 
@@ -87,7 +80,6 @@ class ViewSettings:
         """Set the properties of a view."""
         view.max_tag_length = self.max_tag_length
         view.optional_rules = self.optional_rules
-        view.has_known_lines = self.has_known_lines
         return view
 
     def view(self, columns: Columns, shape: Shape | None = None) -> RunView:
@@ -202,12 +194,11 @@ def read_part(
         is_first: Whether the file begins with it.
 
     Raises:
-        SplitQueryError: If the rows of a query are not together.
-        NotInPartsError: If the whole file must be read.
+        NotInPartsError: If the rows of a query are not together, or the whole file must be read.
     """
     view = view_part(path, chunk(), settings, is_first=is_first)
     if view.blocks.interleaved:
-        raise SplitQueryError
+        raise NotInPartsError
     return ReadPart.of(view, settings, work, is_first=is_first)
 
 
@@ -215,13 +206,12 @@ def join_parts(parts: Sequence[ReadPart[Any]], settings: ViewSettings) -> RunVie
     """Return the view of a run whose parts, in order, were read; its rows are unknown.
 
     Raises:
-        SplitQueryError: If a query is in two parts.
-        NotInPartsError: If the rows of only some parts have words after the tag, so that an id of
-            the others may contain a blank.
+        NotInPartsError: If a query is in two parts, or the rows of only some parts have words after
+            the tag, so that an id of the others may contain a blank.
     """
     blocks = QueryBlocks.joined([part.blocks for part in parts])
     if len(blocks.query_ids) < sum(len(part.blocks.query_ids) for part in parts):
-        raise SplitQueryError
+        raise NotInPartsError
     columns = Columns.joined([part.columns for part in parts])
     n_lines = [part.columns.facts.n_lines for part in parts]
     lines_before = list(itertools.accumulate(n_lines[:-1], initial=0))
@@ -265,8 +255,7 @@ def read_in_parts(
         The view of the whole run, whose rows are unknown; and the results of ``work``, in order.
 
     Raises:
-        SplitQueryError: If the rows of a query are not together.
-        NotInPartsError: If the whole file must be read.
+        NotInPartsError: If the rows of a query are not together, or the whole file must be read.
         InputError: If the file cannot be read.
     """
 
@@ -278,40 +267,6 @@ def read_in_parts(
     if not parts:
         raise NotInPartsError
     return join_parts(parts, settings), [one.result for one in parts]
-
-
-def read_regrouped(
-    path: str, folder: Path, settings: ViewSettings, work: Work[_T]
-) -> tuple[RunView, list[_T]]:
-    """Read a run whose queries are not together in parts, as :func:`read_in_parts` does.
-
-    Args:
-        path: The run.
-        folder: A folder for temporary files, which are as large as the decompressed run.
-        settings: How the views of the parts are made.
-        work: As for :func:`read_in_parts`.
-    """
-    settings = replace(settings, has_known_lines=False)
-    data = next(_with_start(iter_query_chunks(path)))()
-    shape = view_part(path, data, settings, is_first=True).shape
-    head = _head(data, shape)
-
-    def read(chunk: Chunk) -> ReadPart[_T]:
-        view = view_part(path, chunk(), settings, is_first=False)
-        return ReadPart.of(view, settings, work, is_first=False)
-
-    parts = _map_chunks(read, path, regroup_queries(path, folder, start=len(head)))
-    view_of_head = settings.view(scan_columns(content_of_chunk(path, head), RUN_FIELDS), shape)
-    first = ReadPart.of(view_of_head, settings, lambda _: ({}, None))
-    return join_parts([first, *parts], settings), [one.result for one in parts]
-
-
-def _head(data: bytes, shape: Shape) -> bytes:
-    """Return the start of a file up to its first row: a header line, or a byte order mark."""
-    if shape.header is None:
-        return BOM if data.startswith(BOM) else b""
-    n_lines = shape.header[0]
-    return b"".join(line + b"\n" for line in data.split(b"\n", n_lines)[:n_lines])
 
 
 def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:

@@ -199,8 +199,6 @@ class RuleFix:
             fix may do less than the same fix requested by name.
         cannot_apply: Returns whether the fix cannot be applied to a file that breaks the rule.
         comes_first: True if no other fix is applied before it.
-        interprets_columns: True if it gives columns another meaning, or splits lines into columns.
-            It is not applied if this would lose rows or document ids; see ``fixes/engine.py``.
     """
 
     kind: Literal["safe", "ask"]
@@ -210,7 +208,6 @@ class RuleFix:
     by_default: bool | None = None
     cannot_apply: Callable[[Any], bool] | None = None
     comes_first: bool = False
-    interprets_columns: bool = False
 
     @property
     def applied_by_default(self) -> bool:
@@ -218,7 +215,7 @@ class RuleFix:
         return self.kind == "safe" if self.by_default is None else self.by_default
 
 
-Phase = Literal["bytes", "format", "rows", "topics", "tsv"]
+Phase = Literal["bytes", "rows", "topics", "tsv"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +227,8 @@ class FixStep:
         order: Its position among the steps of a phase, lowest first. A step must not make an
             earlier one necessary again.
         phase: When it runs, and on what: first on the bytes of a file (``bytes``), then on a draft
-            that may be in another format (``format``), last on a draft with rows (``rows``). Drafts
-            of topics and test sets: in any form (``topics``), then those in TSV (``tsv``).
+            with rows (``rows``). Drafts of topics and test sets: in any form (``topics``), then
+            those in TSV (``tsv``).
         apply: The function of the input and the session.
     """
 

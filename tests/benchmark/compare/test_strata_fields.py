@@ -6,8 +6,10 @@ import polars as pl
 import pytest
 
 from trectools_plus.benchmark.compare.summary import find_strata
-from trectools_plus.benchmark.run.dataset import hash_query_fields, load_hpo_topics
+from trectools_plus.benchmark.run.dataset import hash_query_fields
 from trectools_plus.formats.tables import Topics
+from trectools_plus.testsets import model
+from trectools_plus.testsets.loading import DEFAULT_TEST_SET, load_test_set
 
 
 def topics_of(field: list[str | None]) -> Topics:
@@ -56,7 +58,7 @@ def test_topics_without_fields_make_no_strata() -> None:
 
 
 def test_strata_of_the_shipped_cases() -> None:
-    topics = load_hpo_topics()
+    topics = model.topics_of(load_test_set(DEFAULT_TEST_SET))
     found = find_strata(topics, topics.query_ids)
     assert set(found) == {"category", "difficulty", "hpo_domain", "query_type"}  # one language
     for values in found.values():

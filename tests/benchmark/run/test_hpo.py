@@ -80,9 +80,9 @@ def test_test_files_of_the_user(name):
 
 
 def test_shipped_sets_by_name():
-    collection = load_hpo_collection("hpo-fr-tiny@1")
+    collection = load_hpo_collection("hpo-fr-tiny")
     assert len(collection.topics.query_ids) == 9
-    assert collection.version.endswith(" with hpo-fr-tiny 1.0.0")
+    assert collection.version.endswith(" with hpo-fr-tiny 3.0.0")
 
 
 def test_phentrieve_files(shared_data):

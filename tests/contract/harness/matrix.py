@@ -71,8 +71,8 @@ class Command:
 
 
 COMMANDS = (
-    Command("eval", ("large", "stdin", "low_memory", "two_runs", "lean", "one_processor")),
-    Command("eval-qrels", ("low_memory", "lean"), "qrels"),
+    Command("eval", ("large", "stdin", "two_runs", "lean", "one_processor")),
+    Command("eval-qrels", ("lean",), "qrels"),
     Command("trec-eval", ("version_10", "stdin", "lean")),
     Command("trec-eval-qrels", ("version_10", "lean"), "qrels"),
     Command("runs-validate", ("large", "stdin", "qrels", "lean", "one_processor")),
@@ -80,25 +80,21 @@ COMMANDS = (
     Command("runs-info", ("stdin",)),
     Command("compare", ()),
     Command("eval-matched", ("lean",), rows=MATCHED),
-    Command("eval-matched-qrels", ("low_memory", "lean"), "qrels", MATCHED),
-    Command("eval-matched-low-memory", ("lean",), rows=MATCHED, always=("low_memory",)),
+    Command("eval-matched-qrels", ("lean",), "qrels", MATCHED),
     Command("trec-eval-matched", ("version_10", "lean"), rows=MATCHED),
     Command("trec-eval-matched-qrels", ("version_10", "lean"), "qrels", MATCHED),
     Command("runs-validate-matched", ("lean",), rows=MATCHED, always=("qrels",)),
     Command("runs-info-matched", (), rows=MATCHED),
     Command("eval-many", (), rows=MANY, always=("lean",)),
-    Command("eval-many-low-memory", (), rows=MANY, always=("low_memory",)),
     Command("runs-validate-many", (), rows=MANY, always=("lean",)),
 )
 
 SHARES = {"large": 0.15, "lean": 0.15}
 """Shares of the shapes with a setting that takes time; other settings have one half."""
-EXCLUDED = {"stdin", "low_memory"}
-"""Settings that exclude each other: ``--low-memory`` reads its files twice."""
 
 Settings = Mapping[str, bool]
 
-_SUFFIXES = re.compile("(-matched|-many)?(-qrels|-low-memory)?$")
+_SUFFIXES = re.compile("(-matched|-many)?(-qrels)?$")
 _CODES = re.compile(r"\b[FRQP][0-9]{3}\b")
 
 
@@ -108,8 +104,6 @@ def settings_of(command: Command, shapes: Sequence[Shape]) -> Iterator[tuple[Sha
     for shape in shapes:
         drawn = {name: generator.random() < SHARES.get(name, 0.5) for name in command.settings}
         drawn |= dict.fromkeys(command.always, True)
-        if all(drawn.get(name) for name in EXCLUDED):
-            drawn["stdin"] = False
         yield shape, drawn
 
 
@@ -165,8 +159,6 @@ def words_of(command: Command, shape: Shape, settings: Settings, files: Files) -
         "compare": f"trectools-plus compare shaped={run} other={other} --qrels {qrels} "
         "-m nDCG@10,AP,RR@10 --resamples 200 --format json",
     }[_SUFFIXES.sub("", command.name)]
-    if settings.get("low_memory"):
-        words += " --low-memory"
     if settings.get("two_runs"):
         words = words.replace(f" {run} -m", f" {run} {other} -m", 1)
     if settings.get("qrels"):

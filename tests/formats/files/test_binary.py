@@ -69,7 +69,6 @@ def test_every_way_of_reading_names_the_format(tmp_path: Path, name: str) -> Non
     measures = parse_measures(["AP"])
     calls = [
         lambda: open_files(str(qrels), [str(path)], measures),
-        lambda: open_files(str(qrels), [str(path)], measures, low_memory=True),
         lambda: open_files(str(path), [str(path)], measures),
         lambda: score_files(parse_arguments([str(qrels), str(path)])),
         lambda: score_files(parse_arguments([str(path), str(path)])),

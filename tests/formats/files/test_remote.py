@@ -132,7 +132,7 @@ def test_a_damaged_stream_is_placed(memory: str) -> None:
 
 
 @pytest.mark.parametrize("store", ["memory", "web"])
-@pytest.mark.parametrize("more", [[], ["--low-memory"], ["-m", "Accuracy"]])
+@pytest.mark.parametrize("more", [[], ["-m", "Accuracy"]])
 def test_scoring(
     store: str, more: list[str], request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

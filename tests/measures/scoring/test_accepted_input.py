@@ -112,7 +112,6 @@ def by_trec_eval(qrels, run, **_):
 
 WAYS = {
     "eval": by_files,
-    "eval --low-memory": lambda qrels, run: by_files(qrels, run, low_memory=True),
     "whole file": lambda qrels, run: means(
         evaluate(load_qrels(qrels), load_run(run, qrels=load_qrels(qrels)), NAMES)
     ),
@@ -199,9 +198,7 @@ def chunks(request, monkeypatch):
         monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 150)
 
 
-USUAL = {("eval --low-memory", "many chunks")} | {
-    (way, "one chunk") for way in ("eval", "paths", "trec-eval")
-}
+USUAL = {("eval", "many chunks")} | {(way, "one chunk") for way in ("eval", "paths", "trec-eval")}
 in_every_way = pytest.mark.parametrize(
     ("way", "chunks"),
     [
@@ -283,8 +280,7 @@ def test_wrong_or_ambiguous_files_are_refused(tmp_path, name, way):
     with pytest.raises(CheckFailedError) as refused:
         WAYS[way](*write(tmp_path, qrels, run))
     assert refused.value.exit_code == 1
-    if "low-memory" not in way or "P" not in codes:
-        assert re.search(codes, str(refused.value))
+    assert re.search(codes, str(refused.value))
 
 
 def test_a_refusal_for_other_ids_shows_both(tmp_path):
@@ -336,7 +332,7 @@ def test_malformed_files_are_scored_or_refused_as_specified(shared_data, thoroug
         results = {
             name: outcome(way, qrels, run)
             for name, way in WAYS.items()
-            if in_trec_form or not ("trec-eval" in name or "low-memory" in name)
+            if in_trec_form or "trec-eval" not in name
         }
         of_trec_eval = results.pop("trec-eval", None)
         assert {values is not None for values in results.values()} == {scored}, entry["file"]
@@ -362,7 +358,7 @@ def test_robust_runs_are_scored(shared_data):
 
 # Any combination of changes.
 
-# They leave a header as it is: with a changed one, a run is a table, and --low-memory reads none.
+# They leave a header as it is: with a changed one, a run is a table.
 CHANGES = {
     "run": [
         lambda text: re.sub(r"(?m)^(\d+ \S+ \S+) \S+", r"\1 0", text),

@@ -14,8 +14,6 @@ from trectools_plus.distributed import place_of
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.content import read_file
-from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
@@ -180,9 +178,9 @@ def values(table, opened):
     return opened.name, scored.query_ids, scored.counts, scored.tables["run"].tobytes()
 
 
-def outcome(qrels, run, **options):
+def outcome(qrels, run):
     try:
-        table, (opened,), _ = open_files(qrels, [run], MEASURES, **options)
+        table, (opened,), _ = open_files(qrels, [run], MEASURES)
     except TrectoolsPlusError as error:
         return refusal(error)
     return values(table, opened)
@@ -199,7 +197,7 @@ def plain_outcome(qrels, run):
 def spread_outcome(qrels, run):
     """As workers score a large file, and what they leave is opened here."""
     table = load_qrels(qrels)
-    scorer = distributed.PartScorer(table, RunOpener(tuple(MEASURES), False, False))
+    scorer = distributed.PartScorer(table, RunOpener(tuple(MEASURES), False))
     try:
         parts = [
             distributed.Part(run, place_of(run), chunk, is_first=number == 0)
@@ -223,31 +221,14 @@ def write_qrels(folder, n_queries=12):
     return str(folder / "qrels")
 
 
-def is_table(run):
-    """Whether a header names the columns of another layout, which --low-memory does not read."""
-    try:
-        return lex_run(read_file(run)).origin is not None
-    except TrectoolsPlusError:
-        return False
-
-
 def assert_agreed(qrels, run):
     plain = plain_outcome(qrels, run)
-    low = outcome(qrels, run, low_memory=True)
     if plain == (1, {"F103"}) and b"\0" in Path(run).read_bytes():
         # UTF-16 and UTF-32 are guessed from the share of NULs in the first 4 KiB, and the first
         # parts of these tests are shorter.
-        assert low[0] == outcome(qrels, run)[0] == spread_outcome(qrels, run)[0] == 1
+        assert outcome(qrels, run)[0] == spread_outcome(qrels, run)[0] == 1
         return plain
     assert outcome(qrels, run) == plain
-    if low[0] == 2 and plain[0] != 2:
-        assert is_table(run)
-    elif plain[0] == 1 and "F110" in plain[1]:
-        # Among scattered queries, what stands above an endless line is not known.
-        assert low[0] == 1
-        assert "F110" in low[1]
-    else:
-        assert low == plain
     assert spread_outcome(qrels, run) == plain
     return plain
 
@@ -326,17 +307,15 @@ def test_all_ways_name_the_same_findings(tmp_path, thorough, monkeypatch):
         # A chunk does not see that the line ends of another one differ, which is a warning.
         codes = {one.code for one in found}
         _, of_qrels = load_qrels_with_findings(qrels)
-        for low_memory in (False, True):
-            options = {"low_memory": low_memory}
-            notes = open_files(qrels, [run], MEASURES, **options).notes
-            named = {code for text in notes for code in re.findall(r"[FRP]\d{3}", text)}
-            assert errors - {"P103"} <= named  # the number of such queries is next to each figure
-            if not low_memory and "F104" not in codes:
-                assert notes == notes_on_findings(found, of_qrels)
-            if errors:
-                with pytest.raises(FindingsError) as strict:
-                    open_files(qrels, [run], MEASURES, strict_input=True, **options)
-                assert {one.code for one in strict.value.findings} <= errors
+        notes = open_files(qrels, [run], MEASURES).notes
+        named = {code for text in notes for code in re.findall(r"[FRP]\d{3}", text)}
+        assert errors - {"P103"} <= named  # the number of such queries is next to each figure
+        if "F104" not in codes:
+            assert notes == notes_on_findings(found, of_qrels)
+        if errors:
+            with pytest.raises(FindingsError) as strict:
+                open_files(qrels, [run], MEASURES, strict_input=True)
+            assert {one.code for one in strict.value.findings} <= errors
 
 
 @pytest.mark.parametrize(
@@ -364,9 +343,8 @@ def test_reversed_queries_are_counted_over_all_pieces(tmp_path, n_reversed, orde
     assert (plain == (1, {"R121"})) == (n_reversed > 10)
     if n_reversed <= 10:
         expected = f": R121 scores rise with rank in {n_reversed} of 12 queries; evaluators sort by"
-        for low_memory in (False, True):
-            notes = open_files(qrels, [run], MEASURES, low_memory=low_memory).notes
-            assert any(expected in text for text in notes) == (n_reversed > 6)
+        notes = open_files(qrels, [run], MEASURES).notes
+        assert any(expected in text for text in notes) == (n_reversed > 6)
 
 
 def test_findings_of_several_pieces_are_one(tmp_path):
@@ -380,11 +358,13 @@ def test_findings_of_several_pieces_are_one(tmp_path):
     (tmp_path / "run").write_bytes(b"\n".join([*rows, b""]))
     with pytest.raises(FindingsError) as plain:
         load_run(tmp_path / "run")
-    with pytest.raises(FindingsError) as low:
-        open_files(write_qrels(tmp_path), [str(tmp_path / "run")], MEASURES, low_memory=True)
+    with pytest.raises(FindingsError) as in_parts:
+        open_files(write_qrels(tmp_path), [str(tmp_path / "run")], MEASURES)
     shown = [
         (one.code, one.count, one.line, one.lines, one.query_id) for one in plain.value.findings
     ]
-    found = [(one.code, one.count, one.line, one.lines, one.query_id) for one in low.value.findings]
+    found = [
+        (one.code, one.count, one.line, one.lines, one.query_id) for one in in_parts.value.findings
+    ]
     assert found == shown
-    assert str(low.value) == str(plain.value)
+    assert str(in_parts.value) == str(plain.value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,6 @@ from trectools_plus.service.review.material import read_guideline
 from trectools_plus.service.review.summary import summarise_review
 from trectools_plus.statistics.arrays import Resampling
 
-FROZEN = Path(__file__).resolve().parents[2] / "contract/inputs/review"
 HOSTILE = "<script>alert(1)</script> {{ 7*7 }} ${x} &lt;b&gt; \"'` \u202etxt.exe 👩‍⚕️ " + "x" * 400
 
 
@@ -198,20 +195,6 @@ def test_agreement_on_results_is_scikit_learns(open_client: Any, tmp_path: Path)
         for chosen in ({0, len(shown)}, {1, len(shown)})
     )
     assert found.kappa.value == pytest.approx(cohen_kappa_score(one, two))
-
-
-def test_a_database_of_the_first_format_is_read_and_not_changed(tmp_path: Path) -> None:
-    for path in FROZEN.iterdir():
-        shutil.copy(path, tmp_path)
-    with closing(sqlite3.connect(tmp_path / "review.db")) as connection:
-        assert dict(connection.execute("SELECT * FROM about"))["format"] == "1"
-    with closing(read_store(tmp_path / "review.db")) as store:
-        assert [one.name for one in list_annotators(store)] == ["Anna", "Ben", "Cleo"]
-        summary = summarise_review(store, Resampling(200))
-        assert summary.adjudication.disagreements > 0
-        assert export_qrels(store).frame.height == 30
-    with closing(sqlite3.connect(tmp_path / "review.db")) as connection:
-        assert dict(connection.execute("SELECT * FROM about"))["format"] == "1"
 
 
 def test_a_guideline_has_no_markup_and_no_depth(tmp_path: Path) -> None:

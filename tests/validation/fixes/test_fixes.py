@@ -50,20 +50,11 @@ RUN_CASES: dict[str, Case] = {
     "F112": Case(gzip.compress(RUN.encode(), mtime=0), RUN),
     "R101": Case(RUN.replace(" t\n", "\n"), RUN, FixOptions(tag="t")),
     "R102": Case(RUN.replace(" t\n", "  my  run \n"), RUN.replace(" t\n", " my_run\n")),
-    "R103": Case(RUN.replace(" ", ","), RUN),
     "R105": Case("qid Q0 docno rank score tag\n" + RUN, RUN),
     "R106": Case(RUN.replace("1 Q0 d1", " 1\t Q0\vd1"), RUN),
     "R107": Case(RUN.replace("Q0 d2", "0 d2"), RUN),
-    "R108": Case(
-        "1 d1 Q0 1 9.5 t\n1 d2 Q0 2 8.0 t\n2 d3 Q0 1 7.25 t\n",
-        RUN,
-    ),
     "R110": Case(RUN.replace(".", ","), RUN),
     "R120": Case(RUN.replace("d2 2", "d2 two"), RUN),
-    "R121": Case(
-        "1 Q0 d5 1 0 t\n1 Q0 d1 2 0.5 t\n1 Q0 d2 3 +8.0 t\n1 Q0 d4 4 9 t\n",
-        "1 Q0 d5 1 0 t\n1 Q0 d1 2 -0.5 t\n1 Q0 d2 3 -8.0 t\n1 Q0 d4 4 -9 t\n",
-    ),
     "R122": Case(RUN.replace("d2 2", "d2 1"), RUN),
     "R123": Case(RUN.replace("d3 1", "d3 0"), RUN),
     "R124": Case(RUN.replace("d2 2", "d2 7"), RUN),
@@ -109,17 +100,12 @@ RUN_CASES: dict[str, Case] = {
 
 QRELS_CASES: dict[str, Case] = {
     "Q101": Case("1 d1 2\n1 d2 0\n2 d3 1\n", QRELS),
-    "Q103": Case(
-        "query-id\tcorpus-id\tscore\n1\td1\t2\n1\td2\t0\n2\td3\t1\n",
-        QRELS,
-    ),
+    "Q103": Case("query iter document grade\n" + QRELS, QRELS),
     "Q106": Case(QRELS.replace("d1 2", "d1\f2"), QRELS),
     "Q111": Case(QRELS.replace("d1 2", "d1 2.0"), QRELS),
     "Q132": Case(QRELS + "3 0 a -2\n3 0 b -1\n", QRELS),
-    "Q135": Case("1 2 d1 0\n1 0 d2 0\n2 1 d3 0\n", QRELS),
     "Q141": Case(QRELS.replace("2 0 d3", "1 0 d1 2\n2 0 d3"), QRELS),
     "Q142": Case("1 0 d1 1\n" + QRELS + "1 0 d1 0\n", QRELS),
-    "Q143": Case("1 1 d1 1\n1 2 d1 2\n1 1 d2 0\n2 1 d3 1\n", QRELS),
     "Q151": Case("1 0 d1 2\n2 0 d3 1\n1 0 d2 0\n", QRELS),
 }
 
@@ -151,7 +137,7 @@ def _write(path: Path, content: str | bytes) -> Path:
 
 def _fix(code: str, case: Case, folder: Path, name: str = "in.txt") -> tuple[FixSummary, str]:
     path, out = _write(folder / name, case.before), folder / "out.txt"
-    codes = () if OFFERS[code].applied_by_default and code not in ("R131", "Q103") else (code,)
+    codes = () if OFFERS[code].applied_by_default and code != "R131" else (code,)
     if code in TOPICS_CASES:
         summary = fix_topics(path, out, codes=codes, options=case.options)
     elif code in QRELS_CASES:
@@ -355,8 +341,6 @@ def test_judgments_of_other_subtopics_are_no_repeats(tmp_path: Path) -> None:
     assert out.read_text() == text
     assert summary.notes[0].startswith("Q143: ")
     assert "in column 2" in summary.notes[0]
-    fix_qrels(path, out, codes=["Q143"], options=FixOptions(subtopic="2"))
-    assert out.read_text() == "1 2 a 1\n1 2 b 0\n"
 
 
 def test_windows_text_and_lines_of_utf8_are_distinguished(tmp_path: Path) -> None:
@@ -451,15 +435,6 @@ def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
     options = FixOptions(tag="my run", max_tag_length=6)
     with pytest.raises(UsageError, match="'my run'"):
         fix_run(path, out, codes=["R152"], options=options)
-
-
-def test_diff_has_every_line_that_is_made_from_one(tmp_path: Path) -> None:
-    path = _write(tmp_path / "in.txt", '{"1": {"a": 2, "b": 1}}')
-    summary = fix_run(path, tmp_path / "out.txt", codes=["R103"])
-    after = (tmp_path / "out.txt").read_text().splitlines()
-    diff = [line.partition(": + ")[2] for line in summary.iter_diff() if ": + " in line]
-    assert len(after) == 2
-    assert [line.removesuffix("\\x0a\n") for line in diff] == after
 
 
 def test_diff_has_the_lines_of_the_input(tmp_path: Path) -> None:

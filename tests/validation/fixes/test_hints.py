@@ -29,16 +29,13 @@ QRELS = "1 0 d1 2\n1 0 d2 0\n1 0 d3 1\n2 0 d1 1\n2 0 d2 0\n"
 
 BROKEN = {
     "R110": RUN.replace(".", ","),
-    "R121": "".join(f"1 Q0 d{n} {n} {n}.5 t\n" for n in range(1, 9)),
     "R131": RUN + "1 Q0 d1 4 6.0 t\n",
     "R141": RUN.replace("8.0", "9.5"),
     "R142": RUN.replace("9.5", "1").replace("8.0", "1").replace("7.25", "1"),
     "R143": RUN.replace("8.0", "9.50000001"),
     "R161": RUN + "".join(f"3 Q0 d{n} {n} {500 - n} t\n" for n in range(1, 151)),
     "Q132": QRELS + "3 0 d1 -2\n",
-    "Q135": "".join(f"1 {n % 3} d{n} 0\n" for n in range(9)),
     "Q142": QRELS + "1 0 d1 0\n",
-    "Q143": QRELS.replace(" 0 d", " 1 d") + "1 2 d1 0\n",
     "P110": RUN + "d9 Q0 d9 1 5.0 t\nd9 Q0 d1 2 4.0 t\n",
 }
 
@@ -59,7 +56,7 @@ def test_no_output_suggests_a_fix_that_deletes_or_rewrites(name: str) -> None:
     for line in text.splitlines():
         if "--fix" in line:
             assert not [rule.code for rule in CHANGING if rule.code in line.partition("--fix")[2]]
-    assert not re.search(r"--(dedup|on-conflict|score-from-rank|subtopic)", text)
+    assert not re.search(r"--(dedup|on-conflict|score-from-rank)", text)
 
 
 @pytest.mark.parametrize("rule", CHANGING, ids=lambda rule: rule.code)

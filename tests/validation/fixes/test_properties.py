@@ -53,7 +53,7 @@ RUN_ASKS = sorted(
 QRELS_ASKS = sorted(
     c
     for c, o in OFFERS.items()
-    if "qrels" in CATALOGUE[c].fixed_kinds and (not o.applied_by_default or c == "Q103")
+    if "qrels" in CATALOGUE[c].fixed_kinds and (not o.applied_by_default)
 )
 
 
@@ -236,8 +236,8 @@ def test_errors_that_a_fix_offers_to_fix_are_fixed(tmp_path: Path) -> None:
     """Every ask fix at once, on a run that breaks several rules that go together."""
     path = tmp_path / "in"
     path.write_text(
-        "1 d1 Q0 0 1,5 my+tag\n1 d2 Q0 1 2,5 my+tag\n1 d2 Q0 2 2,75 u\n2 d9 Q0 0 1 u\n"
-        "2 d8 Q0 1 1 u\n3 d8 Q0 0 1 u\n3 d7 Q0 1 3 u\n"
+        "1 Q0 d1 0 3,5 my+tag\n1 Q0 d2 1 2,5 my+tag\n1 Q0 d2 2 1,75 u\n2 Q0 d9 0 1 u\n"
+        "2 Q0 d8 1 1 u\n3 Q0 d8 0 3 u\n3 Q0 d7 1 1 u\n"
     )
     fix_run(path, tmp_path / "out", codes=RUN_ASKS, max_depth=2)
     report = validate_run(tmp_path / "out", max_depth=2)

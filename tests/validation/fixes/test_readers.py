@@ -56,25 +56,28 @@ LEFT_TO_PEOPLE = {
     "q_hash_qid.txt",
 }
 
+# Files whose columns have another meaning: runs convert and qrels convert read them.
+CONVERTED = {
+    "r41_rank_contradicts.txt",
+    "r92_json.txt",
+    "q31_iter_has_grade.txt",
+    "q32_beir_tsv.txt",
+}
+
 OWN_RUNS = {
     "everything safe": "\ufeff# c\r\nqid Q0 doc rank score tag\r\n1 0 d01 0 2 t\r\n\r\n"
-    "2  Q0\td05 1 1 t\r\n1 Q0 d03 1 3 t\r\n1 0 d01 0 2 t",
-    "swapped columns": "1 d01 Q0 1 2 t\n1 d02 Q0 2 1 t\n2 d05 Q0 1 3 t\n2 d07 Q0 2 1 t\n",
+    "2  Q0\td05 1 1 t\r\n1 Q0 d03 1 1 t\r\n1 0 d01 0 2 t",
     "commas": "1 Q0 d01 1 2,5 t\n1 Q0 d02 2 1,25 t\n2 Q0 d05 1 3 t\n",
-    "csv": 'qid,Q0,doc,rank,score,tag\n1,Q0,"d01",1,2.5,t\n2,Q0,d05,1,3,t\n',
     "two tags in bad form": "1 Q0 d01 1 2.5 a+b\n2 Q0 d05 1 3 c/d\n",
     "too deep and repeated": "".join(f"1 Q0 d{n % 7:02} {n} {9 - n} t\n" for n in range(1, 9))
     + "2 Q0 d05 1 1 t\n",
-    "reversed": "1 Q0 d01 1 2.5 t\n1 Q0 d02 2 3.5 t\n2 Q0 d05 1 1 t\n2 Q0 d06 2 2 t\n",
     "all tied": "1 Q0 d01 1 0 t\n1 Q0 d02 2 0 t\n1 Q0 d03 3 0 t\n2 Q0 d05 1 0 t\n2 Q0 d06 2 0 t\n",
     "other ids": "01 Q0 D01 1 9 t\n01 Q0 D02 2 8 t\n02 Q0 D05 1 7 t\n",
 }
 OWN_QRELS = {
     "everything safe": "\ufeff# c\r\nqid iter doc grade\r\n1 0 d01 2.0\r\n\r\n"
     "2 0 d05 1\r\n1 0 d02 0\r\n1 0 d01 2",
-    "subtopics": "1 1 d01 1\n1 2 d01 2\n1 1 d02 0\n2 1 d05 1\n",
     "three columns": "1 d01 1\n1 d02 0\n2 d05 1\n",
-    "grades in column 2": "1 2 d01 0\n1 0 d02 0\n2 1 d05 0\n",
 }
 
 
@@ -143,7 +146,7 @@ def test_readers_agree_on_every_malformed_file_once_it_is_fixed(
         if "with" in entry and other.name in LEFT_TO_PEOPLE:
             continue
         _assert_readers_agree(*((out, other) if run else (other, out)))
-    assert left == LEFT_TO_PEOPLE
+    assert left == LEFT_TO_PEOPLE | CONVERTED
 
 
 @pytest.mark.parametrize("name", sorted(OWN_RUNS))

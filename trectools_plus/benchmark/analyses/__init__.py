@@ -1,1 +1,1 @@
-"""Analyses of a whole report: judgments, difficulty of queries, similarity of runs, measures."""
+"""Analyses of a whole report: judgments, difficulty of queries, measures."""

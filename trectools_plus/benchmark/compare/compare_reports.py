@@ -371,17 +371,6 @@ def refuse_incomparable(
     _refuse(found + _differences_of_averaging(first, second), names)
 
 
-def refuse_different_averaging(
-    first: BenchmarkReport, second: BenchmarkReport, names: tuple[str, str]
-) -> None:
-    """Check that two reports average over queries in the same way.
-
-    Raises:
-        IncomparableError: If not.
-    """
-    _refuse(_differences_of_averaging(first, second), names)
-
-
 def _differences_of_averaging(first: BenchmarkReport, second: BenchmarkReport) -> list[str]:
     """List the settings that count queries differently."""
     found = []

@@ -40,17 +40,6 @@ class PoolMode(ReportModel):
     relevant; null if the measure has no such bounds, for example because it depends on ids."""
     high: float | None
     """The mean of each query's higher value."""
-    rank: int | None
-    """The mode's rank by its score, from 1; equal scores have the same rank. Null if the means are
-    over different queries."""
-    removed: int | None
-    """The judgments that are removed to leave out the mode: documents that only this mode has in
-    its first ``depth`` results. Null, as the two values below, with a single mode."""
-    score_without: float | None
-    """The mean over the same queries with the remaining judgments; a query whose relevant documents
-    are all removed counts 0, or nothing if a lower value is better."""
-    rank_without: int | None
-    """The rank if all modes are scored with the remaining judgments."""
 
 
 class Pool(ReportModel):
@@ -58,9 +47,6 @@ class Pool(ReportModel):
 
     measure: str
     """The primary measure's name as requested."""
-    depth: int
-    """The results of each mode that count as its contribution to the judgments: the cutoff of the
-    measure, or 100."""
     modes: dict[str, PoolMode]
     """By mode."""
     tau: float | None
@@ -109,20 +95,6 @@ class DiscriminativePower(ReportModel):
     """The smallest absolute difference that is significant; null if none is."""
     largest_not_significant: float | None
     """The largest absolute difference that is not significant; null if all are."""
-
-
-class Similarity(ReportModel):
-    """The similarity of the rankings of each two modes: rank-biased overlap, RBO_EXT."""
-
-    p: float
-    """Persistence, between 0 and 1."""
-    depth: int
-    """Number of documents compared per query."""
-    modes: list[str]
-    """The modes, in the order of rows and columns."""
-    rbo: list[list[float | None]]
-    """The mean over the queries that at least one of the two modes answers, between 0 and 1; null
-    if there is no such query."""
 
 
 class Diagnostics(WithoutUnset):
@@ -387,8 +359,6 @@ class ReportFigures(ReportModel):
     """The difficulty of the queries; null for fewer than two modes."""
     discriminative_power: dict[str, DiscriminativePower] = Field(default_factory=dict)
     """By measure; empty for fewer than four modes, or with a baseline."""
-    similarity: Similarity | None = None
-    """The similarity of the modes' rankings; null for fewer than three modes."""
     notes: list[str] = Field(default_factory=list)
     """Remarks on the report as a whole, a sentence each."""
 

@@ -107,11 +107,12 @@ class ReportFolder:
                 remedy="run the benchmark again",
             )
         self._check_names()
+        self._check_settings()
 
     def _check_names(self) -> None:
-        """Refuse names that are not plain, and settings of another kind."""
+        """Refuse names that are not plain."""
         report = self.report
-        names = [*report.modes, *report.unscored, *(one.name for one in report.manifest.merged)]
+        names = [*report.modes, *report.unscored]
         names += [name for one in report.components for name in (one.mode, one.component)]
         names += list(report.manifest.config.get("runs") or ())
         for name in names:
@@ -122,9 +123,10 @@ class ReportFolder:
         for run in report.runs:
             if run.path is not None:
                 self.files.find(run.path)
-        self._check_settings(report.manifest.config)
 
-    def _check_settings(self, config: dict[str, Any]) -> None:
+    def _check_settings(self) -> None:
+        """Refuse settings of another kind."""
+        config = self.report.manifest.config
         texts = [config.get(name) for name in ("dataset", *FILES)]
         if isinstance(runs := config.get("runs"), dict):
             texts += list(runs.values())

@@ -117,7 +117,6 @@ class BenchmarkReport(ReportFigures):
                 "pool": None,
                 "difficulty": None,
                 "discriminative_power": {},
-                "similarity": None,
             }
         )
         return add_result(alone)

@@ -280,16 +280,6 @@ def make_experiment_id(moment: datetime, config_hash: str) -> str:
     return f"{moment.astimezone(UTC):%Y%m%d-%H%M%S}-{config_hash[:8]}"
 
 
-class MergedRun(ReportModel):
-    """A run that was added to a report later."""
-
-    name: str
-    path: str
-    """As the user wrote it."""
-    sha256: str
-    """SHA-256 of its bytes."""
-
-
 class DatasetInfo(ReportModel):
     """The documents, topics and qrels."""
 
@@ -339,8 +329,6 @@ class Manifest(ConfiguredConditions, BaseManifest, WithoutUnset):
     blas_threads: int | None = None
     """Threads of a matrix product during the search; null if nothing was searched, if the number
     could not be limited, and in reports of earlier versions, which did not limit it."""
-    merged: list[MergedRun] = Field(default_factory=list)
-    """Runs that ``benchmark merge`` added; the configuration does not name them."""
     cache_key: str | None = None
     """SHA-256 over configuration, data and code; null if it is not known in advance."""
     cached_from: str | None = None

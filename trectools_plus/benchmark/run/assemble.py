@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from trectools_plus.benchmark.analyses.equal_measures import (
+    find_equal_measures,
+)
 from trectools_plus.benchmark.analyses.pool import find_pool
 from trectools_plus.benchmark.analyses.queries import (
     find_difficulty,
     find_discriminative_power,
     find_near_misses,
-)
-from trectools_plus.benchmark.analyses.similarity import (
-    FEWEST_MODES,
-    find_equal_measures,
-    find_similarity,
 )
 from trectools_plus.benchmark.compare.compare import (
     TestedDifferences,
@@ -220,7 +218,6 @@ def _analyse(
         "discriminative_power": {}
         if report.manifest.config.get("baseline")
         else find_discriminative_power(report.comparisons, evaluation.compared_names, len(runs)),
-        "similarity": None if len(runs) < FEWEST_MODES else find_similarity(queries, runs),
     }
 
 

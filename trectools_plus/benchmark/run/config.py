@@ -243,7 +243,7 @@ class DataSettings(BackendSettings):
         """Return the word for what is compared: ``run`` for files of the user, else ``mode``.
 
         Args:
-            names: The names of the runs or modes, which can include a run that was added later.
+            names: The names of the runs or modes.
         """
         if self.runs is None:
             given = (self.dataset, self.corpus, self.topics)

@@ -172,17 +172,6 @@ def _collection_of_terms(found: ResolvedTerms, terms: Ontology, where: str) -> C
     )
 
 
-def load_hpo_topics(options: HpoOptions | None = None) -> Topics:
-    """Read the queries of :func:`load_hpo` alone, without the ontology.
-
-    Raises:
-        InputError: If the test file cannot be read.
-        FormatError: If it is malformed, or no query is in the language.
-    """
-    options = options or HpoOptions()
-    return topics_of(options.load_test_set()[0], options.name)
-
-
 _SHOWN = 3
 
 

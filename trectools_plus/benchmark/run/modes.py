@@ -8,7 +8,7 @@ mode that finds nothing has no file, because readers refuse a run without rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -108,7 +108,6 @@ def read_mode_run(
     dataset: Dataset,
     folder: OutputFolder,
     judged: QrelsView | None = None,
-    check: Callable[[list[str]], None] | None = None,
 ) -> ModeRun:
     """Read a given run once, and write it to ``runs/<name>.run``.
 
@@ -118,8 +117,6 @@ def read_mode_run(
         dataset: The judgments and topics.
         folder: The benchmark's output folder.
         judged: A view of the judgments, for which several runs share what is computed from it.
-        check: Called with the queries of the run before they are checked against the judgments;
-            may refuse them.
 
     Raises:
         FindingsError: If a figure would be wrong or ambiguous.
@@ -131,10 +128,6 @@ def read_mode_run(
     if isinstance(view, FileReport):
         raise FindingsError(view.findings)  # it is not text, or damaged
     refuse_several_systems(view)
-    if check is not None:
-        view.other_query_ids = frozenset(judged.query_ids)
-        RunLoader().check(view)
-        check(view.query_ids)
     found = RunLoader(judged).check(view)
     nothing = Ids.constant("", view.n_rows)
     ranks = WholeNumbers.of(view.usable_ranks)

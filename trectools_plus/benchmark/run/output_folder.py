@@ -32,7 +32,6 @@ PLOT_NAMES = (
     "hit_rate",
     "differences",
     "strata",
-    "run_similarity",
 )
 PLOT_ENDINGS = (".png", ".svg")
 QRELS_FILE = "qrels.txt"

@@ -322,21 +322,19 @@ def _run(
             if found is not None:
                 if strict_input:
                     refuse_errors(_input_findings(found.report, config), strict_input=True)
-                changes = {
-                    "experiment_id": experiment_id,
-                    "created_at": format_time(moment),
-                    "command": command,
-                }
-                return _reuse(found, dataset, folder, changes)
+                now = {"created_at": format_time(moment), "command": command}
+                return _reuse(found, dataset, folder, {"experiment_id": experiment_id, **now})
         modes = inputs.prepare_modes(dataset, folder, progress)
         scored = modes.scored
         evaluation = inputs.score(dataset, scored, progress)
         progress("comparing", 0, 1)
         described = dataset.describe(len(evaluation.query_ids[next(iter(scored))]), contents)
-        manifest = make_manifest(config, moment, experiment_id, described, scored, command)
         others = count_other_reports(folder.path, described.sha256) or None
-        further = {"cache_key": key, "other_reports": others, "models": inputs.list_models()}
-        manifest = manifest.model_copy(update=further)
+        manifest = make_manifest(
+            config, moment, experiment_id, described, scored, command
+        ).model_copy(
+            update={"cache_key": key, "other_reports": others, "models": inputs.list_models()}
+        )
         ontology = inputs.find_ontology(evaluation.measures)
         report = make_report(config, dataset, modes, evaluation, manifest, ontology)
         folder.keep_components([one.run.path or "" for one in report.components])
@@ -393,12 +391,12 @@ def _reuse(
     """Return earlier results as those of this benchmark, with their origin in the manifest."""
     old = source.report
     assert source.per_query is not None
+    changes |= {
+        "cached_from": old.manifest.cached_from or old.manifest.experiment_id,
+        "other_reports": count_other_reports(folder.path, old.manifest.dataset.sha256) or None,
+    }
     copy_files(source, folder)
-    origin = old.manifest.cached_from or old.manifest.experiment_id
-    others = count_other_reports(folder.path, old.manifest.dataset.sha256) or None
-    manifest = old.manifest.model_copy(
-        update={**changes, "cached_from": origin, "other_reports": others}
-    )
+    manifest = old.manifest.model_copy(update=changes)
     return BenchmarkResult(
         old.model_copy(update={"manifest": manifest}),
         source.per_query,

@@ -25,7 +25,6 @@ from trectools_plus.cli.options.common import (
     Columns,
     Everything,
     Exclude,
-    LowMemory,
     Scheduler,
     StrictInput,
     TableOptions,
@@ -135,7 +134,6 @@ def compare_runs(
     columns: Columns = None,
     exclude: Exclude = None,
     strict_input: StrictInput = False,
-    low_memory: LowMemory = False,
     scheduler: Scheduler = None,
 ) -> None:
     """Print which run is best and whether that is significant, then the means with their intervals.
@@ -177,7 +175,6 @@ def compare_runs(
             judgments,
             paths,
             chosen,
-            low_memory=low_memory,
             strict_input=strict_input,
             columns=formats.column_names(columns),
             exclude=left_out,

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from trectools_plus import measures, validation
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import TextOrJson
 from trectools_plus.cli.printing import WIDTH, shown_name, write_json, write_text
 from trectools_plus.cli.verbosity import note
@@ -39,7 +38,6 @@ def explain_name(
             metavar="NAME",
             help="Name, alias or trec_eval spelling of a measure; or code or name of a rule.  "
             "[default: list the measures]",
-            autocompletion=completion.complete_explained,
             show_default=False,
         ),
     ] = None,

@@ -10,7 +10,6 @@ import typer
 
 from trectools_plus import choices, extraction, reporting, statistics
 from trectools_plus.choices import Matching, Panel
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
     Confidence,
     Interval,
@@ -264,9 +263,6 @@ def extraction_sweep(
         typer.Option(
             metavar="NAMES",
             help="Systems, comma-separated: both, dictionary, retrieval, unverified.",
-            autocompletion=completion.complete_list(
-                ("both", "dictionary", "retrieval", "unverified")
-            ),
         ),
     ] = "both,dictionary,retrieval,unverified",
     parameter: Annotated[

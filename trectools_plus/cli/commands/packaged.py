@@ -13,7 +13,6 @@ import typer
 
 import trectools_plus
 from trectools_plus import benchmark, formats, reporting, validation
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import output_dir_option
 from trectools_plus.cli.printing import print_table
 from trectools_plus.cli.verbosity import is_quiet, show_progress
@@ -51,9 +50,6 @@ def packaged_files(
             metavar="NAME",
             help="Files or folders of the list, with or without the folder. Without a name, the "
             "files are listed.",
-            autocompletion=lambda incomplete: completion.complete_words(_accepted_names())(
-                incomplete
-            ),
             show_default=False,
         ),
     ] = None,
@@ -78,12 +74,6 @@ def packaged_files(
     }
     for path in formats.write_new(contents):
         typer.echo(path)
-
-
-def _accepted_names() -> list[str]:
-    """Return everything that a user can write for a file or folder."""
-    folders = (name.partition("/")[0] for name in FILES)
-    return list(dict.fromkeys([*folders, *(Path(name).name for name in FILES), *FILES]))
 
 
 def _files_named(given: str) -> dict[str, str]:

@@ -52,14 +52,6 @@ def qrels_validate(
             rich_help_panel=FIXES,
         ),
     ] = "max",
-    subtopic: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="For --fix Q143: subtopic to keep.  [default: merge all]",
-            rich_help_panel=FIXES,
-        ),
-    ] = None,
 ) -> None:
     """Report every problem in one pass, once per rule and file, with its line and a remedy.
 
@@ -80,7 +72,6 @@ def qrels_validate(
         options = validation.FixOptions(
             encoding=output.encoding,
             on_conflict=on_conflict,
-            subtopic=subtopic,
             before_deletion=note,
         )
         return validation.fix_qrels(path, target, codes=codes, options=options, run=run)

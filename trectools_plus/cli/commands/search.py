@@ -12,8 +12,6 @@ import typer
 
 from trectools_plus import extraction, formats, retrieval, testsets
 from trectools_plus import ontology as ontologies
-from trectools_plus.choices import ALL_MODES
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import DatasetOrHpo, TextOrJson
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.phenopackets import Phenopackets, write_packets
@@ -42,7 +40,6 @@ def index_build(
             metavar="NAMES",
             help="Modes to build indexes for, comma-separated: lexical, vector, ngram, splade, "
             "or hybrid for all that it merges.",
-            autocompletion=completion.complete_modes,
         ),
     ] = "lexical,vector",
     given: IndexSettings,
@@ -92,7 +89,6 @@ def query_text(
         typer.Option(
             metavar="SET",
             help="Search each text of a test set, and count those without a confident match.",
-            autocompletion=completion.complete_test_set,
         ),
     ] = None,
     dataset: DatasetOrHpo = None,
@@ -103,7 +99,6 @@ def query_text(
             metavar="NAME",
             help="Mode: lexical (or bm25), vector (or dense), ngram, hybrid, splade, or an "
             "aggregation strategy of multi-vector search.",
-            autocompletion=completion.complete_words(ALL_MODES),
         ),
     ] = "hybrid",
     num_results: Annotated[

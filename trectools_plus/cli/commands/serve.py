@@ -9,7 +9,6 @@ import typer
 
 from trectools_plus import benchmark, retrieval, service
 from trectools_plus.choices import Panel
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import DatasetOrHpo, Host, Port
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
@@ -52,7 +51,6 @@ def serve(
             help="The service's own test set, which a request to /v1/evaluate without a body "
             "evaluates: a file or a shipped name.  [default: queries and judgments of --dataset]",
             rich_help_panel=Panel.DATA,
-            autocompletion=completion.complete_test_set,
         ),
     ] = None,
     config: Annotated[
@@ -69,7 +67,6 @@ def serve(
         typer.Option(
             metavar="NAMES",
             help="Modes to prepare, comma-separated.  [default: lexical,vector,hybrid]",
-            autocompletion=completion.complete_modes,
         ),
     ] = None,
     searching: IndexSettings,

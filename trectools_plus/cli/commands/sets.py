@@ -13,7 +13,6 @@ import typer
 
 from trectools_plus import benchmark, formats, measures, reporting, statistics, testsets, validation
 from trectools_plus.choices import KappaWeights, StratumField, TestSetForm, UnknownTerms
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
     Confidence,
     IdField,
@@ -47,7 +46,6 @@ def testset_validate(
         typer.Argument(
             metavar="SET...",
             help="Test sets: files or shipped names; - is standard input.",
-            autocompletion=completion.complete_test_set,
         ),
     ],
     ontology: Annotated[
@@ -266,7 +264,6 @@ def testset_convert(
         typer.Argument(
             metavar="SOURCE",
             help="Test set, folder in TREC or BEIR layout, or topics with --qrels.",
-            autocompletion=completion.complete_test_set,
         ),
     ],
     output: Annotated[
@@ -397,7 +394,6 @@ Set = Annotated[
     typer.Argument(
         metavar="SET",
         help="Test set: a file or a shipped name.",
-        autocompletion=completion.complete_test_set,
     ),
 ]
 ChoiceSeed = Annotated[
@@ -475,7 +471,6 @@ def testset_refresh(
         typer.Option(
             metavar="SET",
             help="Test set with the new queries: a file or a shipped name.",
-            autocompletion=completion.complete_test_set,
         ),
     ],
     count: Annotated[

@@ -19,7 +19,6 @@ from trectools_plus.choices import (
     IntervalMethod,
     Panel,
 )
-from trectools_plus.cli import completion
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
@@ -63,7 +62,6 @@ DatasetOrHpo = Annotated[
         metavar="NAME",
         help="Documents to search: hpo or sample (built in), irds:<ir_datasets id>, or a folder in "
         "BEIR or TREC layout.  [default: hpo]",
-        autocompletion=completion.complete_dataset,
     ),
 ]
 OntologyFile = Annotated[
@@ -130,14 +128,6 @@ StrictInput = Annotated[
         rich_help_panel=Panel.WORK,
     ),
 ]
-LowMemory = Annotated[
-    bool,
-    typer.Option(
-        "--low-memory",
-        help="Read runs in chunks, for runs larger than memory; the results are the same.",
-        rich_help_panel=Panel.WORK,
-    ),
-]
 Seed = Annotated[
     int,
     typer.Option(
@@ -169,7 +159,6 @@ def measure_option(default: str, noun: str = "Measure") -> Any:
         "-m",
         metavar="NAME",
         help=f"{noun}{MEASURE_HELP.removeprefix('Measure')}  [default: {default}]",
-        autocompletion=completion.complete_measures,
     )
 
 

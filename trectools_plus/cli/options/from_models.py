@@ -11,24 +11,12 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import split_assignments
-from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.setting_types import Option
 
 Given = dict[str, Any]
 """Settings that the user gave, by name; those of a nested model are a dictionary."""
 
-_COMPLETIONS = {
-    "dataset": completion.complete_dataset,
-    "test_file": completion.complete_test_set,
-    "modes": completion.complete_modes,
-    "baseline": completion.complete_modes,
-    "measures": completion.complete_measures,
-    "backend": completion.complete_backend,
-    "engine": completion.complete_words(list(ENGINES)),
-}
-"""Completions of settings whose values the model does not list."""
 _ASSIGNMENTS = "NAME=VALUE"
 
 
@@ -61,12 +49,9 @@ class SettingOption:
         """The annotation of the parameter, from which Typer makes the option."""
         option, field = self.option, self.field
         kind, words = _kind_of(field.annotation)
-        complete = _COMPLETIONS.get(self.place[-1])
-        if words and option.metavar:
-            complete = completion.complete_words(words)
-        elif option.constant is not None:
+        if option.constant is not None:
             kind = bool
-        elif words:
+        elif words and not option.metavar:
             kind = Literal[words]
         if option.is_repeated or option.metavar == _ASSIGNMENTS:
             kind = list[str]
@@ -78,7 +63,6 @@ class SettingOption:
             metavar=option.metavar or None,
             help=self._help,
             rich_help_panel=option.panel,
-            autocompletion=complete,
             min=option.minimum,
         )
         return Annotated[kind | None, made]

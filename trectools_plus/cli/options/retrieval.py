@@ -9,7 +9,6 @@ import typer
 
 from trectools_plus import benchmark, formats, retrieval
 from trectools_plus.choices import RANK_FUSION, Panel
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import split_assignments
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.errors import UsageError
@@ -47,7 +46,6 @@ Setting = Annotated[
         metavar="NAME=VALUE",
         help=f"Setting of the modes; repeatable. Defaults and examples: {_list_settings()}.",
         rich_help_panel=Panel.SEARCH,
-        autocompletion=completion.complete_setting,
     ),
 ]
 

@@ -6,13 +6,12 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from trectools_plus import formats, validation
-from trectools_plus.choices import FindingsFormat, ProfileName
-from trectools_plus.cli import completion
+from trectools_plus.choices import FindingsFormat
 from trectools_plus.errors import InputError, UsageError, raise_all
 
 FIXES = "Fixes"
@@ -31,7 +30,6 @@ class RuleOptions:
             "--profile",
             metavar="NAME",
             help="Profile of severities and limits: default, trec or submission.",
-            autocompletion=completion.complete_words(get_args(ProfileName)),
         ),
     ] = None
     select: Annotated[
@@ -41,7 +39,6 @@ class RuleOptions:
             metavar="CODES",
             help="Check only these rules: codes, prefixes of codes or names, comma-separated, for "
             "example R131,Q1,crlf.",
-            autocompletion=completion.complete_rules,
         ),
     ] = None
     ignore: Annotated[
@@ -50,7 +47,6 @@ class RuleOptions:
             "--ignore",
             metavar="CODES",
             help="Do not check these rules, written as for --select.",
-            autocompletion=completion.complete_rules,
         ),
     ] = None
     strict: Annotated[
@@ -133,9 +129,8 @@ class FixOutputOptions(OutputOptions):
             "--fix",
             metavar="OUT|CODES",
             help="Write a copy with all safe fixes to OUT. Repeat the option with the codes of "
-            "rules to apply their fixes too: --fix OUT --fix R108.",
+            "rules to apply their fixes too: --fix OUT --fix R161.",
             rich_help_panel=FIXES,
-            autocompletion=completion.complete_rules,
         ),
     ] = None
     diff: Annotated[

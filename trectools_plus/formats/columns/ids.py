@@ -443,19 +443,6 @@ class PairTable:
         return (keys >> np.uint64(64 - n_slot_bits)).view(np.int64)
 
 
-def number_pairs(ids: Ids, query: Rows) -> Rows:
-    """Return a number for each pair of document and query, from 0; equal pairs have the same."""
-    n_bits = (int(query.max(initial=0)) + 1).bit_length()
-    keys = _keys(ids, query, n_bits)
-    _, first, number = np.unique(keys, return_index=True, return_inverse=True)
-    head = first[number]
-    if (query[head] == query).all() and ids.take(head).equal(ids).all():
-        return number
-    numbers: dict[tuple[int, str], int] = {}  # different pairs have the same key
-    pairs = zip(query.tolist(), ids.texts(), strict=True)
-    return np.array([numbers.setdefault(one, len(numbers)) for one in pairs], np.int64)
-
-
 def _keys(ids: Ids, query: Rows, n_bits: int) -> Word:
     keys = ids.hashes() >> np.uint64(n_bits)
     keys |= query.astype(np.uint64) << np.uint64(64 - n_bits)

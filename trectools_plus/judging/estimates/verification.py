@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from trectools_plus.judging.labelling import (
     iter_questions,
     reads_as,
 )
-from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, iter_labels
+from trectools_plus.judging.labels import LABELS_FILE, Label, iter_labels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder, ranks_of
 from trectools_plus.judging.review.store import DATABASE_NAME
@@ -184,17 +185,15 @@ def _check_plan(folder: PlanFolder) -> Iterator[str]:
 
 def _check_labels(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
     """Find labels whose grade, texts or prompt are not those of their answer and of the plan."""
-    questions: dict[int | None, dict[tuple[str, str], Any]] = {}
+    questions = cache(partial(_questions, folder))
     answered = set()
     for number, label in enumerate(labels, 1):
         where = f"{LABELS_FILE}: line {number}"
-        origin = _origin_of(label)
-        if origin is None:
+        origin = label.origin
+        if origin is None or (label.kind, label.annotator) != ("model", origin.model):
             yield f"{where}: not a label of the model that it names"
             continue
-        if origin.longest not in questions:
-            questions[origin.longest] = _questions(folder, origin.longest)
-        question = questions[origin.longest].get((label.query_id, label.doc_id))
+        question = questions(origin.longest).get((label.query_id, label.doc_id))
         if question is None:
             yield f"{where}: the plan has no such pair"
         elif (label.text_sha256, label.cut) != (question.text_sha256, question.cut):
@@ -216,18 +215,11 @@ def _check_prompts(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]
             yield f"{PROMPTS_FOLDER}: no prompt with the hash {sha256[:16]}"
 
 
-def _origin_of(label: Label) -> LabelOrigin | None:
-    """Return the origin of a label of the model that it names."""
-    origin = label.origin
-    is_named = label.kind == "model" and origin is not None and origin.model == label.annotator
-    return origin if is_named else None
-
-
 def _questions(folder: PlanFolder, longest: int | None) -> dict[tuple[str, str], Any]:
-    """Return the questions of a plan by query and document, with texts of limited length."""
+    """Return the questions of a plan by query and document, with texts of a length."""
     options = LabelOptions() if longest is None else LabelOptions(longest=longest)
     asked = iter_questions(folder, options, folder.plan.seed)
-    return {(question.query_id, question.doc_id): question for question in asked}
+    return {(one.query_id, one.doc_id): one for one in asked}
 
 
 def _has_prompt(folder: PlanFolder, sha256: str) -> bool:

@@ -4,10 +4,6 @@ Only its owner can read it, because it contains names, judgments and comments.
 
 Judgments are never overwritten: each is a row, and the last row that has not been undone is
 current. The database also contains the shown results, so the summary needs no other file.
-
-Format 2 adds chosen results, queries that cannot be judged, comments and adjudication; format 3
-documents that cannot be judged. Files of earlier formats are read as they are, and upgraded when
-the page is served.
 """
 
 from __future__ import annotations
@@ -29,7 +25,6 @@ from trectools_plus.formats.files.closed import find_inside
 from trectools_plus.judging.review.shown import ReviewMaterial
 
 FORMAT = "3"
-_FIRST_FORMAT = "1"
 DATABASE_NAME = "review.db"
 """The default name of the file, in the report's folder."""
 BUSY_SECONDS = 10.0
@@ -45,9 +40,12 @@ _TABLES = (
         started_at TEXT NOT NULL)""",
     """CREATE TABLE session (
         digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator (id),
-        started_at TEXT NOT NULL) WITHOUT ROWID""",
-    # A row with a doc_id judges that result. A row without one is a choice: the name of the mode,
-    # '' for none of them, NULL for a removed answer.
+        started_at TEXT NOT NULL, adjudicates INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
+    # A row with a doc_id judges that result, or says why it cannot be judged (missing, '' for no
+    # reason); final is 1 for the decision of an adjudicator. A row without doc_id and kind is a
+    # choice: the name of the mode, '' for none of them, NULL for a removed answer. A row with a
+    # kind is an answer about the query: the id of the chosen result, the reason why the query
+    # cannot be judged ('' for no reason), or a comment; NULL for a removed answer.
     """CREATE TABLE judgment (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         annotator INTEGER NOT NULL REFERENCES annotator (id),
@@ -55,37 +53,16 @@ _TABLES = (
         grade INTEGER CHECK (grade BETWEEN 0 AND 3),
         flagged INTEGER NOT NULL DEFAULT 0 CHECK (flagged = 0 OR (flagged = 1 AND grade IS 0)),
         choice TEXT CHECK (choice IS NULL OR doc_id IS NULL),
-        made_at TEXT NOT NULL, undone_at TEXT)""",
+        made_at TEXT NOT NULL, undone_at TEXT,
+        kind TEXT NOT NULL DEFAULT ''
+            CHECK (kind IN ('', 'result', 'cannot_judge', 'comment')),
+        value TEXT
+            CHECK (kind = '' AND value IS NULL
+                OR kind != '' AND doc_id IS NULL AND choice IS NULL),
+        final INTEGER NOT NULL DEFAULT 0,
+        missing TEXT CHECK (missing IS NULL OR (doc_id IS NOT NULL AND grade IS NULL)))""",
     "CREATE INDEX by_target ON judgment (annotator, query_id, doc_id)",
 )
-_FROM_FIRST_FORMAT = (
-    "ALTER TABLE session ADD COLUMN adjudicates INTEGER NOT NULL DEFAULT 0",
-    # A row with a kind is an answer about the query: the id of the chosen result, the reason why
-    # the query cannot be judged ('' for no reason), or a comment; NULL for a removed answer.
-    """ALTER TABLE judgment ADD COLUMN kind TEXT NOT NULL DEFAULT ''
-        CHECK (kind IN ('', 'result', 'cannot_judge', 'comment'))""",
-    """ALTER TABLE judgment ADD COLUMN value TEXT
-        CHECK (kind = '' AND value IS NULL
-            OR kind != '' AND doc_id IS NULL AND choice IS NULL)""",
-    # 1: the decision of an adjudicator.
-    "ALTER TABLE judgment ADD COLUMN final INTEGER NOT NULL DEFAULT 0",
-)
-_FROM_SECOND_FORMAT = (
-    # The reason why the document cannot be judged, '' for no reason.
-    """ALTER TABLE judgment ADD COLUMN missing TEXT
-        CHECK (missing IS NULL OR (doc_id IS NOT NULL AND grade IS NULL))""",
-)
-_UPGRADES = {"1": (*_FROM_FIRST_FORMAT, *_FROM_SECOND_FORMAT), "2": _FROM_SECOND_FORMAT}
-"""Statements that upgrade a file, by its format."""
-_VIEWS = {
-    "1": (
-        "CREATE TEMP VIEW session AS SELECT *, 0 AS adjudicates FROM main.session",
-        """CREATE TEMP VIEW judgment AS
-            SELECT *, '' AS kind, NULL AS value, 0 AS final, NULL AS missing FROM main.judgment""",
-    ),
-    "2": ("CREATE TEMP VIEW judgment AS SELECT *, NULL AS missing FROM main.judgment",),
-}
-"""Views that show a file as if it were upgraded, by its format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +159,6 @@ def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = No
             with _transaction(connection):
                 if _is_new(connection):
                     _create(connection, material, seed)
-                for statement in _UPGRADES.get(_read_format(connection), ()):
-                    connection.execute(statement)
-                connection.execute("UPDATE about SET value = ? WHERE name = 'format'", (FORMAT,))
         store = Store(connection, str(path))
         _check_study(store.study, material, seed, str(path))
     except BaseException:
@@ -213,8 +187,6 @@ def read_store(path: str | Path) -> Store:
         with _translated_errors(str(path)):
             store = Store(connection, str(path))
             _make_private(path)
-            for statement in _VIEWS.get(_read_format(connection), ()):
-                connection.execute(statement)
             return store
     except BaseException:
         connection.close()
@@ -285,7 +257,7 @@ def _create(connection: sqlite3.Connection, material: ReviewMaterial, seed: int 
     for statement in _TABLES:
         connection.execute(statement)
     about = {
-        "format": _FIRST_FORMAT,
+        "format": FORMAT,
         "dataset": material.dataset,
         "modes": json.dumps(material.modes),
         "depth": str(material.depth),
@@ -305,21 +277,16 @@ def _create(connection: sqlite3.Connection, material: ReviewMaterial, seed: int 
     )
 
 
-def _read_format(connection: sqlite3.Connection) -> str:
-    (found,) = connection.execute("SELECT value FROM about WHERE name = 'format'").fetchone()
-    return str(found)
-
-
 def _read_study(connection: sqlite3.Connection, path: str) -> Study:
     try:
         about = dict(connection.execute("SELECT name, value FROM about"))
     except sqlite3.Error as error:
         raise InputError("not a review database", where=path, remedy=_OTHER_FILE) from error
-    if about.get("format") not in (*_UPGRADES, FORMAT):
+    if about.get("format") != FORMAT:
         raise InputError(
             "the review database was written by another version",
             where=path,
-            remedy=_OTHER_FILE,
+            remedy=f"export its judgments with that version, or {_OTHER_FILE}",
         )
     try:
         modes = tuple(map(str, json.loads(about["modes"])))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from trectools_plus.distributed import current_workers
-from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
+from trectools_plus.errors import CheckFailedError, InputError, raise_all
 from trectools_plus.formats.interchange.names import (
     ColumnNames,
     columns_for_qrels,
@@ -15,11 +15,7 @@ from trectools_plus.formats.interchange.names import (
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import with_judged
 from trectools_plus.measures.judged import Grades, Judgments
-from trectools_plus.measures.scoring.scores import (
-    RunOpener,
-    ScoredFile,
-    depend_on_grades_only,
-)
+from trectools_plus.measures.scoring.scores import RunOpener, ScoredFile
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
 from trectools_plus.validation.loading import open_valid_qrels
@@ -49,7 +45,6 @@ def open_files(
     runs: Sequence[str],
     measures: Sequence[Measure],
     *,
-    low_memory: bool = False,
     strict_input: bool = False,
     columns: ColumnNames | None = None,
     exclude: Exclusions | None = None,
@@ -64,7 +59,6 @@ def open_files(
         qrels: The judgments, a file or an address; ``-`` is standard input.
         runs: The runs, in the same way.
         measures: The measures to compute, each once.
-        low_memory: Read every run in chunks.
         strict_input: Refuse every error, also those that change no figure.
         columns: The columns of some fields in tables.
         exclude: Documents to leave out of runs and judgments.
@@ -80,26 +74,12 @@ def open_files(
         SeveralFilesError: If several runs have errors or cannot be read.
         UsageError: If a measure cannot score this input.
     """
-    if low_memory:
-        require_grades_only(measures)
-        if exclude is not None:
-            raise UsageError(
-                "--low-memory leaves out no documents",
-                where="--exclude",
-                remedy="leave one of them out",
-            )
-        if columns is not None:
-            raise UsageError(
-                "--low-memory reads only TREC form",
-                where="--columns",
-                remedy="leave one of them out, or convert the run: runs convert",
-            )
     judged, of_qrels = open_valid_qrels(
         qrels, strict_input=strict_input, columns=columns_for_qrels(columns)
     )
     computed = tuple(with_judged(measures))
     opener = RunOpener(
-        computed, low_memory, strict_input, columns_for_run(columns), as_tables=exclude is not None
+        computed, strict_input, columns_for_run(columns), as_tables=exclude is not None
     )
     scored: dict[str, list[OpenedRun]] = {}
     if (workers := current_workers()) is not None and exclude is None:
@@ -145,18 +125,3 @@ def _open_each(
 def has_errors(findings: Iterable[Finding]) -> bool:
     """Return whether a finding is an error."""
     return any(finding.severity is Severity.ERROR for finding in findings)
-
-
-def require_grades_only(measures: Sequence[Measure]) -> None:
-    """Refuse a measure that depends on document ids, because it needs a whole run.
-
-    Raises:
-        UsageError: If there is one.
-    """
-    for measure in measures:
-        if not depend_on_grades_only([measure]):
-            raise UsageError(
-                f"{measure.name} depends on document ids and needs the whole run in memory",
-                where="--low-memory",
-                remedy="leave out the option or the measure",
-            )

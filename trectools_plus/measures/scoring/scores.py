@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from trectools_plus.errors import CheckFailedError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.files.abandoned import temporary_folder
+from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.query_chunks import iter_query_chunks
@@ -24,19 +21,16 @@ from trectools_plus.measures.judged import (
     Judgments,
     RankedRun,
 )
-from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.findings import Finding, refuse_errors
 from trectools_plus.validation.id_matching import near_matches
 from trectools_plus.validation.loading import RunLoader, open_runs
 from trectools_plus.validation.parts import (
     NotInPartsError,
-    SplitQueryError,
     ViewSettings,
     read_in_parts,
-    read_regrouped,
 )
-from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF, Hit
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
 from trectools_plus.validation.rules.pair.documents import other_spellings
 from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
 from trectools_plus.validation.views.qrels import QrelsView
@@ -138,10 +132,6 @@ SETTINGS = ViewSettings(DEFAULT_MAX_DEPTH, for_scoring=True)
 """How the views of runs that are scored are made."""
 
 _T = TypeVar("_T")
-
-
-class IdMismatchError(NotInPartsError):
-    """Run and qrels share too few ids, or spell them differently."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,8 +316,7 @@ class PartJudge(Generic[_T]):
             results: The results for its parts, in order.
 
         Raises:
-            IdMismatchError: If run and qrels share too few ids.
-            NotInPartsError: If the whole run must be read.
+            NotInPartsError: If the whole run must be read, also to compare its ids.
         """
         run.other_query_ids = frozenset(self.qrels.query_ids)
         findings = check_view(run)
@@ -338,43 +327,31 @@ class PartJudge(Generic[_T]):
             raise NotInPartsError
         counts = run.collected.get("P105", JudgedCounts())
         if not counts.n_documents or not counts.has_common_documents:
-            raise IdMismatchError
+            raise NotInPartsError
         if counts.n_other_spellings > counts.n_judged:
-            raise IdMismatchError
+            raise NotInPartsError
         if near_matches(run.query_ids, self.qrels.query_ids):
-            raise IdMismatchError
+            raise NotInPartsError
         return findings + check_pair_view(PairView(run, self.qrels.view)), found
 
 
-def judge_file(
-    path: str, judge: PartJudge[_T], *, regroup: bool = False
-) -> tuple[RunView, list[Finding], list[_T]]:
+def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding], list[_T]]:
     """Look up the judged documents of a run file in parts; see :meth:`PartJudge.join`.
 
     Args:
         path: The run.
         judge: Looks up the documents of each part.
-        regroup: First group the rows by query, in temporary files.
 
     Raises:
-        SplitQueryError: If the rows of a query are not together.
-        IdMismatchError: If run and qrels share too few ids.
         NotInPartsError: If the whole file must be read, also to report an error.
     """
     if not can_be_read_twice(path):
         raise NotInPartsError
     try:
-        if regroup:
-            with temporary_folder() as folder:
-                view, results = read_regrouped(path, folder, SETTINGS, judge)
-        else:
-            view, results = read_in_parts(path, iter_query_chunks(path), SETTINGS, judge)
+        view, results = read_in_parts(path, iter_query_chunks(path), SETTINGS, judge)
     except TrectoolsPlusError as error:  # for example, a damaged stream
         raise NotInPartsError from error
     findings, used = judge.join(view, results)
-    if regroup:
-        findings.append(RULES["R127"].finding(Hit("the rows are not grouped by query"), path))
-        findings.sort(key=lambda finding: RULES.place(finding.code))
     return view, findings, used
 
 
@@ -384,7 +361,6 @@ def score_file(
     measures: Sequence[Measure],
     *,
     strict_input: bool = False,
-    regroup: bool = False,
 ) -> tuple[ScoredFile, list[Finding]]:
     """Score a run file in parts, without the rows of the whole run in memory.
 
@@ -393,18 +369,15 @@ def score_file(
         qrels: The judgments.
         measures: The measures, each once, that all ``depend_on_grades_only``.
         strict_input: Refuse every error, also those that change no figure.
-        regroup: First group the rows by query, in temporary files.
 
     Returns:
         The scores, equal to those of the whole run bit for bit, and the findings.
 
     Raises:
         FindingsError: If the run has errors that block scoring.
-        SplitQueryError: If the rows of a query are not together.
-        IdMismatchError: If run and qrels share too few ids.
         NotInPartsError: If the whole file must be read, also to report an error.
     """
-    view, findings, scored = judge_file(path, judge_for(qrels, measures), regroup=regroup)
+    view, findings, scored = judge_file(path, judge_for(qrels, measures))
     refuse_errors(findings, strict_input=strict_input)
     return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), findings
 
@@ -453,14 +426,12 @@ class RunOpener:
 
     Attributes:
         measures: The measures to compute, each once.
-        low_memory: Read every run in chunks.
         strict_input: Refuse every error, also those that change no figure.
         columns: The columns of some fields in tables.
         as_tables: Read every run, whatever the measures.
     """
 
     measures: tuple[Measure, ...]
-    low_memory: bool
     strict_input: bool
     columns: ColumnNames | None = None
     as_tables: bool = False
@@ -476,15 +447,16 @@ class RunOpener:
         is_scored = depend_on_grades_only(self.measures) and not self.as_tables
         if is_scored and self.columns is None:
             try:
-                return [self._score_in_parts(path, judgments)]
+                scored, found = score_file(
+                    path, judgments, self.measures, strict_input=self.strict_input
+                )
+                return [(scored, tuple(found))]
             except NotInPartsError:
                 pass
         accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
         loader = RunLoader(qrels, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input)
         opened: list[OpenedRun] = []
         for name, view in open_runs(path, self.columns):
-            if self.low_memory and view.is_arranged:
-                raise _not_in_trec_form(view)
             if is_scored:
                 findings = loader.check(view)
                 run = score_view(view, name, judgments, self.measures)
@@ -492,50 +464,3 @@ class RunOpener:
             else:
                 opened.append(loader.load(view, name))
         return opened
-
-    def _score_in_parts(self, path: str, judgments: Judgments) -> OpenedRun:
-        """Score a run without its rows in memory.
-
-        Raises:
-            NotInPartsError: If it must be read as a whole.
-        """
-        score = partial(score_file, path, judgments, self.measures, strict_input=self.strict_input)
-        if self.low_memory:
-            _require_regular_file(path)
-        try:
-            try:
-                scored, findings = score()
-            except SplitQueryError:
-                if not self.low_memory:
-                    raise
-                scored, findings = score(regroup=True)
-        except IdMismatchError:
-            if not self.low_memory:
-                raise
-            raise CheckFailedError(
-                "its query or document ids differ from those of the qrels, perhaps only in "
-                "spelling",
-                where=path,
-                remedy=f"see: trectools-plus runs validate {path} --qrels QRELS",
-            ) from None
-        return scored, tuple(findings)
-
-
-def _require_regular_file(path: str) -> None:
-    """Refuse standard input and pipes, which cannot be read twice."""
-    if not can_be_read_twice(path) and (path == "-" or Path(path).exists()):
-        raise UsageError(
-            "is not a regular file, and --low-memory reads it more than once",
-            where=path,
-            remedy="write it to a file first",
-        )
-
-
-def _not_in_trec_form(view: RunView) -> UsageError:
-    assert view.columns is not None
-    assert view.columns.origin is not None
-    return UsageError(
-        f"--low-memory reads only TREC form, and this is {view.columns.origin.format}",
-        where=view.path,
-        remedy=f"leave it out, or convert the run: runs convert {view.path} --output run.txt",
-    )

@@ -8,12 +8,10 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.curves import ScoredCurves, resample_curves, score_curves
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER
 from trectools_plus.errors import UsageError
@@ -33,7 +31,6 @@ from trectools_plus.reporting.plots.means import (
 )
 from trectools_plus.reporting.plots.style import (
     HEADING,
-    INK,
     Plot,
     finish,
     house_style,
@@ -45,7 +42,6 @@ from trectools_plus.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
 
     from trectools_plus.benchmark.run.runner import BenchmarkResult
 
@@ -72,9 +68,6 @@ _MOST_PAIRS = 6
 _MOST_MODES = 10
 """With more modes, curves and strata show only the best ones."""
 _BEST_MODES = 8
-_MOST_NUMBERS = 16
-"""The numbers of more runs would be too small to read."""
-_DARK = 0.55
 
 
 def draw_plots(
@@ -87,7 +80,7 @@ def draw_plots(
 
     There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
     compared modes ``differences`` on the primary measure; with strata ``strata`` on the
-    primary measure; for three modes or more ``run_similarity``.
+    primary measure.
 
     Args:
         report: The report.
@@ -104,9 +97,6 @@ def draw_plots(
             plots.append(_differences(report, per_query))
         if any(report.strata.values()):
             plots.append(_strata(report))
-        if report.similarity is not None:
-            labels = [report.modes[mode].label for mode in report.similarity.modes]
-            plots.append(draw_similarity(report.similarity, labels, describe_dataset(report)))
     return plots
 
 
@@ -253,28 +243,6 @@ def _strata(report: BenchmarkReport) -> Plot:
     return Plot("strata", title, description, figure)
 
 
-def draw_similarity(similarity: Similarity, labels: Sequence[str], dataset: str) -> Plot:
-    """Return the plot ``run_similarity``: the rank-biased overlap of each two runs.
-
-    Args:
-        similarity: The matrix.
-        labels: The names of the runs in tables.
-        dataset: A description of the data.
-    """
-    with house_style():
-        figure = new_figure(min(7.0, 2.2 + 0.45 * len(labels)) + HEADING)
-        plot_similarity(figure.subplots(), similarity, labels)
-        title = f"Similarity of the first {similarity.depth} results (RBO, p = {similarity.p:g})"
-        finish(figure, title, dataset)
-    pairs = "; ".join(
-        f"{labels[row]} and {labels[column]} {value:.2f}"
-        for row in range(len(labels))
-        for column in range(row)
-        if (value := similarity.rbo[row][column]) is not None
-    )
-    return Plot("run_similarity", title, f"{title}: {pairs}.", figure)
-
-
 def _height(rows: Sequence[float]) -> float:
     """Return the height in inches of panels with these numbers of rows, scales and heading."""
     return sum(0.16 * count + 0.5 for count in rows) + HEADING
@@ -360,45 +328,3 @@ def render_plot(plot: Plot, image_format: ImageFormat) -> bytes:
             svg: Any = FigureCanvasSVG(plot.figure)
             svg.print_svg(stream, metadata={**_NO_ORIGIN, **named})
     return stream.getvalue()
-
-
-def plot_similarity(axes: Axes, similarity: Similarity, labels: Sequence[str]) -> Axes:
-    """Draw the rank-biased overlap of each two runs, darker for more similar ones.
-
-    Args:
-        axes: The axes to draw on.
-        similarity: The matrix.
-        labels: The names of the runs in tables.
-
-    Returns:
-        The same axes.
-    """
-    values = np.array(similarity.rbo, dtype=np.float64)
-    places = range(len(labels))
-    shown = np.ma.masked_invalid(values)
-    mesh = axes.pcolormesh(shown, cmap="Blues", vmin=0.0, vmax=1.0, edgecolors="white")
-    if len(labels) <= _MOST_NUMBERS:
-        for row in places:
-            for column in places:
-                value = values[row, column]
-                axes.text(
-                    column + 0.5,
-                    row + 0.5,
-                    "–" if np.isnan(value) else f"{value:.2f}",
-                    ha="center",
-                    va="center",
-                    fontsize=8 if len(labels) <= 10 else 6,
-                    color="white" if value > _DARK else INK,
-                )
-    names = [label_text(label, 24) for label in labels]
-    size = 8 if len(labels) <= 24 else 5
-    centres = [place + 0.5 for place in places]
-    axes.set_xticks(centres, names, rotation=90, fontsize=size)
-    axes.set_yticks(centres, names, fontsize=size)
-    axes.tick_params(length=0)
-    axes.invert_yaxis()
-    axes.set_aspect("equal")
-    axes.spines[:].set_visible(False)
-    figure = axes.figure
-    figure.colorbar(mesh, ax=axes, label="Mean RBO over queries", shrink=0.8)
-    return axes

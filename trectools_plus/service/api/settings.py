@@ -120,11 +120,6 @@ class ServiceSettings(Model):
         return self.corpus is None and self.dataset in (None, "hpo")
 
     @property
-    def documents_name(self) -> str:
-        """The documents, as given."""
-        return self.corpus or self.dataset or "hpo"
-
-    @property
     def searches(self) -> bool:
         """True if there are documents to search."""
         return self.dataset != NO_DATASET

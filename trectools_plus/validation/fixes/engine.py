@@ -1,4 +1,4 @@
-"""Fix files: apply the steps in order, and refuse those that lose rows or documents."""
+"""Fix files: apply the steps in order."""
 
 from __future__ import annotations
 
@@ -32,21 +32,14 @@ from trectools_plus.validation.fixes.session import (
 from trectools_plus.validation.fixes.summary import FixSummary, iter_changes
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, FixStep, Phase
 from trectools_plus.validation.rules.file.encoding import log_compression
+from trectools_plus.validation.rules.file.shared import conversion_remedy
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import wide_encoding
 
-MAX_LOST_ROWS = 0.02
-"""The greatest share of the rows that a fix that interprets columns may lose."""
-MAX_LOST_DOCUMENTS = 0.5
-"""The greatest share of the different document ids that such a fix may lose."""
-
 
 def apply_step(step: FixStep, draft: FileDraft, session: FixSession) -> FileDraft:
-    """Apply a step if one of its fixes is wanted, and neither rows nor documents are lost.
-
-    The log says how many rows a step deleted.
-    """
+    """Apply a step if one of its fixes is wanted; the log says how many rows it deleted."""
     if not any(map(session.wants, step.codes)):
         return draft
     n_applied = len(session.applied)
@@ -54,59 +47,9 @@ def apply_step(step: FixStep, draft: FileDraft, session: FixSession) -> FileDraf
     done = session.applied[n_applied:]
     if after is draft or not done:
         return after
-    interpreting = [
-        one.code
-        for one in done
-        if (rule_fix := session.rules[one.code].rule_fix) is not None
-        and rule_fix.interprets_columns
-    ]
-    lost = _describe_loss(draft, after) if interpreting else None
-    if lost is not None:
-        del session.applied[n_applied:]
-        session.notes.append(
-            f"{', '.join(interpreting)} not fixed: this would lose {lost}; check which columns "
-            "contain the documents"
-        )
-        return draft
     n_deleted = max(0, draft.view.n_rows - after.view.n_rows)
     session.applied[n_applied:] = [replace(one, deleted=min(one.count, n_deleted)) for one in done]
     return after
-
-
-def _describe_loss(before: FileDraft, after: FileDraft) -> str | None:
-    """Return what is lost, if it is too much.
-
-    A row is lost if its document is not in a row of its query afterwards: rows of one document that
-    are merged are not lost. The documents are in the one of columns 2 and 3 that has more values,
-    whatever the fix takes it for.
-    """
-    view = before.view
-    if not view.n_rows:  # no line could be read before
-        n_lines = len(view.columns.misshapen) + view.columns.n_rows if view.columns else 0
-        n_lost = n_lines - (view.shape.header is not None) - after.view.n_rows
-        return _too_much([(n_lost, n_lines, "row", MAX_LOST_ROWS)])
-    fields = before.fields
-    column = max(("c3", "c2"), key=lambda name: fields[name].n_unique())
-    rows = fields.select("c1", document=column)
-    kept = after.fields.select("c1", document="c3").unique()
-    documents = rows["document"].unique()
-    n_rows = rows.join(kept, on=["c1", "document"], how="anti").height
-    n_documents = documents.len() - int(documents.is_in(kept["document"].implode()).sum())
-    return _too_much(
-        [
-            (n_rows, rows.height, "row", MAX_LOST_ROWS),
-            (n_documents, documents.len(), "document id", MAX_LOST_DOCUMENTS),
-        ]
-    )
-
-
-def _too_much(losses: Sequence[tuple[int, int, str, float]]) -> str | None:
-    """Return the losses as text, if one is above its limit."""
-    if not any(lost > limit * total for lost, total, _, limit in losses):
-        return None
-    return " and ".join(
-        f"{lost:,} of {plural(total, noun)}" for lost, total, noun, _ in losses if lost
-    )
 
 
 def announce_deletions(session: FixSession, path: str, n_rows: int) -> None:
@@ -129,11 +72,11 @@ def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Separate the output file from the rule codes in the values of a repeated ``--fix``.
 
     A value is a list of codes if each of its comma-separated parts is one letter of F, R, Q, T, P
-    and three digits, in upper or lower case. Everything else is a path; write ``./R108`` for a file
+    and three digits, in upper or lower case. Everything else is a path; write ``./R161`` for a file
     whose name is a code.
 
     Args:
-        values: The values from the command line: ``["clean.run", "R108,R152"]``.
+        values: The values from the command line: ``["clean.run", "R152,R161"]``.
 
     Returns:
         The path to write, and the codes in upper case, each once.
@@ -154,7 +97,7 @@ def split_fix_values(values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
         raise UsageError(
             f"expected one file to write but got {found}",
             where="--fix",
-            remedy="--fix OUT applies the safe fixes, --fix OUT --fix R108,R152 these two as well",
+            remedy="--fix OUT applies the safe fixes, --fix OUT --fix R152,R161 these two as well",
         )
     return outputs[0], tuple(codes)
 
@@ -188,7 +131,7 @@ def fix_run(
     Args:
         path: The run; ``-`` is standard input.
         output: The file to write; its suffix decides its compression.
-        codes: Fixes to apply in addition to the safe ones, for example ``R108``.
+        codes: Fixes to apply in addition to the safe ones, for example ``R161``.
         max_depth: For R161: results to keep per query; ``None`` for all.
         options: Options of single fixes.
         qrels: For P104 and P106: the qrels whose spelling of ids is used.
@@ -324,14 +267,9 @@ def _edit(path: str, text: bytes, session: FixSession) -> tuple[bytes, LineNumbe
     """Fix a run or qrels."""
     first = draft = FileDraft(path, session.kind, text)
     _refuse_unreadable(draft)
-    draft = _apply_once(draft, session, "format")
     _refuse_other_content(draft)
     if draft.view.is_arranged:
-        code = "R105" if draft.kind == "run" else "Q103"
-        if code not in session.requested:
-            session.notes.append(
-                f"{code} not fixed: the table is copied; --fix {code} writes columns"
-            )
+        session.notes.append("the table is copied. " + conversion_remedy(draft.view))
     else:
         draft = _apply_rounds(draft, session)
         _refuse_other_content(draft)
@@ -381,12 +319,9 @@ def _refuse_unreadable(draft: FileDraft) -> None:
 def _refuse_other_content(draft: FileDraft) -> None:
     """Refuse a file that is not a run or qrels with rows."""
     shape = draft.view.shape
-    if shape.verdict == "other-format":
-        raise NotFixableError(f"{shape.format}, not columns separated by blanks (R103)")
-    if shape.verdict == "arranged" and shape.header is None:
-        code = "R103" if draft.kind == "run" else "Q101"
+    if shape.verdict == "other-format" or (shape.verdict == "arranged" and shape.header is None):
         raise NotFixableError(
-            f"{shape.format}, not columns separated by blanks; --fix {code} writes them"
+            f"{shape.format}, not columns separated by blanks. {conversion_remedy(draft.view)}"
         )
     if shape.verdict == "wrong-kind":
         raise NotFixableError("it is qrels (R104)" if draft.kind == "run" else "it is a run (Q104)")

@@ -34,8 +34,6 @@ class FixOptions:
         tag: For R101, R151, R152: the tag to write; ``None`` uses the first tag or the file name.
         dedup: For R131: which row of a repeated document to keep.
         on_conflict: For Q142: which grade to keep of a document that is judged twice.
-        subtopic: For Q143: the subtopic (column 2) whose judgments to keep; ``None`` merges all
-            subtopics and keeps the highest grade.
         max_tag_length: For R101, R151, R152: the longest tag, in characters.
         before_deletion: Called before the file is written, with a text on each fix that deletes
             rows.
@@ -45,7 +43,6 @@ class FixOptions:
     tag: str | None = None
     dedup: Dedup = "best"
     on_conflict: OnConflict = "max"
-    subtopic: str | None = None
     max_tag_length: int = MAX_TAG_LENGTH
     before_deletion: Callable[[str], None] | None = None
 
@@ -105,7 +102,7 @@ class FixSession:
                 raise UsageError(
                     f"there is no fix {code} for {self.kind}",
                     where="--fix",
-                    remedy=f"fixes: {', '.join(known)}",
+                    remedy=f"see trectools-plus explain {code}; fixes: {', '.join(known)}",
                 )
 
     def wants(self, code: str) -> bool:
@@ -204,13 +201,6 @@ class FileDraft:
             return self
         session.done(code, n_changed, what)
         return self.with_fields(**{column: texts})
-
-    def swap(
-        self, session: FixSession, code: str, column: str, other: str, what: str | None = None
-    ) -> FileDraft:
-        """Return a draft with two columns swapped, and log the fix; see :meth:`write`."""
-        session.done(code, self.view.n_rows, what)
-        return self.with_fields(**{column: self.fields[other], other: self.fields[column]})
 
     def drop(
         self, session: FixSession, code: str, rows: Rows, what: str | None = None

@@ -1,4 +1,4 @@
-"""Render findings for build servers: GitHub annotations, SARIF 2.1.0 and JUnit XML."""
+"""Render findings as GitHub annotations."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from trectools_plus.validation.rendering.places import (
     printable,
 )
 
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-PACKAGE = "trectools-plus"
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 

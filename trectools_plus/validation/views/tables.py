@@ -268,7 +268,6 @@ class TableView:
         optional_rules: True if rules that are off by default are run too.
         is_line_based: True if each line is a record, so blank and very long lines are reported.
         has_comments: True if a line that begins with '#' is a comment, which is reported.
-        has_known_lines: False for a part of a file whose rows are not in the order of the file.
         collected: If the file was read in parts: what the rules collected, by code. Of the rows,
             only the queries are then known.
         other_query_ids: Query ids of the file that this one is scored with, if known. A line with
@@ -282,7 +281,6 @@ class TableView:
     optional_rules: bool = False
     is_line_based: bool = True
     has_comments: bool = True
-    has_known_lines: bool = True
     collected: Mapping[str, Any] | None = None
     other_query_ids: frozenset[str] = frozenset()
 
@@ -449,8 +447,7 @@ class TableView:
         """Return whether the rows have line numbers of the file."""
         if self.columns is None:
             return self.line_numbers is not None  # the judgments of a test set have them
-        has_lines = self.columns.origin is None or self.columns.origin.has_lines
-        return self.has_known_lines and has_lines
+        return self.columns.origin is None or self.columns.origin.has_lines
 
     def lines(self, rows: Iterable[int]) -> Sequence[int]:
         """Return the line numbers of the first few ``rows``, or of all if :attr:`every_line`.
@@ -473,10 +470,8 @@ class TableView:
         """Return the document id of a row."""
         return self.doc_ids.text(int(row))
 
-    def place(self, row: int) -> LineNumber | RowNumber | str:
+    def place(self, row: int) -> LineNumber | RowNumber:
         """Return the line of a row, which is shown as ``line 5``; ``row 5`` for a table."""
-        if not self.has_known_lines:
-            return "an earlier row"
         if self.line_numbers is None or not self.lines_are_known:
             return RowNumber(row + 1)
         return LineNumber(self.line_numbers[row])

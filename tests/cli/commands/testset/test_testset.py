@@ -105,9 +105,9 @@ def test_convert_there_and_back(folder: Path) -> None:
 
 def test_convert_takes_descriptions_as_texts() -> None:
     words = ("--text-field", "description", "--language", "en")
-    assert invoke("convert", "hpo-de-tiny@1", "en.json", *words).exit_code == 0
+    assert invoke("convert", "hpo-de-tiny", "en.json", *words).exit_code == 0
     english = read_test_set("en.json")
-    assert english.queries[0].text == "Hip dysplasia"
+    assert english.queries[0].text == "17-year-old girl who has never menstruated"
     assert english.metadata.dataset_id == "hpo-de-tiny-en"
 
 
@@ -127,29 +127,29 @@ def test_split_by_query_type() -> None:
 
 
 def test_split_and_refresh() -> None:
-    result = invoke("split", "hpo-en-standard@1", "--output-dir", "parts", "--seed", "3")
+    result = invoke("split", "hpo-en-standard", "--output-dir", "parts", "--seed", "3")
     assert result.exit_code == 0
     assert "Held out" in result.stdout
     document = json.loads(
-        invoke("split", "hpo-en-standard@1", "--seed", "3", "--format", "json").stdout
+        invoke("split", "hpo-en-standard", "--seed", "3", "--format", "json").stdout
     )
-    assert (document["used"]["queries"], document["held_out"]["queries"]) == (56, 14)
+    assert (document["used"]["queries"], document["held_out"]["queries"]) == (102, 26)
     name = "hpo-en-standard-used.json"
     assert Path("parts", name).read_bytes() == Path(name).read_bytes()
-    pool = ("--pool", "hpo-en-comprehensive@1", "-n", "4", "--accept-low-agreement")
-    result = invoke("refresh", "hpo-en-standard@1", "next.json", *pool)
+    pool = ("--pool", "hpo-en-comprehensive", "-n", "4", "--accept-low-agreement")
+    result = invoke("refresh", "hpo-en-standard", "next.json", *pool)
     assert result.exit_code == 0
-    assert "next.json: version 1.1.0, 4 queries replaced" in result.stdout
+    assert "next.json: version 3.1.0, 4 queries replaced" in result.stdout
     document = json.loads(
-        invoke("refresh", "hpo-en-standard@1", "next.json", *pool, "--format", "json").stdout
+        invoke("refresh", "hpo-en-standard", "next.json", *pool, "--format", "json").stdout
     )
     assert len(document["removed"]) == len(document["added"]) == 4
     assert isinstance(invoke("refresh", "own.json", "next", *pool).exception, UsageError)
 
 
 def test_refresh_records_the_annotators() -> None:
-    pool = ("--pool", "hpo-en-comprehensive@1", "-n", "4", "--seed", "1")
-    refresh = ("refresh", "hpo-en-standard@1", "next.json", *pool)
+    pool = ("--pool", "hpo-en-comprehensive", "-n", "4", "--seed", "1")
+    refresh = ("refresh", "hpo-en-standard", "next.json", *pool)
     unknown = invoke(*refresh)
     assert isinstance(unknown.exception, UsageError)
     assert "--annotators A B" in str(unknown.exception)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 import typer
 
 from trectools_plus import benchmark, reporting
-from trectools_plus.choices import TestName
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import Everything
 from trectools_plus.cli.printing import write_json
 from trectools_plus.cli.verbosity import inform, show_progress
@@ -33,7 +31,6 @@ def benchmark_compare(
             metavar="NAME",
             help="Paired test that decides on significance, adjusted by Holm: t_test, "
             "paired_bootstrap, randomisation or wilcoxon.",
-            autocompletion=completion.complete_words(list(get_args(TestName))),
         ),
     ] = "t_test",
     output_format: Annotated[

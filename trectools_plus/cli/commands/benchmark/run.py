@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from trectools_plus import benchmark, formats, reporting, retrieval
-from trectools_plus.choices import STRATEGIES, Panel
-from trectools_plus.cli import completion
+from trectools_plus.choices import Panel
 from trectools_plus.cli.options.common import (
     FIGURE_SETTINGS,
     Everything,
@@ -244,7 +243,6 @@ def benchmark_compare_vectors(
             metavar="NAMES",
             help="Aggregation strategies, comma-separated: label_only, label_synonyms_min, "
             "label_synonyms_max, all_max, all_weighted.  [default: all]",
-            autocompletion=completion.complete_list(STRATEGIES),
         ),
     ] = None,
     no_single: Annotated[
@@ -307,7 +305,6 @@ def benchmark_multilingual(
             metavar="[SET]...",
             help="Test sets, one for each language or in several: shipped names or files.  "
             "[default: the standard sets of all five languages]",
-            autocompletion=completion.complete_test_set,
         ),
     ] = None,
     output_dir: Annotated[

@@ -9,7 +9,6 @@ import typer
 
 from trectools_plus import benchmark, formats, judging, validation
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH, Panel
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import (
     Columns,
     Confidence,
@@ -68,7 +67,6 @@ def judge_plan(
             metavar="NAME",
             help="Topics and documents instead of --topics and --corpus: hpo or sample (built in), "
             "irds:<ir_datasets id>, or a folder in BEIR or TREC layout.",
-            autocompletion=completion.complete_dataset,
             rich_help_panel=Panel.DATA,
         ),
     ] = None,

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from trectools_plus import formats, retrieval, validation
 from trectools_plus.choices import (
     RANK_FUSION,
-    FusionMethod,
     MissingDocuments,
     Normalisation,
     RunFormat,
 )
-from trectools_plus.cli import completion
 from trectools_plus.cli.options.common import Columns
 from trectools_plus.cli.validation import Output, report_conversion
 from trectools_plus.cli.verbosity import note
@@ -101,7 +99,6 @@ def runs_fuse(
             metavar="NAME",
             help="Fusion method: rrf, isr, borda, condorcet, weighted, combsum, combmnz or "
             "combmax.",
-            autocompletion=completion.complete_words(get_args(FusionMethod)),
         ),
     ] = "rrf",
     depth: Annotated[

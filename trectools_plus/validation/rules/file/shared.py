@@ -13,7 +13,7 @@ from trectools_plus.formats.columns.columns import Origin
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import in_all, number, on, plural, quoted, visible
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Hit, Places, fix_step
+from trectools_plus.validation.registry import Hit, Places
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.tables import Numbers, TableView, fields_of
 
@@ -72,15 +72,24 @@ def readable_hit(table: TableView, layout: str) -> Hit:
         [shape.header[0] if shape.header else shape.first_line or 1],
         remedy="Every trectools-plus command reads it; for other tools, "
         + conversion_remedy(table).replace("Convert", "convert"),
-        fix="ask" if origin.systems is None else "no",
+        fix="no",
         blocks_scoring=False,
     )
 
 
-def conversion_remedy(table: TableView) -> str:
-    """Return the command that converts a file to TREC form."""
+def conversion_remedy(table: TableView, columns: str = "") -> str:
+    """Return the command that converts a file to TREC form.
+
+    Args:
+        table: The file.
+        columns: The columns that it reads; by default those that it finds.
+    """
     command, output = ("runs", "run.txt") if table.kind == "run" else ("qrels", "qrels.txt")
-    return f"Convert it: trectools-plus {command} convert {quote(table.path)} --output {output}"
+    options = f" --columns {columns}" if columns else ""
+    return (
+        f"Convert it: trectools-plus {command} convert {quote(table.path)}{options} "
+        f"--output {output}"
+    )
 
 
 def _kind(table: TableView) -> KindName:
@@ -103,33 +112,6 @@ def problem_of_json(table: TableView) -> tuple[str, str | None] | None:
     from trectools_plus.formats.interchange.detection import json_problem
 
     return json_problem(table.columns.source, _kind(table))
-
-
-@fix_step("R103", "R105", "Q101", "Q103", order=5, phase="format")
-def write_arranged(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Write the rows of a table with a header (R105, Q103), or of JSON (R103, Q101), as columns."""
-    of_table, of_json = ("R105", "R103") if draft.kind == "run" else ("Q103", "Q101")
-    code = of_table if draft.view.shape.header else of_json
-    if not draft.view.is_arranged or code not in session.requested:
-        return draft
-    import polars as pl
-
-    from trectools_plus.formats.writing import UNWRITABLE
-
-    columns = draft.view.columns
-    assert columns is not None
-    rows = columns.rows.drop("line")
-    blank = pl.any_horizontal(pl.all().str.contains(UNWRITABLE))
-    if len(columns.misshapen) or rows.filter(blank).height:
-        session.skip(code, "a value is missing, or an id contains a blank")
-        return draft
-    if columns.origin is not None and columns.origin.systems is not None:
-        kinds = "systems" if draft.kind == "run" else "types of judgment"
-        session.skip(code, f"the rows are of several {kinds}: {columns.origin.systems.shown}")
-        return draft
-    session.done(code, rows.height, "wrote the rows as columns in TREC form")
-    text = rows.write_csv(include_header=False, separator=" ", quote_style="never")
-    return draft.replaced(text.encode(), columns.lines)
 
 
 ANY = ""

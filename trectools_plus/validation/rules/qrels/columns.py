@@ -39,7 +39,7 @@ _GRADE = r"^[+-]?[0-9]{1,3}$"
     on="qrels",
     scope="row",
     severity="error",
-    fix=RuleFix("ask", "inserted the iteration 0", interprets_columns=True),
+    fix=RuleFix("ask", "inserted the iteration 0"),
     checks="fewer than 4 fields",
     rationale="Without all four columns, a reader takes the document id for the grade, or stops.",
     example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade); the grade is "
@@ -154,7 +154,6 @@ def _is_prels(fields: list[str]) -> bool:
         "left out the header line",
         by_default=True,
         cannot_apply=TableView.header_stays,
-        interprets_columns=True,
     ),
     checks="header line, or BEIR's TSV with three columns",
     rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
@@ -251,9 +250,10 @@ odd_spacing = rule(
     checks="column 3 has a single value, and column 2 contains the ids",
     rationale="Evaluators ignore column 2. If the document ids are there, one document is judged "
     "repeatedly, and no document of a run is judged.",
-    example="qrels.txt:1: error Q108: columns 2 and 3 look swapped; column 3 is always '0'. Write "
-    "'qid iter docid grade'.",
-    remedy=f"Write '{LAYOUT}'",
+    example="qrels.txt:1: error Q108: columns 2 and 3 look swapped; column 3 is always '0'. "
+    "Convert it: trectools-plus qrels convert qrels.txt --columns query=1,doc_id=2,relevance=4 "
+    "--output qrels.txt",
+    remedy="Convert it with qrels convert --columns query=1,doc_id=2,relevance=4",
 )
 def columns_swapped(qrels: QrelsView) -> Hit | None:
     """The document ids are in column 2."""
@@ -265,7 +265,8 @@ def columns_swapped(qrels: QrelsView) -> Hit | None:
         return Hit(message, qrels.lines([0]), qrels.n_rows, remedy=conversion_remedy(qrels))
     constant = quoted(qrels.doc_id(0))
     message = f"columns 2 and 3 look swapped; column 3 is always {constant}"
-    return Hit(message, qrels.lines([0]), qrels.n_rows)
+    remedy = conversion_remedy(qrels, "query=1,doc_id=2,relevance=4")
+    return Hit(message, qrels.lines([0]), qrels.n_rows, remedy=remedy)
 
 
 @rule(
@@ -274,25 +275,25 @@ def columns_swapped(qrels: QrelsView) -> Hit | None:
     on="qrels",
     scope="file",
     severity="error",
-    fix=RuleFix(
-        "ask",
-        "swapped columns 2 and 4",
-        effect="replaces the grades with column 2; every figure changes",
-        interprets_columns=True,
-    ),
+    fix="no",
     checks="column 4 is always 0, and column 2 varies",
     rationale="Evaluators ignore column 2. If the grades are there, nothing is relevant and every "
     "score is 0.",
-    example="qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. Swap "
-    "columns 2 and 4.",
-    remedy="Swap columns 2 and 4",
+    example="qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. "
+    "Convert it: trectools-plus qrels convert qrels.txt --columns query=1,doc_id=3,relevance=2 "
+    "--output qrels.txt",
+    remedy="Convert it with qrels convert --columns query=1,doc_id=3,relevance=2",
     drop_in="scores",
 )
 def grade_in_column_2(qrels: QrelsView) -> Hit | None:
     """Column 2 varies like grades, and column 4 is always 0."""
     if qrels.columns is None or not grades_in_column_2(qrels):
         return None
-    return Hit("grades seem to be in column 2; column 4 is always 0", qrels.lines([0]))
+    return Hit(
+        "grades seem to be in column 2; column 4 is always 0",
+        qrels.lines([0]),
+        remedy=conversion_remedy(qrels, "query=1,doc_id=3,relevance=2"),
+    )
 
 
 def grades_in_column_2(qrels: QrelsView) -> bool:
@@ -302,14 +303,6 @@ def grades_in_column_2(qrels: QrelsView) -> bool:
     iterations = qrels.rows.iterations
     distinct = iterations.texts(iterations.numbered()[1])
     return len(distinct) > 1 and all(re.match(r"^-?[0-9]{1,3}$", one) for one in distinct)
-
-
-@fix_step("Q135", order=40)
-def swap_grades(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Swap columns 2 and 4 if the grades are in column 2 (Q135)."""
-    if not grades_in_column_2(draft.qrels):
-        return draft
-    return draft.swap(session, "Q135", "c2", "c4")
 
 
 @rule(

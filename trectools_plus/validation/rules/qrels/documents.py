@@ -82,20 +82,15 @@ def duplicate_conflicts(qrels: QrelsView) -> Hit | None:
     on="qrels",
     scope="query",
     severity="error",
-    fix=RuleFix(
-        "ask",
-        "merged the subtopics",
-        effect="deletes judgments; one subtopic or the highest grade of each document counts",
-        interprets_columns=True,
-    ),
+    fix="no",
     tables=True,
     checks="document judged twice for a query, with different values in column 2 (subtopics), or "
     "in a further column of a table (types of judgment)",
     rationale="In qrels for diversity, column 2 is the subtopic, and a document is judged once "
     "for each. Measures of relevance ignore column 2 and use any one of the grades.",
     example="qrels.txt:2: error Q143: column 2 contains subtopics: d01 is judged for 1 and 2 in "
-    "query 7. Choose one subtopic or merge them.",
-    remedy="Choose one subtopic or merge them",
+    "query 7. Keep the rows of one subtopic.",
+    remedy="Keep the rows of one subtopic",
 )
 def looks_diversity(qrels: QrelsView) -> Hit | None:
     """A document is judged for several subtopics of a query."""
@@ -163,34 +158,14 @@ def _repeats(qrels: QrelsView, *, agree: bool) -> Repeats:
     return again.filter(readable & ((here == there) == agree))
 
 
-@fix_step("Q143", order=120)
-def merge_subtopics(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Keep one subtopic, or the highest grade that a document has for any (Q143)."""
-    qrels = draft.qrels
-    again, of_subtopics = _readable_repeats(qrels)
-    if not of_subtopics.any():
-        return draft
-    subtopic = session.options.subtopic
-    if subtopic is not None:
-        rows = qrels.rows.iterations.differ_from(subtopic)
-        return draft.drop(session, "Q143", rows, f"kept the judgments of subtopic {subtopic}")
-    import polars as pl
-
-    rows = all_but_one(again.filter(of_subtopics), "max", qrels.grade)
-    what = "merged the subtopics, the highest grade of each document stays"
-    merged = draft.drop(session, "Q143", rows, what)
-    return merged.with_fields(c2=pl.repeat("0", merged.qrels.n_rows, eager=True))
-
-
 @fix_step("Q141", "Q142", order=130)
 def merge_judgments(draft: FileDraft, session: FixSession) -> FileDraft:
     """Keep one judgment of each document, if repeats agree (Q141) or conflict (Q142)."""
     grade = draft.qrels.grade
     again, of_subtopics = _readable_repeats(draft.qrels)
-    if of_subtopics.any() and "Q143" not in session.requested:
+    if of_subtopics.any():
         session.notes.append(
-            "Q143: repeated judgments that differ in column 2 (subtopics) are not fixed; "
-            "--fix Q143 keeps one of them"
+            "Q143: repeated judgments that differ in column 2 (subtopics) are not fixed"
         )
     again = again.filter(~of_subtopics)
     conflict = of_same_document(again, grade[again.row] != grade[again.first])

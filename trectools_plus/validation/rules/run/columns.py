@@ -25,6 +25,7 @@ from trectools_plus.validation.registry import (
     fix_step,
     rule,
 )
+from trectools_plus.validation.rules.file.shared import conversion_remedy
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
@@ -32,16 +33,18 @@ if TYPE_CHECKING:
 
 
 def may_hold_documents(run: RunView) -> bool:
-    """Return whether column 2 may contain the document ids, because column 3 is constant.
+    """Return whether column 2 may contain the document ids: it has more values than column 3.
 
     This finds more files than rule R108, because writing Q0 deletes the content of column 2.
     """
     if run.documents_in_column_2:
         return True
-    if run.n_rows < 2 or run.doc_ids.changes().any():
+    n_second, n_third = (len(ids.numbered()[1]) for ids in (run.rows.second, run.doc_ids))
+    if run.n_rows < 2 or n_second < n_third:
         return False
     second = run.rows.second
-    return not {"Q0", "q0", "0"}.issuperset(second.texts(second.numbered()[1]))
+    is_constant = {"Q0", "q0", "0"}.issuperset(second.texts(second.numbered()[1]))
+    return n_second > n_third or (n_third == 1 and not is_constant)
 
 
 def _other_words(run: RunView) -> Places:
@@ -56,7 +59,7 @@ def _other_words(run: RunView) -> Places:
     on="run",
     scope="row",
     severity="warning",
-    fix=RuleFix("safe", "wrote Q0 in column 2", interprets_columns=True),
+    fix=RuleFix("safe", "wrote Q0 in column 2"),
     checks="column 2 is not 'Q0' (once per file)",
     rationale="Evaluators ignore column 2, but submission checkers require 'Q0', and pyserini "
     "reads a run without it as MS MARCO's format.",
@@ -85,7 +88,7 @@ def write_q0(draft: FileDraft, session: FixSession) -> FileDraft:
         return draft
     if may_hold_documents(run):
         session.skip(
-            "R107", "column 2 may contain the document ids; --fix R108 swaps columns 2 and 3"
+            "R107", "column 2 may contain the document ids; check which column contains them"
         )
         return draft
     if np.isnan(run.score).all() and not run.swapped_columns:
@@ -111,13 +114,13 @@ def _all_rows(run: RunView) -> Places:
     on="run",
     scope="file",
     severity="error",
-    fix=RuleFix("ask", "swapped columns 2 and 3", interprets_columns=True),
+    fix="no",
     checks="column 3 is 'Q0', or constant, while column 2 varies",
     rationale="Every tool reads column 3 as the document id: each query then has a single "
     "document, named Q0, many times.",
-    example="run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Write 'qid Q0 "
-    "docid rank score tag'.",
-    remedy="Write 'qid Q0 docid rank score tag'",
+    example="run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Convert "
+    "it: trectools-plus runs convert run.txt --columns query=1,doc_id=2,score=5 --output run.txt",
+    remedy="Convert it with runs convert --columns query=1,doc_id=2,score=5",
     drop_in="permissive",
     collect=_all_rows,
 )
@@ -126,15 +129,11 @@ def columns_swapped(run: RunView, found: Places) -> Hit | None:
     if not run.documents_in_column_2:
         return None
     words = f"{quoted(str(found['second']))} and {quoted(str(found.doc_id))}"
-    return found.hit(f"columns 2 and 3 look swapped: {words}", doc_id=None)
-
-
-@fix_step("R108", order=40)
-def swap_q0(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Swap columns 2 and 3 (R108)."""
-    if not draft.run.documents_in_column_2:
-        return draft
-    return draft.swap(session, "R108", "c2", "c3")
+    return found.hit(
+        f"columns 2 and 3 look swapped: {words}",
+        doc_id=None,
+        remedy=conversion_remedy(run, "query=1,doc_id=2,score=5"),
+    )
 
 
 def _tags(run: RunView) -> Kinds:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from io import StringIO
 
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.rows import RUN_FIELDS
@@ -28,15 +26,6 @@ from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView, fields_of
 
 LAYOUT = "qid Q0 docid rank score tag"
-DELIMITERS = {
-    "comma-separated": ",",
-    "semicolon-separated": ";",
-    "pipe-separated": "|",
-    "quoted fields": " ",
-}
-"""Other formats that can be fixed, with their delimiters."""
-
-
 _COPY_AGAIN = "Copy or write the file again, because its end is missing"
 
 
@@ -46,7 +35,7 @@ _COPY_AGAIN = "Copy or write the file again, because its end is missing"
     on="run",
     scope="row",
     severity="error",
-    fix=RuleFix("ask", "added the missing column", interprets_columns=True),
+    fix=RuleFix("ask", "added the missing column"),
     checks="fewer than 6 fields",
     rationale="trec_eval stops at such a line; other readers skip it or use a wrong column as the "
     "score. A short last line means that writing or copying the file was interrupted.",
@@ -134,7 +123,7 @@ def add_columns(draft: FileDraft, session: FixSession) -> FileDraft:
     on="run",
     scope="row",
     severity="error",
-    fix=RuleFix("ask", "joined the words of the tag with '_'", interprets_columns=True),
+    fix=RuleFix("ask", "joined the words of the tag with '_'"),
     scored_if="on every such line, column 4 is an integer, column 5 a score and column 6 not a "
     "number: the words after the tag are then ignored",
     checks="more than 6 fields",
@@ -216,11 +205,10 @@ def join_tags(draft: FileDraft, session: FixSession) -> FileDraft:
     on="run",
     scope="file",
     severity="error",
-    fix=RuleFix("ask", "wrote blanks for the delimiter", interprets_columns=True),
+    fix="no",
     checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
     rationale="A run has columns separated by blanks. trec_eval reads other formats as broken "
-    "rows; quotes become part of the ids, which then match nothing in the qrels. Delimiters, "
-    "quotes and JSON with queries, documents and scores can be fixed.",
+    "rows; quotes become part of the ids, which then match nothing in the qrels.",
     example="run.txt:1: error R103: the format is comma-separated, but a run has six columns "
     "separated by spaces or tabs. Write 'qid Q0 docid rank score tag' on each line.",
     remedy=f"Write '{LAYOUT}' on each line",
@@ -246,39 +234,7 @@ def other_format(run: RunView) -> Hit | None:
         message,
         [run.shape.first_line or 1],
         remedy=remedy,
-        fix=None if run.shape.format in DELIMITERS else "no",
     )
-
-
-@fix_step("R103", order=10, phase="format")
-def split_at_delimiter(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Replace the delimiter by blanks, and remove quotes (R103)."""
-    shape = draft.view.shape
-    if shape.verdict != "other-format":
-        return draft
-    delimiter = DELIMITERS.get(shape.format or "")
-    if delimiter is None:
-        session.skip("R103", f"there is no fix for {shape.format}; write the run again as columns")
-        return draft
-    text = draft.data.decode()
-    if delimiter == " " and '","' in text.partition("\n")[0]:
-        delimiter = ","
-    lines = []
-    try:
-        for fields in csv.reader(StringIO(text, newline="\n"), delimiter=delimiter, strict=True):
-            stripped = [field.strip() for field in fields]
-            if any(len(field.split()) != 1 for field in stripped):
-                session.skip("R103", f"a field is empty or contains a blank: {fields}")
-                return draft
-            lines.append(" ".join(stripped))
-    except csv.Error as error:
-        session.skip("R103", f"its quotes are not balanced ({error})")
-        return draft
-    if len(lines) != len(text.splitlines()):
-        session.skip("R103", "a quoted field contains a line end")
-        return draft
-    session.done("R103", len(lines))
-    return draft.replaced(("\n".join(lines) + "\n").encode(), None)
 
 
 @rule(
@@ -313,7 +269,6 @@ def wrong_kind(run: RunView) -> Hit | None:
         "safe",
         "left out the header line",
         cannot_apply=TableView.header_stays,
-        interprets_columns=True,
     ),
     checks="first line is not data: its score field is a word, and the next line is a valid row",
     rationale="Runs have no header. trec_eval reads a header as a result with score 0 for a query "

