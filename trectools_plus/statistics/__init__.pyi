@@ -14,25 +14,15 @@ from trectools_plus.statistics.paired import UnpairedComparison as UnpairedCompa
 from trectools_plus.statistics.paired import compare_columns as compare_columns
 from trectools_plus.statistics.paired import paired_difference as paired_difference
 from trectools_plus.statistics.paired import unpaired_difference as unpaired_difference
-from trectools_plus.statistics.paired import unpaired_t_test as unpaired_t_test
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
 from trectools_plus.statistics.power import power_of_t_test as power_of_t_test
 from trectools_plus.statistics.power import queries_needed as queries_needed
 from trectools_plus.statistics.power import (
     smallest_detectable_difference as smallest_detectable_difference,
 )
-from trectools_plus.statistics.rankings import (
-    delta_relative_improvement as delta_relative_improvement,
-)
-from trectools_plus.statistics.rankings import effect_ratio as effect_ratio
 from trectools_plus.statistics.rankings import kendall_tau as kendall_tau
-from trectools_plus.statistics.rankings import kendall_tau_union as kendall_tau_union
 from trectools_plus.statistics.rankings import rank_biased_overlap as rank_biased_overlap
-from trectools_plus.statistics.rankings import (
-    root_mean_square_error as root_mean_square_error,
-)
 from trectools_plus.statistics.rankings import tau_ap as tau_ap
-from trectools_plus.statistics.rankings import truncated_overlap as truncated_overlap
 from trectools_plus.statistics.selection import Winner as Winner
 from trectools_plus.statistics.selection import select_winner as select_winner
 from trectools_plus.statistics.systems import adjust_p_values as adjust_p_values
@@ -52,22 +42,16 @@ __all__ = [
     "bootstrap_intervals",
     "cohens_kappa",
     "compare_columns",
-    "delta_relative_improvement",
-    "effect_ratio",
     "indistinguishable_groups",
     "kendall_tau",
-    "kendall_tau_union",
     "krippendorffs_alpha",
     "mean_intervals",
     "paired_difference",
     "power_of_t_test",
     "queries_needed",
     "rank_biased_overlap",
-    "root_mean_square_error",
     "select_winner",
     "smallest_detectable_difference",
     "tau_ap",
-    "truncated_overlap",
     "unpaired_difference",
-    "unpaired_t_test",
 ]
