@@ -43,7 +43,7 @@ def check_asked(folder: PlanFolder, labels: Sequence[Label]) -> str | None:
 
 
 def describe_missing_intervals(estimates: Sequence[RunEstimate]) -> list[str]:
-    """Return why means have no combined interval although people judged enough, one sentence each."""
+    """Return why a mean has no combined interval although people judged enough."""
     sentences = []
     for row in estimates:
         what = f"{row.measure} of {row.run}{f' minus {row.baseline}' if row.baseline else ''}"
