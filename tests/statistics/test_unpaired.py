@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from trectools_plus.errors import UsageError
-from trectools_plus.statistics import unpaired_difference, unpaired_t_test
+from trectools_plus.statistics import unpaired_difference
 
 FIRST = [0.1, 0.5, 0.7, 1.0, 1.0]
 SECOND = [0.0, 0.2, 0.2, 0.3]
@@ -28,15 +28,6 @@ def test_small_samples_are_enumerated() -> None:
     lower = np.mean(np.array(differences) <= observed + 1e-12)
     found = unpaired_difference(FIRST, SECOND)
     assert found.p_permutation == pytest.approx(min(1.0, 2 * min(upper, lower)))
-
-
-def test_students_test_is_scipys() -> None:
-    expected = stats.ttest_ind(FIRST, SECOND).pvalue
-    assert unpaired_t_test(FIRST, SECOND) == pytest.approx(expected, rel=1e-12)
-    assert unpaired_t_test(SECOND, FIRST) == pytest.approx(expected, rel=1e-12)
-    assert math.isnan(unpaired_t_test([1.0, 1.0], [0.5, 0.5]))
-    with pytest.raises(UsageError, match="n at least 2"):
-        unpaired_t_test([1.0], [0.5, 0.5])
 
 
 def test_welch_is_scipys() -> None:

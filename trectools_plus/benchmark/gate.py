@@ -32,9 +32,17 @@ from trectools_plus.errors import (
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import queries_needed
+from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval, ends_of
 from trectools_plus.statistics.method import EQUAL, alpha_of
-from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
+from trectools_plus.statistics.non_inferiority import non_inferiority_interval
+from trectools_plus.statistics.scores import (
+    Method,
+    PairedScores,
+    QueryChange,
+    compare_scores,
+    report_interval,
+)
 
 DEFAULT_MEASURES = ("R@10",)
 DEFAULT_DROP = 0.05
@@ -80,9 +88,11 @@ class GateEntry:
         current: The mean in the current report.
         drop: How much worse the mean is: a fraction of the baseline's mean, or with ``absolute`` a
             difference in the measure's unit; negative if it is better.
-        ci: The t-interval of the mean difference, current minus baseline: at the level of Holm's
-            test, or, with a margin of non-inferiority, of this entry alone, because all entries
-            must pass. ``None`` without per-query values, for too few queries, and for a sum.
+        ci: The interval of the mean difference, current minus baseline: the t-interval at the level
+            of Holm's test, or, with a margin of non-inferiority, that of
+            :func:`~trectools_plus.statistics.non_inferiority.non_inferiority_interval` for this
+            entry alone, because all entries must pass. ``None`` without per-query values, for too
+            few queries or changes, and for a sum.
         p_adjusted: The p-value of the paired t-test, adjusted by Holm over the gate's entries;
             ``None`` without per-query values, and for fewer than two queries.
         significant: True if ``p_adjusted`` is at most 1 - confidence; ``None`` without per-query
@@ -491,24 +501,25 @@ def _fail_without_unjudged(
             continue
         case = found[place].mode, found[place].measure
         again = _make_entry(rules[0], case, (current, baseline), changes[place], rules[1])
+        fails = again.failed and not _only_lacks_proof(again, found[place], rules[1])
         found[place] = replace(
-            found[place],
-            condensed=(baseline, current),
-            failed=again.failed,
-            decidable=again.failed,
+            found[place], condensed=(baseline, current), failed=fails, decidable=fails
         )
     return found
+
+
+def _only_lacks_proof(again: GateEntry, entry: GateEntry, rules: GateRules) -> bool:
+    """Return whether an inferior mean is no longer inferior, but not shown to be non-inferior."""
+    is_within = rules.max_drop is None or again.drop <= rules.max_drop + EQUAL
+    return again.margin is not None and again.undecided and not entry.undecided and is_within
 
 
 def _ends_from_worst(change: _Change | None, sign: float) -> tuple[float, float]:
     """Return the worst and the best difference in the interval, negative if the mean is worse.
 
-    Several equal differences, for example of unchanged runs, have no spread: the interval is their
-    mean. A single difference has no interval, so it shows nothing.
+    Without an interval, for few queries or changes, nothing is shown.
     """
     low, high = (None, None) if change is None else ends_of(change.comparison.ci)
-    if change is not None and change.scores.spread == 0:
-        low = high = change.comparison.difference
     if low is None or high is None:
         return -math.inf, math.inf
     return (low, high) if sign > 0 else (-high, -low)
@@ -572,7 +583,7 @@ def _test_changes(
     Args:
         pairs: The scores of the baseline and the current report; ``None`` is not tested.
         config: The configuration of a manifest.
-        alone: Give each change the interval that it has alone, not that of the family.
+        alone: Give each change its interval of non-inferiority, not that of the family.
 
     Returns:
         The changes with their intervals and adjusted p-values; ``None`` where not tested.
@@ -586,9 +597,18 @@ def _test_changes(
         if pair is None or not pair.ids:
             changes.append(None)
             continue
-        comparison = next(compared)
+        comparison, confidence = next(compared), method.options["confidence"]
         if alone:
-            ci = compare_scores([pair], method)[0].ci
+            ci = _interval_alone(pair, confidence)
             comparison = comparison.model_copy(update={"ci": ci})
-        changes.append(_Change(pair, comparison, method.options["confidence"]))
+        changes.append(_Change(pair, comparison, confidence))
     return changes
+
+
+def _interval_alone(pair: PairedScores, confidence: float) -> ConfidenceInterval | None:
+    sign = 1.0 if pair.higher_is_better else -1.0
+    interval = non_inferiority_interval(sign * pair.after, sign * pair.before, confidence)
+    if interval is None:
+        return None
+    ends = sorted((sign * interval[0], sign * interval[1]))
+    return report_interval((ends[0], ends[1]), Resampling(confidence=confidence), interval[2])

@@ -432,13 +432,17 @@ def _kind_of(reason: str) -> str:
 def _compare_repeated(labels: list[Label]) -> Repeated | None:
     """Compare the grades of documents that were asked twice."""
     first = {(one.query_id, one.doc_id): one.grade for one in labels if not one.repeat}
-    pairs = [(first.get((one.query_id, one.doc_id)), one.grade) for one in labels if one.repeat]
-    graded = [(one, other) for one, other in pairs if one is not None and other is not None]
+    pairs = [
+        (first.get((one.query_id, one.doc_id)), one.grade, one.query_id)
+        for one in labels
+        if one.repeat
+    ]
+    graded = [pair for pair in pairs if None not in pair]
     if not graded:
         return None
-    ones, others = zip(*graded, strict=True)
-    equal = sum(one == other for one, other in graded) / len(graded)
-    kappa = cohens_kappa(ones, others, categories=range(4))
+    ones, others, queries = zip(*graded, strict=True)
+    equal = sum(one == other for one, other, _ in graded) / len(graded)
+    kappa = cohens_kappa(ones, others, categories=range(4), clusters=queries)
     return Repeated(len(graded), equal, kappa)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -10,12 +11,19 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import CheckFailedError, UsageError
-from trectools_plus.judging.estimates.combined import WORTHWHILE, combine_judgments, people_needed
+from trectools_plus.judging.estimates.checks import check_order
+from trectools_plus.judging.estimates.combined import (
+    WORTHWHILE,
+    combine_judgments,
+    people_needed,
+    simultaneous_level,
+)
 from trectools_plus.judging.labels import LABELS_FILE, group_models, read_labels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import PlanValues, values_of
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, FloatArray
+from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import plural
 
 MIN_PILOT = 10
@@ -29,7 +37,8 @@ class NeededQueries:
     Attributes:
         measure: The measure.
         runs: One run for its mean, or two for their difference.
-        width: The width of the interval now, from the judgments of people alone.
+        width: The width of the interval now, from the judgments of people alone; ``None`` if all
+            values are equal.
         without: The number of queries without the model; ``None`` if all of the plan are too few.
         needed: The number with each model, in the same way.
         correlation: Between people and each model; ``None`` if all values of one are equal.
@@ -37,7 +46,7 @@ class NeededQueries:
 
     measure: str
     runs: tuple[str, ...]
-    width: float
+    width: float | None
     without: int | None
     needed: dict[str, int | None]
     correlation: dict[str, float | None]
@@ -56,15 +65,18 @@ class Pilot:
 
     Attributes:
         width: The wished width of the intervals.
-        confidence: The level of the intervals.
+        confidence: The level of the intervals of means. Those of differences are simultaneous: each
+            of k pairs has the level 1 - (1 - confidence) / k, as in the estimate.
+        pairs: The number of pairs of runs.
         people: The number of queries that people have judged.
         models: The number of queries that each model has judged.
-        total: The number of queries of the plan.
+        total: The number of queries of the plan, without those that people could not judge.
         needed: The numbers for each measure, run, and pair of runs.
     """
 
     width: float
     confidence: float
+    pairs: int
     people: int
     models: dict[str, int]
     total: int
@@ -100,9 +112,12 @@ def plan_people(
     """
     if not width > 0.0:
         raise UsageError(f"expected a width above 0 but got {width}", where="--width")
-    people = values_of(folder, read_people(folder.path), measures)
+    labels_of_people = read_people(folder.path)
+    people = values_of(folder, labels_of_people, measures)
     judged = plural(len(people.queries), "query", "queries")
     if len(people.queries) < MIN_PILOT:
+        if (broken := check_order(folder, labels_of_people)) is not None:
+            raise CheckFailedError(broken, where=str(folder.path))
         raise CheckFailedError(
             f"people have judged {judged}, but a pilot needs {MIN_PILOT}",
             where=str(folder.path),
@@ -123,14 +138,16 @@ def plan_people(
             where=str(folder.path),
             remedy=f"continue with: judge label {folder.path} --resume",
         )
+    total = len(folder.plan.queries) - len(people.complete.left_out)
     return Pilot(
         width=width,
         confidence=confidence,
+        pairs=math.comb(len(folder.plan.runs), 2),
         people=len(people.queries),
         models={name: len(found.queries) for name, found in finished.items()},
-        total=len(folder.plan.queries),
+        total=total,
         needed=tuple(
-            _need(measure, runs, people, finished, (width, confidence, len(folder.plan.queries)))
+            _need(measure, runs, people, finished, (width, confidence, total))
             for measure in people.values
             for runs in _subjects(list(people.values[measure]))
         ),
@@ -151,16 +168,22 @@ def _need(
     wished: tuple[float, float, int],
 ) -> NeededQueries:
     width, confidence, total = wished
+    if len(runs) > 1:
+        confidence = simultaneous_level(confidence, math.comb(len(people.values[measure]), 2))
     y = _values(people, measure, runs)
+    if np.ptp(y) <= EQUAL:
+        nothing = dict.fromkeys(models)
+        return NeededQueries(measure, runs, None, None, {**nothing}, {**nothing})
     # A model that says the same of every query has no weight.
     (alone,) = combine_judgments(y, np.zeros(total), np.arange(len(y)), confidence=confidence)
     _, without = people_needed(y, np.zeros(total), np.arange(len(y)), width, confidence=confidence)
     needed: dict[str, int | None] = {}
     correlation: dict[str, float | None] = {}
     for name, found in models.items():
-        place = {query_id: row for row, query_id in enumerate(found.queries)}
-        rows = np.array([place[query_id] for query_id in people.queries])
-        f = _values(found, measure, runs)
+        usable = [one not in people.complete.left_out for one in found.queries]
+        kept = [one for one in found.queries if one not in people.complete.left_out]
+        rows = np.array([kept.index(query_id) for query_id in people.queries])
+        f = _values(found, measure, runs)[usable]
         needed[name], _ = people_needed(y, f, rows, width, confidence=confidence)
         (both,) = combine_judgments(y, f, rows, confidence=confidence)
         correlation[name] = None if np.isnan(both.correlation) else both.correlation

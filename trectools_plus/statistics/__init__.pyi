@@ -14,7 +14,6 @@ from trectools_plus.statistics.paired import UnpairedComparison as UnpairedCompa
 from trectools_plus.statistics.paired import compare_columns as compare_columns
 from trectools_plus.statistics.paired import paired_difference as paired_difference
 from trectools_plus.statistics.paired import unpaired_difference as unpaired_difference
-from trectools_plus.statistics.paired import unpaired_t_test as unpaired_t_test
 from trectools_plus.statistics.paired_tests import PAIRED_TESTS as PAIRED_TESTS
 from trectools_plus.statistics.power import power_of_t_test as power_of_t_test
 from trectools_plus.statistics.power import queries_needed as queries_needed
@@ -53,5 +52,4 @@ __all__ = [
     "smallest_detectable_difference",
     "tau_ap",
     "unpaired_difference",
-    "unpaired_t_test",
 ]

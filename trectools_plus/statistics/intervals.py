@@ -274,6 +274,8 @@ METHOD_NAMES = {
     "bca": "BCa bootstrap",
     "t": "Student t",
     "wilson": "Wilson",
+    "tango": "Tango score",
+    "t_extra_losses": "Student t with two more losses at the worse end",
 }
 RESAMPLED = METHODS
 """The methods that draw resamples."""

@@ -350,36 +350,6 @@ def unpaired_difference(
     )
 
 
-def unpaired_t_test(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
-    """Return the p-value of Student's t-test for two independent samples of equal variance.
-
-    The same as ``scipy.stats.ttest_ind`` with its defaults, which ``repro_eval`` uses for
-    replications. :func:`unpaired_difference` has Welch's test, which does not assume equal
-    variances.
-
-    Args:
-        first: At least 2 values, shape (n,), all defined.
-        second: At least 2 values, shape (m,), all defined.
-
-    Returns:
-        Two-sided p-value; ``nan`` if each sample has only equal values.
-
-    Raises:
-        UsageError: As :func:`unpaired_difference`.
-    """
-    from scipy import stats
-
-    one, other = _as_sample(first), _as_sample(second)
-    if max(_range_of(one), _range_of(other)) <= EQUAL:
-        return np.nan
-    # Not scipy.stats.ttest_ind, which warns of a sample of equal values.
-    degrees_of_freedom = len(one) + len(other) - 2
-    squares = sum(((each - each.mean()) ** 2).sum() for each in (one, other))
-    error = np.sqrt(squares / degrees_of_freedom * (1 / len(one) + 1 / len(other)))
-    statistic = abs(one.mean() - other.mean()) / error
-    return 2.0 * float(stats.t.sf(statistic, degrees_of_freedom))
-
-
 def _as_sample(values: npt.ArrayLike) -> FloatArray:
     table = as_table(values, "two-sample test")
     if table.shape[1] != 1 or len(table) < 2:

@@ -87,7 +87,7 @@ def grade_agreement(
         weights: The weighting of the kappa that is compared with the threshold: ``none``,
             ``linear`` or ``quadratic``.
         threshold: The value that this kappa must exceed.
-        resampling: Settings of the intervals, which resample pairs.
+        resampling: Settings of the intervals, which resample queries with all their pairs.
 
     Returns:
         Kappas with intervals, the verdict, and the pairs with different grades.
@@ -114,6 +114,7 @@ def grade_agreement(
             others,
             weights=name,
             categories=categories,
+            clusters=both["query_id"].to_list(),
             **asdict(resampling),
         )
         for name in WEIGHTS

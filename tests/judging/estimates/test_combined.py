@@ -119,27 +119,100 @@ def test_few_queries_of_people_stand_alone() -> None:
     assert found.effective == 19
 
 
-def test_simultaneous_intervals_are_wider_and_cover_together() -> None:
+def test_simultaneous_intervals_share_the_level() -> None:
     rng = np.random.default_rng(0)
     judged = np.arange(30)
     f = rng.normal(size=(100, 3)) + rng.normal(size=(100, 1))
     y = f[judged] + rng.normal(size=(30, 3))
-    alone = combine_judgments(y, f, judged)
     together = combine_judgments(y, f, judged, simultaneous=True)
-    for one, all_three in zip(alone, together, strict=True):
-        assert one.combined is not None
-        assert all_three.combined is not None
-        # Between no correction and that of Bonferroni.
-        bonferroni = stats.t.ppf(1 - 0.05 / 6, 29) / stats.t.ppf(0.975, 29)
-        assert 1.0 < all_three.combined.width / one.combined.width < bonferroni + 0.01
-    assert together == combine_judgments(y, f, judged, simultaneous=True)
-    # Equal columns need no correction.
-    same = combine_judgments(
-        np.repeat(y[:, :1], 3, 1), np.repeat(f[:, :1], 3, 1), judged, simultaneous=True
+    at_level = combine_judgments(y, f, judged, confidence=1 - 0.05 / 3)
+    for one, other in zip(together, at_level, strict=True):
+        assert one.combined == pytest.approx(other.combined, abs=1e-12)
+        assert one.people == pytest.approx(other.people, abs=1e-12)
+
+
+@given(st.integers(0, 10_000), st.integers(20, 60), st.floats(0.05, 1.0))
+def test_effective_queries_of_these_are_those_of_their_formula(
+    seed: int, n: int, noise: float
+) -> None:
+    generator = np.random.default_rng(seed)
+    total = n + 40
+    y = generator.beta(0.5, 0.8, total)
+    f = np.clip(y + generator.normal(0.0, noise, total), 0.0, 1.0)
+    found = _one(y[:n], f, np.arange(n), population="these")
+    assert found.combined is not None
+    assert found.effective <= total
+    wide = n * (found.people.width / found.combined.width) ** 2
+    assert found.effective == pytest.approx(1 / (n / wide * (1 / n - 1 / total) + 1 / total))
+    # So many queries of people alone have an interval of this width.
+    spread = y[:n].var(ddof=1) * (1 / found.effective - 1 / total)
+    assert 2 * stats.t.ppf(0.975, n - 1) * math.sqrt(spread) == pytest.approx(found.combined.width)
+
+
+def test_a_perfect_model_of_these_queries_is_worth_all_of_them() -> None:
+    y, _, judged = _draw(4, 30, 90)
+    assert _one(y[judged], y, judged, population="these", weight=1.0).effective == 90
+
+
+def test_equal_values_of_people_have_no_interval() -> None:
+    _, f, judged = _draw(3, 30, 100)
+    for population in ("like these", "these"):
+        found = _one(np.ones(30), f, judged, population=population)
+        assert found.people.mean == 1.0
+        assert math.isnan(found.people.low)
+        assert math.isnan(found.people.high)
+        assert (found.combined, found.effective) == (None, 30)
+
+
+def test_queries_that_people_could_not_judge() -> None:
+    y, f, judged = _draw(8, 40, 200)
+    people = y[judged]
+    people[[2, 11, 30]] = np.nan
+    found = _one(people, f, judged, weight=0.5)
+    complete = people[~np.isnan(people)]
+    assert (found.n, found.total) == (37, 197)
+    usual = mean_intervals(complete[:, None], interval="t")
+    assert found.people == pytest.approx((complete.mean(), usual.low[0], usual.high[0]))
+    assert found.combined is not None
+    assert found.combined.mean == pytest.approx(
+        complete.mean() + 0.5 * (f.mean() - f[judged].mean())
     )
-    assert same[0].combined is not None
-    assert alone[0].combined is not None
-    assert same[0].combined.width == pytest.approx(alone[0].combined.width, rel=0.01)
+
+
+WEIGHTS = 1.0 / np.log2(np.arange(2, 12))
+
+
+def _values(relevant: np.ndarray) -> np.ndarray:
+    """Return P@10 and nDCG@10 of documents in order of rank, shape (queries, 2)."""
+    ideal = np.append(0.0, np.cumsum(WEIGHTS))[np.minimum(relevant.sum(axis=1), 10)]
+    gain = relevant[:, :10] @ WEIGHTS
+    return np.column_stack([relevant[:, :10].mean(axis=1), gain / np.maximum(ideal, 1e-9)])
+
+
+@pytest.mark.parametrize("total", [100, 400, 1000])
+@pytest.mark.parametrize("blanks", ["at random", "where the model says relevant"])
+@pytest.mark.parametrize("rate", [0.05, 0.1])
+def test_coverage_with_blanks(total: int, blanks: str, rate: float) -> None:
+    """People leave documents blank, and queries out if more than a tenth of theirs is blank."""
+    rng = np.random.default_rng(total)
+    shape = (100_000, 16)
+    relevant = rng.random(shape) < rng.beta(1.0, 2.0, (shape[0], 1))
+    model = rng.random(shape) < np.where(relevant, 0.85, 0.12)
+    chance = rate if blanks == "at random" else model * rate / model.mean()
+    blank = rng.random(shape) < chance
+    y, f = _values(relevant & ~blank), _values(model)
+    y[blank.sum(axis=1) > 0.1 * shape[1]] = np.nan
+    truth = np.nanmean(y, axis=0)
+    covered, draws = np.zeros(2), 1500
+    for _ in range(draws):
+        drawn = rng.integers(0, shape[0], total)
+        judged = np.arange(np.searchsorted(np.cumsum(~np.isnan(y[drawn, 0])), 40) + 1)
+        judged = judged[judged < total]
+        for column, one in enumerate(combine_judgments(y[drawn][judged], f[drawn], judged)):
+            assert one.combined is not None
+            covered[column] += one.combined.low <= truth[column] <= one.combined.high
+    # 93%, and three standard errors of the simulation.
+    assert (covered / draws >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / draws)).all(), covered / draws
 
 
 def test_coverage_of_biased_models() -> None:

@@ -151,7 +151,7 @@ def testset_agreement(
     ] = 0.6,
     confidence: Confidence = 0.95,
     resamples: Annotated[
-        int, typer.Option(metavar="N", help="Number of bootstrap resamples of the pairs.")
+        int, typer.Option(metavar="N", help="Number of bootstrap resamples of the queries.")
     ] = 10_000,
     seed: Seed = 42,
     every: Annotated[

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from trectools_plus.judging.estimates.report import RunEstimate
 from trectools_plus.judging.labels import Label, LabelOrigin
 from trectools_plus.judging.plan import PlanFolder, has_too_many_missing
-from trectools_plus.judging.values import CompleteQueries, merge_labels
+from trectools_plus.judging.values import merge_labels
 from trectools_plus.text import plural
 
 
@@ -41,14 +42,16 @@ def check_asked(folder: PlanFolder, labels: Sequence[Label]) -> str | None:
     return f"the model was not asked about {left:,} of {plural(folder.plan.pooled, 'pair')}"
 
 
-def unanswered_pairs(folder: PlanFolder, people: CompleteQueries) -> set[tuple[str, str]]:
-    """Return the pairs of complete queries that people could not judge."""
-    return {
-        (query_id, one.doc_id)
-        for query_id, grades in people.grades.items()
-        for one in folder.pool[query_id]
-        if one.doc_id not in grades
-    }
+def describe_missing_intervals(estimates: Sequence[RunEstimate]) -> list[str]:
+    """Return why a mean has no combined interval although people judged enough."""
+    sentences = []
+    for row in estimates:
+        what = f"{row.measure} of {row.run}{f' minus {row.baseline}' if row.baseline else ''}"
+        if row.estimates[0].people.low is None:
+            sentences.append(f"{what} has no interval: all values of people are equal.")
+        elif row.estimates[0].combined is None:
+            sentences.append(f"{what} has no combined interval: its mean is not between 0 and 1.")
+    return sentences
 
 
 def origin_of(labels: Sequence[Label]) -> LabelOrigin:

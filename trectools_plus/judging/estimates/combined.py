@@ -18,7 +18,6 @@ from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics.arrays import (
     DEFAULT_CONFIDENCE,
-    DEFAULT_SEED,
     FloatArray,
     as_table,
     check_level,
@@ -32,7 +31,6 @@ MIN_PEOPLE = 20
 """With fewer queries of people, the model is not used."""
 WORTHWHILE = 1.1
 """A model helps if it is worth this many times the queries of people."""
-_DRAWS = 100_000
 _MOST_LEVERAGE = 0.9
 
 
@@ -41,7 +39,7 @@ class MeanInterval(NamedTuple):
 
     Attributes:
         mean: The mean over queries.
-        low: The lower end; ``nan`` if unknown.
+        low: The lower end; ``nan`` without an interval.
         high: The upper end.
     """
 
@@ -61,13 +59,15 @@ class CombinedMean(Displayed):
 
     Attributes:
         n: The number of queries that people judged.
-        total: The number of queries that the model judged.
+        total: The number of queries of the model, without those that people left out.
         weight: The weight of the model, 0 (ignored) to 1; ``nan`` without a combined mean.
         correlation: Between people and model, over the queries of people; ``nan`` if all values of
             one are equal.
-        people: From the queries of people.
+        people: From the queries of people; without an interval if all their values are equal.
         model: From the model's judgments of all queries. No interval covers its error.
-        combined: From both; ``None`` with fewer than :data:`MIN_PEOPLE` queries of people.
+        combined: From both; ``None`` with fewer than :data:`MIN_PEOPLE` queries of people, and if
+            all their values are equal.
+        population: What the means are about.
     """
 
     n: int
@@ -77,16 +77,20 @@ class CombinedMean(Displayed):
     people: MeanInterval
     model: MeanInterval
     combined: MeanInterval | None
+    population: Population = "like these"
 
     @property
     def effective(self) -> float:
         """The number of queries that people alone would need for the width of ``combined``.
 
-        ``n`` without a combined mean, or if people alone have no width.
+        At most ``total``; ``n`` without a combined mean, or if people alone have no width.
         """
-        if self.combined is None or not self.people.width > 0.0 or not self.combined.width > 0.0:
+        if self.combined is None or not self.people.width > 0.0:
             return float(self.n)
-        return float(self.n * (self.people.width / self.combined.width) ** 2)
+        share = float((self.combined.width / self.people.width) ** 2) / self.n
+        if self.population == "these":  # a width of 0 needs all of them
+            share = self.n * share * (1.0 / self.n - 1.0 / self.total) + 1.0 / self.total
+        return 1.0 / max(share, 1.0 / self.total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,6 @@ def combine_judgments(
     confidence: float = DEFAULT_CONFIDENCE,
     simultaneous: bool = False,
     weight: float | None = None,
-    seed: int = DEFAULT_SEED,
 ) -> list[CombinedMean]:
     """Estimate means over queries from judgments of people and of a model.
 
@@ -140,18 +143,22 @@ def combine_judgments(
     queries, as in the covariance HC2 of a regression; not so if the weight is 0 or fixed. Intervals
     use the t distribution with n - 1 degrees of freedom.
 
+    The queries of people may contain some that they could not judge. The mean is then over queries
+    that people can judge, of which the model's values alone say nothing: so the model's values of
+    these queries count, and Y is the mean of the others there. If they were dropped, and people
+    could not judge what the model finds relevant, the n queries would differ from the N.
+
     Args:
         people: Values from the judgments of people, shape (n, columns) or (n,): measures, or
-            differences between runs.
+            differences between runs; ``nan`` for a query that they could not judge.
         model: Values from the judgments of the model, shape (N, columns) or (N,).
         judged: The row in ``model`` of each row in ``people``, shape (n,). The n queries must be a
             random sample of the N.
         population: What the means are about.
         confidence: The level of the intervals.
-        simultaneous: Whether all intervals hold together: the quantile is that of the largest of
-            the correlated t statistics (max-t). Otherwise each holds for itself.
+        simultaneous: Whether all k intervals hold together: each is at the level 1 - alpha / k
+            (Bonferroni). Otherwise each holds for itself.
         weight: A fixed weight instead of the tuned one, 0 to 1.
-        seed: The seed of the draws for the quantile of max-t.
 
     Returns:
         One result per column.
@@ -162,10 +169,12 @@ def combine_judgments(
     """
     where = "combined judgments"
     check_level(confidence, where)
-    y, f = as_table(people, where), as_table(model, where)
+    y, f = as_table(people, where, undefined=True), as_table(model, where)
     rows = np.asarray(judged, dtype=np.int64)
-    n, total = len(y), len(f)
-    if y.shape[1] != f.shape[1] or rows.shape != (n,) or len(np.unique(rows)) != n or n < 2:
+    drawn, total = len(y), len(f)
+    complete = y[~np.isnan(y).any(axis=1)]
+    n = len(complete)
+    if y.shape[1] != f.shape[1] or len(np.unique(rows)) != drawn or len(rows) != drawn or n < 2:
         raise UsageError(
             f"expected values of at least two different queries by people but got shapes {y.shape} "
             f"of people, {f.shape} of the model and {rows.shape} of the rows",
@@ -176,38 +185,46 @@ def combine_judgments(
     if weight is not None and not 0.0 <= weight <= 1.0:
         raise UsageError(f"expected a weight from 0 to 1 but got {weight}", where=where)
     at = f[rows]
-    parts = _residuals(y, f, at, weight)
-    alone = _Residuals(np.zeros(y.shape[1]), _covariance(y, y), parts.model, parts.cross * 0.0)
-    means = y.mean(axis=0) + parts.weights * (f.mean(axis=0) - at.mean(axis=0))
-    uses_model = n >= MIN_PEOPLE
+    centre = complete.mean(axis=0)
+    spread = np.where(np.isnan(y), centre, centre + (y - centre) * (drawn / n))
+    parts = _residuals(spread, f, at, weight)
+    alone = _Residuals(
+        np.zeros(y.shape[1]),
+        _covariance(complete, complete) * (drawn / n),
+        parts.model,
+        parts.cross * 0.0,
+    )
+    means = centre + parts.weights * (f.mean(axis=0) - at.mean(axis=0))
+    varying = np.ptp(complete, axis=0) > EQUAL
+    level = simultaneous_level(confidence, y.shape[1]) if simultaneous else confidence
 
-    def intervals(centre: FloatArray, residuals: _Residuals) -> list[MeanInterval]:
-        covariance = residuals.covariance(n, total, population)
-        half = _half_widths(covariance, n - 1, confidence, simultaneous, seed)
-        return [
-            MeanInterval(*one) for one in zip(centre, centre - half, centre + half, strict=True)
-        ]
+    def intervals(means: FloatArray, residuals: _Residuals) -> list[MeanInterval]:
+        variances = np.diag(residuals.covariance(drawn, total, population))
+        half = _quantile(n - 1, level) * np.sqrt(np.maximum(variances, 0.0))
+        return _around(means, np.where(varying, half, np.nan))
 
-    by_people = intervals(y.mean(axis=0), alone)
-    by_both = intervals(means, parts) if uses_model else [None] * len(by_people)
-    spread = np.sqrt(np.diag(parts.model) / total) if population == "like these" else 0.0 * means
-    half = _quantile(total - 1, confidence) * spread
-    centre = f.mean(axis=0)
-    by_model = [
-        MeanInterval(*one) for one in zip(centre, centre - half, centre + half, strict=True)
-    ]
+    by_people, by_both = intervals(centre, alone), intervals(means, parts)
+    errors = np.sqrt(np.diag(parts.model) / total) if population == "like these" else 0.0 * means
+    by_model = _around(f.mean(axis=0), _quantile(total - 1, confidence) * errors)
+    uses_model = (n >= MIN_PEOPLE) & varying
     return [
         CombinedMean(
             n=n,
-            total=total,
-            weight=float(parts.weights[column]) if uses_model else np.nan,
+            total=total - (drawn - n),
+            weight=float(parts.weights[column]) if uses_model[column] else np.nan,
             correlation=_correlation(y[:, column], at[:, column]),
             people=by_people[column],
             model=by_model[column],
-            combined=by_both[column],
+            combined=by_both[column] if uses_model[column] else None,
+            population=population,
         )
         for column in range(y.shape[1])
     ]
+
+
+def simultaneous_level(confidence: float, intervals: int) -> float:
+    """Return the level of each of several intervals that hold together (Bonferroni)."""
+    return 1.0 - (1.0 - confidence) / max(1, intervals)
 
 
 def people_needed(
@@ -288,31 +305,14 @@ def _covariance(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(centred.T @ (second - second.mean(axis=0)) / (len(first) - 1))
 
 
-def _half_widths(
-    covariance: FloatArray, freedom: int, confidence: float, simultaneous: bool, seed: int
-) -> FloatArray:
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    varying = errors > EQUAL
-    if not simultaneous or varying.sum() < 2:
-        return np.asarray(_quantile(freedom, confidence) * errors)
-    scale = np.where(varying, errors, 1.0)
-    correlation = (covariance / np.outer(scale, scale))[np.ix_(varying, varying)]
-    values, vectors = np.linalg.eigh(correlation)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    generator = np.random.default_rng(seed)
-    normal = generator.standard_normal((_DRAWS, len(values))) @ root.T
-    chi = np.sqrt(generator.chisquare(freedom, _DRAWS) / freedom)
-    largest = np.abs(normal).max(axis=1) / chi
-    return np.asarray(np.quantile(largest, confidence) * errors)
-
-
 def _quantile(freedom: int, confidence: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1.0 + confidence) / 2.0))
 
 
-def _correlation(first: FloatArray, second: FloatArray) -> float:
+def _correlation(people: FloatArray, model: FloatArray) -> float:
+    first, second = people[~np.isnan(people)], model[~np.isnan(people)]
     spread = float(first.std() * second.std())
     if spread <= EQUAL:
         return np.nan

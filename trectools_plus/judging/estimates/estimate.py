@@ -17,8 +17,8 @@ from trectools_plus.judging.estimates.checks import (
     check_asked,
     check_order,
     describe_doubts,
+    describe_missing_intervals,
     origin_of,
-    unanswered_pairs,
 )
 from trectools_plus.judging.estimates.combined import (
     MIN_PEOPLE,
@@ -71,7 +71,7 @@ def estimate(
         runs: Names or original files of runs of the plan; all if ``None``.
         model: The model, if several have judged the plan.
         confidence: The level of the intervals.
-        seed: The seed of the draws for simultaneous intervals.
+        seed: The seed of the draws for the intervals of agreement.
 
     Returns:
         The report. It depends only on the plan and its judgments.
@@ -92,49 +92,52 @@ def estimate(
             unasked, where=str(folder.path), remedy=f"run: judge label {folder.path} --resume"
         )
     of_people = values_of(folder, by_people, parsed)
+    refusal = check_order(folder, by_people)
     if len(of_people.queries) < 2:
+        if refusal is not None:
+            raise CheckFailedError(refusal, where=str(folder.path))
         raise CheckFailedError(
             f"people have judged {plural(len(of_people.queries), 'query', 'queries')} completely, "
             "and two are needed for an interval",
             where=str(folder.path),
             remedy=f"judge more with: review serve {folder.path}",
         )
-    unanswered = unanswered_pairs(folder, of_people.complete)
-    of_model = values_of(folder, [one for one in labels if _pair(one) not in unanswered], parsed)
-    refusal = check_order(folder, by_people)
+    of_model = values_of(folder, labels, parsed)
     if refusal is None and len(of_people.queries) < MIN_PEOPLE:
         refusal = (
             f"people have judged {plural(len(of_people.queries), 'query', 'queries')} completely, "
             f"and {MIN_PEOPLE} are needed to combine them with the model"
         )
     place = {query_id: row for row, query_id in enumerate(of_model.queries)}
-    judged = np.array([place[query_id] for query_id in of_people.queries])
+    left_out = of_people.complete.left_out
+    judged = np.array([place[query_id] for query_id in [*of_people.queries, *left_out]])
+    unknown = np.full(len(left_out), np.nan)
     estimates = [
         one
         for name, measure in zip(names, parsed, strict=True)
         for one in _estimate_measure(
             name,
-            {run: of_people.values[name][run] for run in shown},
+            {run: np.append(of_people.values[name][run], unknown) for run in shown},
             {run: of_model.values[name][run] for run in shown},
             judged,
             sign=1 if measure.definition.higher_is_better else -1,
             combines=refusal is None,
             confidence=confidence,
-            seed=seed,
         )
     ]
     estimates = _orient(estimates)
     counts = JudgmentCounts(
-        queries=len(folder.plan.queries),
+        queries=len(folder.plan.queries) - len(left_out),
         planned=folder.plan.people,
         people=len(of_people.queries),
         left_out=[
-            LeftOutQuery(query_id=query_id, reason=reason)
-            for query_id, reason in of_people.complete.left_out.items()
+            LeftOutQuery(query_id=query_id, reason=reason) for query_id, reason in left_out.items()
         ],
         pairs=folder.plan.pooled,
         missing_people=of_people.complete.missing,
-        missing_model=of_model.complete.missing,
+        missing_model=sum(
+            grade is None for grades in merge_labels(labels).values() for grade in grades.values()
+        ),
     )
     report = JudgmentReport(
         version=version("trectools-plus"),
@@ -151,7 +154,10 @@ def estimate(
         agreement=_agree(folder, by_people, labels, Resampling(confidence=confidence, seed=seed)),
         refusal=refusal,
         estimates=estimates,
-        warnings=describe_doubts(folder, by_people, len(of_people.queries), labels, all_labels),
+        warnings=[
+            *describe_doubts(folder, by_people, len(of_people.queries), labels, all_labels),
+            *([] if refusal is not None else describe_missing_intervals(estimates)),
+        ],
     )
     return report.model_copy(update={"result": state_result(report)})
 
@@ -263,7 +269,6 @@ def _estimate_measure(
     sign: int,
     combines: bool,
     confidence: float,
-    seed: int,
 ) -> Iterator[RunEstimate]:
     """Yield the means of runs, then the differences of pairs, the better run minus the other."""
 
@@ -280,18 +285,19 @@ def _estimate_measure(
                 population=population,
                 confidence=confidence,
                 simultaneous=simultaneous,
-                seed=seed,
             )
             for population in POPULATIONS
         ]
 
     names = list(people)
     found = combine([(people[name], model[name]) for name in names], simultaneous=False)
+    values = np.array([*people.values()])
+    are_shares = bool(np.nanmin(values) >= 0.0 and np.nanmax(values) <= 1.0)
     centre = {}
     for name, by_population in zip(names, zip(*found, strict=True), strict=True):
-        yield _as_estimate(measure, name, None, by_population, combines=combines)
-        best = by_population[0].combined if combines else None
-        centre[name] = (best or by_population[0].people).mean
+        estimates = [_as_population(one, combines, are_shares) for one in by_population]
+        yield _as_estimate(measure, name, None, by_population, estimates)
+        centre[name] = (estimates[0].combined or estimates[0].people).mean
     order = sorted(names, key=lambda name: (-sign * centre[name], names.index(name)))
     pairs = list(combinations(order, 2))
     if not pairs:
@@ -299,7 +305,8 @@ def _estimate_measure(
     differences = [(people[a] - people[b], model[a] - model[b]) for a, b in pairs]
     found = combine(differences, simultaneous=True)
     for (better, other), by_population in zip(pairs, zip(*found, strict=True), strict=True):
-        one = _as_estimate(measure, better, other, by_population, combines=combines)
+        estimates = [_as_population(one, combines, False) for one in by_population]
+        one = _as_estimate(measure, better, other, by_population, estimates)
         shown = one.estimates[0].combined or one.estimates[0].people
         yield one if sign * shown.mean >= 0.0 else one.reversed()
 
@@ -323,27 +330,31 @@ def _as_estimate(
     run: str,
     baseline: str | None,
     found: Sequence[CombinedMean],
-    *,
-    combines: bool,
+    estimates: list[PopulationEstimate],
 ) -> RunEstimate:
+    correlation = none_if_nan(found[0].correlation)
     return RunEstimate(
-        measure=measure,
-        run=run,
-        baseline=baseline,
-        correlation=none_if_nan(found[0].correlation),
-        estimates=[
-            PopulationEstimate(
-                population=population,
-                people=_shown(one.people),
-                model=_shown(one.model),
-                combined=_shown(one.combined) if combines and one.combined else None,
-                weight=none_if_nan(one.weight) if combines else None,
-                effective=one.effective if combines else None,
-            )
-            for population, one in zip(POPULATIONS, found, strict=True)
-        ],
+        measure=measure, run=run, baseline=baseline, correlation=correlation, estimates=estimates
     )
 
 
-def _shown(interval: MeanInterval) -> ShownInterval:
-    return ShownInterval(mean=interval.mean, low=interval.low, high=interval.high)
+def _as_population(found: CombinedMean, combines: bool, are_shares: bool) -> PopulationEstimate:
+    """Return a mean as in a report; a mean of shares and its interval are in [0, 1]."""
+    combined = found.combined if combines else None
+    if are_shares and combined is not None and not 0.0 <= combined.mean <= 1.0:
+        combined = None
+    return PopulationEstimate(
+        population=found.population,
+        people=_shown(found.people, are_shares),
+        model=_shown(found.model, are_shares),
+        combined=None if combined is None else _shown(combined, are_shares),
+        weight=None if combined is None else found.weight,
+        effective=None if combined is None else found.effective,
+    )
+
+
+def _shown(interval: MeanInterval, is_share: bool) -> ShownInterval:
+    low, high = none_if_nan(interval.low), none_if_nan(interval.high)
+    if is_share and low is not None and high is not None:
+        low, high = max(low, 0.0), min(high, 1.0)
+    return ShownInterval(mean=interval.mean, low=low, high=high)

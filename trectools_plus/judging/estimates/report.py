@@ -19,14 +19,15 @@ class ShownInterval(ReportModel):
 
     mean: float
     """The mean over queries."""
-    low: float
-    """The lower end of the interval."""
-    high: float
+    low: float | None
+    """The lower end of the interval; null if all values of people are equal."""
+    high: float | None
     """The upper end."""
 
     def reversed(self) -> ShownInterval:
         """Return the interval of the negative mean."""
-        return ShownInterval(mean=-self.mean, low=-self.high, high=-self.low)
+        low, high = (None if end is None else -end for end in (self.high, self.low))
+        return ShownInterval(mean=-self.mean, low=low, high=high)
 
 
 class PopulationEstimate(ReportModel):
@@ -41,11 +42,12 @@ class PopulationEstimate(ReportModel):
     """From the model's judgments of all queries. The interval covers the choice of queries, but not
     the model's error."""
     combined: ShownInterval | None
-    """From both; null if it cannot be given."""
+    """From both; null if it cannot be given: see ``refusal`` and ``warnings``."""
     weight: float | None
     """The weight of the model, 0 (ignored) to 1."""
     effective: float | None
-    """The number of queries that people alone would need for the width of ``combined``."""
+    """The number of queries that people alone would need for the width of ``combined``, at most
+    all."""
 
 
 class RunEstimate(ReportModel):
@@ -61,8 +63,9 @@ class RunEstimate(ReportModel):
     """Between the values of people and those of the model, over the queries of people; null if all
     values of one are equal."""
     estimates: list[PopulationEstimate]
-    """One for each population. The combined intervals of differences are simultaneous for the pairs
-    of runs on a measure (max-t)."""
+    """One for each population. The intervals of differences, of people and combined, are
+    simultaneous for the k pairs of runs on a measure: each has the level 1 - (1 - confidence) / k.
+    """
 
     def reversed(self) -> RunEstimate:
         """Return the difference with the roles of both runs exchanged."""
@@ -93,7 +96,7 @@ class JudgmentCounts(ReportModel):
     """Numbers of queries and judgments."""
 
     queries: int
-    """Queries of the plan, which the model judged."""
+    """Queries of the plan, which the model judged, without those in ``left_out``."""
     planned: int
     """Queries that people were to judge."""
     people: int
@@ -103,9 +106,9 @@ class JudgmentCounts(ReportModel):
     pairs: int
     """Pairs of query and document in the pool."""
     missing_people: int
-    """Pairs of the complete queries that people could not judge; unjudged in both evaluations."""
+    """Pairs of the complete queries that people could not judge; unjudged in their evaluation."""
     missing_model: int
-    """Pairs without a grade of the model; unjudged in its evaluation."""
+    """Answers of the model without a grade; their pairs are unjudged in its evaluation."""
 
 
 class JudgmentReport(ReportModel):
@@ -130,9 +133,9 @@ class JudgmentReport(ReportModel):
     runs: list[str]
     """The runs."""
     confidence: float
-    """The level of all intervals."""
+    """The level of the intervals of means, and of all those of differences together."""
     seed: int
-    """The seed of the draws for simultaneous intervals."""
+    """The seed of the draws for the intervals of agreement."""
     counts: JudgmentCounts
     """Numbers of queries and judgments."""
     agreement: dict[str, Any] | None
@@ -144,3 +147,8 @@ class JudgmentReport(ReportModel):
     """Means of all runs, then differences of all pairs, by measure."""
     warnings: list[str] = Field(default_factory=list)
     """Doubts that readers must know before they believe the figures."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every mean and difference has a combined interval."""
+        return all(one.combined is not None for row in self.estimates for one in row.estimates)

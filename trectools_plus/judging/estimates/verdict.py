@@ -16,9 +16,10 @@ def state_result(report: JudgmentReport) -> str:
     counts = report.counts
     by_people = f"{plural(counts.people, 'query', 'queries')} judged by people"
     if found.combined is None:
+        reason = report.refusal or "see the warnings"
         return (
             f"{_state(one, found.people)}, from {by_people} alone. "
-            f"There is no combined interval: {report.refusal}."
+            f"There is no combined interval: {reason}."
         )
     text = (
         f"{_state(one, found.combined)}, from {by_people} and {counts.queries:,} by "
@@ -38,7 +39,7 @@ def _state(one: RunEstimate, interval: ShownInterval) -> str:
     mean, ends = show_mean(interval, one.baseline), show_interval(interval, one.baseline)
     if one.baseline is None:
         return f"{one.run} has {one.measure} {mean} {ends}"
-    if interval.low > 0.0 or interval.high < 0.0:
+    if interval.low is not None and (interval.low > 0.0 or (interval.high or 0.0) < 0.0):
         return f"{one.run} is better than {one.baseline} on {one.measure} by {mean} {ends}"
     return (
         f"{one.run} and {one.baseline} cannot be told apart on {one.measure}: difference {mean} "
@@ -53,5 +54,7 @@ def show_mean(interval: ShownInterval, baseline: str | None) -> str:
 
 def show_interval(interval: ShownInterval, baseline: str | None) -> str:
     """Show the ends of an interval of a mean or a difference."""
+    if interval.low is None:
+        return "(no interval)"
     sign = "" if baseline is None else "+"
     return f"[{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]"

@@ -127,11 +127,14 @@ def describe_rules(result: GateResult) -> str:
     sentences = []
     if rules.non_inferior is not None:
         level = result.current.confidence
+        methods = ", ".join(
+            dict.fromkeys(entry.ci.method for entry in result.entries if entry.ci is not None)
+        )
         sentences.append(
             f"The gate passes only if each {level * 100:g}% interval of the difference excludes a "
             f"drop of {_show_share(rules.non_inferior, rules)} or more "
-            f"(one-sided level {(1 - level) * 50:g}%; t-interval; all must pass, so the "
-            "intervals are unadjusted)."
+            f"(one-sided level {(1 - level) * 50:g}%; {methods or 'no interval'}; all must pass, "
+            "so the intervals are unadjusted)."
         )
     if rules.max_drop is not None:
         proof = " and the drop is significant" if rules.require_significant else ""
@@ -159,7 +162,7 @@ def _state_failure(entry: GateEntry, rules: GateRules) -> str:
         word = "dropped" if entry.current < entry.baseline else "rose"
         return f"{name} {word} by {_show_change(abs(entry.drop), rules)}"
     if entry.ci is None:
-        return f"{name} is not shown to be non-inferior, because so few queries have no interval"
+        return f"{name} is not shown to be non-inferior, because too few queries differ"
     state = "not shown to be non-inferior" if entry.undecided else "inferior"
     return f"{name} is {state}, interval {_show_ends(entry, rules)}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, TextIO
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
+from trectools_plus.judging.estimates.combined import simultaneous_level
 from trectools_plus.judging.estimates.estimate import QRELS_FILES
 from trectools_plus.judging.estimates.report import (
     REPORT_FILE,
@@ -73,6 +75,7 @@ def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[st
 def judgment_lines(report: JudgmentReport) -> list[str]:
     """Return the lines below the tables: warnings, what was missing, and how to read them."""
     counts = report.counts
+    pairs = math.comb(len(report.runs), 2)
     lines = [f"Warning: {warning}" for warning in report.warnings]
     if counts.left_out:
         shown = ", ".join(f"{one.query_id} ({one.reason})" for one in counts.left_out[:3])
@@ -82,14 +85,16 @@ def judgment_lines(report: JudgmentReport) -> list[str]:
     lines.append(
         f"Judged: {counts.people:,} of {counts.planned:,} planned queries by people, "
         f"{plural(counts.pairs, 'pair')} of {plural(counts.queries, 'query', 'queries')} by "
-        f"{report.model.model}. No grade: {counts.missing_people:,} pairs of people, "
-        f"{counts.missing_model:,} of the model; these count as unjudged."
+        f"{report.model.model}. No grade: {plural(counts.missing_people, 'pair')} of people, "
+        f"{plural(counts.missing_model, 'answer')} of the model; these count as unjudged."
     )
     if report.agreement is not None:
         lines.append(_agreement_line(report.agreement))
     lines.append(
-        f"{report.confidence * 100:g}% intervals; those of differences are simultaneous for all "
-        "pairs of runs on a measure (max-t). No interval covers the error of the model alone. "
+        f"{report.confidence * 100:g}% intervals; those of differences are simultaneous for the "
+        f"{plural(pairs, 'pair')} of runs on a measure (each at "
+        f"{simultaneous_level(report.confidence, pairs) * 100:.4g}%). No interval covers the error "
+        "of the model alone. "
         "Effective: the queries that people alone would have to judge for the combined width."
     )
     return lines
@@ -203,7 +208,7 @@ def _draw(
         for interval in (one.people, one.model, one.combined)
         if interval is not None
     ]
-    ends = [end for one in alike for end in (one.low, one.high)]
+    ends = [end for one in alike for end in (one.low, one.mean, one.high) if end is not None]
     low = min([*ends, *([0.0] if row.baseline is not None else [])])
     span = max([*ends, *([0.0] if row.baseline is not None else [])]) - low or 1.0
 
@@ -214,5 +219,6 @@ def _draw(
         DrawnInterval(kind, place(one.mean), place(one.low), place(one.high))
         for kind in _KINDS
         if (one := getattr(found, kind)) is not None
+        if one.low is not None and one.high is not None
     ]
     return intervals, None if row.baseline is None else place(0.0)

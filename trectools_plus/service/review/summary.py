@@ -505,11 +505,16 @@ def _compare_results(
     ]
     if not both:
         return None
-    labels = [
-        chosen_by({query_id: judged[query_id] for query_id, *_ in both}, shown).frame["relevance"]
+    frames = [
+        chosen_by({query_id: judged[query_id] for query_id, *_ in both}, shown).frame
         for judged in (one, other)
     ]
-    kappa = cohens_kappa(*labels, categories=[0, 1], **asdict(resampling))
+    kappa = cohens_kappa(
+        *(frame["relevance"] for frame in frames),
+        categories=[0, 1],
+        clusters=frames[0]["query_id"].to_list(),
+        **asdict(resampling),
+    )
     return ResultAgreement(len(both), sum(first == second for _, first, second in both), kappa)
 
 

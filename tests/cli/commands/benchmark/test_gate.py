@@ -152,9 +152,7 @@ def test_non_inferiority(call: Call, bench: Any) -> None:
     code, out, err = call(*arguments, "5%")
     assert (code, err) == (1, "")
     words = " ".join(out.split())
-    assert words.startswith(
-        "gate failed: bm25 R@10 is not shown to be non-inferior, interval [-17.8%, -2.2%]."
-    )
+    assert words.startswith("gate failed: bm25 R@10 is not shown to be non-inferior, interval [")
     assert (
         "each 95% interval of the difference excludes a drop of 5% or more (one-sided level 2.5%; "
     ) in words
@@ -163,6 +161,7 @@ def test_non_inferiority(call: Call, bench: Any) -> None:
         "bm25 R@10: non-inferiority is not shown over 60 queries; 290 queries would show it with a "
         "probability of 80% if there is no true difference."
     ) in words
+    assert "Tango" in words
     code, out, _ = call(*arguments, "20%")
     assert code == 0
     assert out.startswith("gate passed: every mean is non-inferior to its baseline (margin 20%).\n")

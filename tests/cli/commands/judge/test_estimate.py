@@ -80,6 +80,9 @@ def test_what_is_refused(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
     assert twice.code == 2
     assert "another name" in twice.stderr
     call("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes")
+    refused = call("judge", "estimate", plan.path, "--format", "json")
+    assert refused.code == 1
+    assert json.loads(refused.text)["refusal"] is not None
     verified = call("benchmark", "verify", plan.path)
     assert verified.code == 1
     assert "20 are needed" in verified.text

@@ -153,7 +153,7 @@ def test_a_pilot_says_how_many_queries_people_need(call: Any, judged: PlanFolder
     assert done.code == 0, done.stderr
     assert done.text.startswith("Queries that people need for 95% intervals of width 0.3")
     assert max(map(len, done.text.splitlines())) <= 100
-    for words in ("P@4  a ", "P@4  a − b", "People alone", "With model"):
+    for words in ("P@4  a ", "P@4  a − b", "with model"):
         assert words in done.text
     document = json.loads(
         call("judge", "pilot", "plan", "--width", 0.3, "-m", "P@4", "--format", "json").text

@@ -26,7 +26,7 @@ def judge_estimate(
     ] = None,
     confidence: Confidence = 0.95,
     seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of simultaneous intervals.")
+        int, typer.Option(min=0, metavar="N", help="Seed of the intervals of agreement.")
     ] = 42,
     output_dir: Annotated[
         Path | None,
@@ -39,7 +39,8 @@ def judge_estimate(
     intervals from both hold whatever the model does; a good model makes them narrower.
 
     People must have judged at least 20 queries in the order of the plan. The command writes
-    JudgmentReport.json, JudgmentReport.md, JudgmentReport.html, people.qrels and model.qrels.
+    JudgmentReport.json, JudgmentReport.md, JudgmentReport.html, people.qrels and model.qrels. The
+    exit code is 1 if an interval from both is refused.
 
     \b
     Examples:
@@ -67,3 +68,5 @@ def judge_estimate(
     else:
         reporting.print_judgment_report(report, sys.stdout)
         typer.echo("\nfiles    " + "\n         ".join(str(path) for path in written.values()))
+    if not report.is_complete:
+        raise typer.Exit(1)

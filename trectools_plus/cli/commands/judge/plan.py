@@ -228,21 +228,27 @@ def _print_pilot(pilot: judging.Pilot) -> None:
     queries = plural(pilot.people, "query", "queries")
     typer.echo(
         f"Queries that people need for {pilot.confidence * 100:g}% intervals of width "
-        f"{pilot.width:g}, estimated from {queries}; the plan has {pilot.total:,}.\n"
+        f"{pilot.width:g}, estimated from {queries}; the plan has {pilot.total:,}."
     )
+    if pilot.pairs > 1:
+        typer.echo(f"Those of differences are simultaneous for {pilot.pairs} pairs of runs.")
+    typer.echo()
 
     def shown(number: int | None) -> str:
         return f"over {pilot.total:,}" if number is None else f"{number:,}"
 
     rows = []
     for one in pilot.needed:
-        row = [f"{one.measure}  {' − '.join(one.runs)}", f"{one.width:.3f}", shown(one.without)]
+        name = f"{one.measure}  {' − '.join(one.runs)}"
+        if one.width is None:
+            rows.append([f"{name}: all values are equal", "–", "–"])
+            continue
+        rows.append([name, f"{one.width:.3f}", shown(one.without)])
         for model in models:
             helps = one.helps(model)
-            row.append("will not help" if helps is False else shown(one.needed[model]))
-        rows.append(row)
-    header = ["Measure and runs", "Width now", "People alone", *(f"With {one}" for one in models)]
-    print_numbers(header, rows)
+            needed = "will not help" if helps is False else shown(one.needed[model])
+            rows.append([f"  with {model}", "", needed])
+    print_numbers(["Measure and runs", "Width now", "Queries"], rows)
     for model in models:
         if not any(one.helps(model) for one in pilot.needed):
             typer.echo(f"{model} will not help: it is worth less than a tenth more queries.")
