@@ -18,6 +18,7 @@ from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.reporting.files import write_reports
+from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 
@@ -482,13 +483,17 @@ def test_a_sentence_that_nobody_can_derive_is_in_one_place(
     for place, forged_document in forge_texts(document):
         (folder / JSON).write_text(json.dumps(forged_document))
         try:
-            text = render_markdown(load_report(folder / JSON))
+            report = load_report(folder / JSON)
+            texts = render_markdown(report), render_html(report)
         except (TrectoolsPlusError, LookupError, TypeError, ValueError, AttributeError):
             continue
-        before, _, claims = text.partition(f"## {CLAIMS_TITLE}")
-        if SENTENCE in claims:
+        parts = [
+            text.partition(mark)
+            for text, mark in zip(texts, (f"## {CLAIMS_TITLE}", 'id="claims"'), strict=True)
+        ]
+        if all(SENTENCE in claims for _, _, claims in parts):
             shown.append(place)
-        if SENTENCE not in before:
+        if not any(SENTENCE in before for before, _, _ in parts):
             continue
         try:
             problems = verify_report(folder).problems

@@ -12,14 +12,13 @@ from trectools_plus.display import Cell, TableColumn, TableRow, TextTable
 from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import BEST, ComparisonTable, ShownMean, report_table
 from trectools_plus.reporting.wording import (
-    CLAIMS_TITLE,
     component_lines,
+    count_claims,
     denominator_line,
     equal_line,
     group_lines,
-    join_labels,
     language_lines,
-    main_claims,
+    list_claims,
     method_line,
     mode_notes,
     near_sentence,
@@ -148,6 +147,7 @@ def _list_everything(console: Console, report: BenchmarkReport, *, notes: bool) 
             lines += _item(console, note)
         for line in group_lines(report):
             lines += _item(console, f"No significant difference on {line}.")
+        lines += _count_claims(console, report)
     for section in analysis_sections(report):
         lines += ["", *_paragraph(console, section.title, "bold")]
         lines += [*_render(console, section.table), *_paragraph(console, section.text, "dim")]
@@ -159,7 +159,7 @@ def _list_headlines(
 ) -> list[str]:
     """Return at most so many lines with the headline measures, and the notes that fit."""
     comparison = report_table(report, report.headline_measures)
-    lines = _head(console, report, comparison)
+    lines, claims = _head(console, report, comparison), _count_claims(console, report)
     against = bool(comparison.differences.get(report.primary_measure))
     table = _measures_by_modes(comparison)
     fits = not against and _natural_width(console, table) <= console.width
@@ -176,10 +176,13 @@ def _list_headlines(
     if fits:
         lines += _render(console, table)
     else:
-        room = most_lines - len(lines) - len(explained) - (_LEAST_NOTES if notes else 0)
+        reserved = _LEAST_NOTES + len(claims) if notes else 0
+        room = most_lines - len(lines) - len(explained) - reserved
         lines += _fit_modes(console, report, comparison, room)
     lines += explained
-    return [*lines, *_fit_notes(console, report, most_lines - len(lines))] if notes else lines
+    if not notes:
+        return lines
+    return [*lines, *_fit_notes(console, report, most_lines - len(lines) - len(claims)), *claims]
 
 
 def _head(console: Console, report: BenchmarkReport, comparison: ComparisonTable) -> list[str]:
@@ -189,6 +192,10 @@ def _head(console: Console, report: BenchmarkReport, comparison: ComparisonTable
         lines += _paragraph(console, report.verdict.text, "bold")
     lines += _paragraph(console, method_line(report), "dim")
     return [*lines, "", *_paragraph(console, comparison.title, "dim")]
+
+
+def _count_claims(console: Console, report: BenchmarkReport) -> list[str]:
+    return ["", *_paragraph(console, count_claims(list_claims(report)), "dim")]
 
 
 def _fit_notes(console: Console, report: BenchmarkReport, room: int) -> list[str]:
@@ -379,19 +386,4 @@ def list_notes(report: BenchmarkReport) -> list[str]:
     notes += component_lines(report)
     notes += language_lines(report)
     notes += [near_sentence(report)] if report.near_misses else []
-    claims = [*main_claims(report), *_warnings(report)]
-    return [*notes, *(f"{CLAIMS_TITLE}: {claim}" for claim in claims)]
-
-
-def _warnings(report: BenchmarkReport) -> list[str]:
-    """Return the codes of the errors and warnings of the runs, a line for runs with the same."""
-    serious: dict[str, list[str]] = {}
-    for result in report.modes.values():
-        findings = result.diagnostics.findings
-        codes = sorted({item.code for item in findings if item.severity != "info"})
-        if codes:
-            serious.setdefault(", ".join(codes), []).append(result.label)
-    return [
-        f"findings {codes} on {join_labels(labels, noun=report.noun)}."
-        for codes, labels in serious.items()
-    ]
+    return notes

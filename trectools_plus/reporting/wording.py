@@ -143,28 +143,12 @@ def count_claims(claims: Sequence[str]) -> str:
     return f"{CLAIMS_TITLE}: {plural(len(claims), 'statement')}."
 
 
-def main_claims(report: BenchmarkReport) -> list[str]:
-    """Return what readers should know of the statements of :func:`list_claims`, a line each."""
-    manifest = report.manifest
-    claims = []
-    if manifest.cached_from is not None:
-        claims.append(
-            "Nothing was computed anew: configuration, data and code equal those of experiment "
-            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
-            "computes them again."
-        )
-    claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
-    if manifest.other_reports is not None:
-        claims.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
-    return claims
-
-
 def list_claims(report: BenchmarkReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest = report.manifest
     versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
     claims = [
-        *main_claims(report),
+        *_list_origins(report),
         f"Experiment {manifest.experiment_id}, created {manifest.created_at}.",
         f"Command: {manifest.command or 'called from Python'}",
         f"Machine: {manifest.python} on {manifest.platform}; {versions}.",
@@ -194,6 +178,25 @@ def list_claims(report: BenchmarkReport) -> list[str]:
             )
     if manifest.blas_threads:
         claims.append(f"Matrix products were limited to {plural(manifest.blas_threads, 'thread')}.")
+    return claims
+
+
+def _list_origins(report: BenchmarkReport) -> list[str]:
+    """Return what readers should know first: reused, missing and added results, other reports."""
+    manifest = report.manifest
+    claims = []
+    if manifest.cached_from is not None:
+        claims.append(
+            "Nothing was computed anew: configuration, data and code equal those of experiment "
+            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
+            "computes them again."
+        )
+    claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
+    claims += [
+        f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
+    ]
+    if manifest.other_reports is not None:
+        claims.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
     return claims
 
 
