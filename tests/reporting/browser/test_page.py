@@ -574,6 +574,25 @@ def test_a_bar_of_a_histogram_lists_its_queries(page: Any, file: Path) -> None:
     assert page.run("document.activeElement.id") == "query-search"
 
 
+@pytest.mark.parametrize("width", [400, 1280])
+def test_labels_of_bars_do_not_overlap(page: Any, file: Path, width: int) -> None:
+    page.open(file, width)
+    open_all(page)
+    overlaps = page.run(
+        "(() => {"
+        "  const bins = rankBins(1000);"
+        "  const figure = drawHistogram('x', bins, bins.map(() => []), 0, () => {});"
+        "  document.querySelector('#histogram-values').append(figure);"
+        "  const boxes = [...figure.querySelectorAll('.texts text:not(.number)')]"
+        "    .map((text) => text.getBoundingClientRect());"
+        "  return boxes.filter((box, place) => boxes.slice(place + 1).some((other) =>"
+        "    box.left < other.right && other.left < box.right"
+        "    && box.top < other.bottom && other.top < box.bottom)).length + 100 * boxes.length;"
+        "})()"
+    )
+    assert overlaps == 100 * 10
+
+
 def test_the_sides_of_the_plot_list_their_queries(page: Any, file: Path) -> None:
     page.open(file)
     page.run("document.querySelector('#plot-sides button').click()")
