@@ -314,7 +314,6 @@ def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page: Any, 
     open_all(page)
     parts = {
         "verdict": ".verdict",
-        "overall": ".overall",
         "plot": "#plot-title",
         "result": "#plot-result",
         "differences": ".differences",
@@ -330,7 +329,7 @@ def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page: Any, 
     assert page.run("document.getElementById('measure').selectedOptions[0].text") == "RR@10"
     after = {name: text_of(page, selector) for name, selector in parts.items()}
     assert [name for name in parts if after[name] == before[name]] == []
-    for name in ("verdict", "overall", "plot", "differences", "strata", "map", "list", "histogram"):
+    for name in ("verdict", "plot", "differences", "strata", "map", "list", "histogram"):
         assert "RR@10" in after[name], name
         assert "nDCG@10" not in after[name], name
     assert page.run("document.querySelector('#plot .better').getAttribute('d')") != bars
