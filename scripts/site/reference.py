@@ -1,7 +1,9 @@
-"""MkDocs hook: list the public names on docs/python.md, and the result objects on docs/results.md.
+"""The public names on docs/python.md, and the result objects on docs/results.md.
 
-A page says with `<!-- reference: names -->` or `<!-- reference: results -->` where the list
-belongs; mkdocstrings fills in signatures and docstrings.
+A page has the list between `<!-- reference: names -->` or `<!-- reference: results -->` and
+`<!-- end -->`. In the checkout, scripts/docs writes a table with the first line of each docstring;
+on the site, this MkDocs hook puts entries there, which mkdocstrings fills with signatures and
+docstrings.
 """
 
 from __future__ import annotations
@@ -16,12 +18,69 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).resolve().parents[2] / "trectools_plus"
-_MARK = re.compile(r"<!-- reference: (\w+) -->")
+_MARK = re.compile(r"(<!-- reference: (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+_ROLE = re.compile(r":\w+:`[~.]?([^`]+)`")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Replace the marks of a page by entries of the reference."""
-    return _MARK.sub(lambda mark: LISTS[mark[1]](), markdown)
+    return _MARK.sub(lambda mark: _entries(LISTS[mark[2]]()), markdown)
+
+
+def with_summaries(markdown: str) -> str:
+    """Replace the lists of a page by tables of names and the first lines of their docstrings."""
+
+    def table(mark: re.Match[str]) -> str:
+        names = LISTS[mark[2]]()
+        shown = _names_by_package(names) if mark[2] == "names" else _classes_by_name(names)
+        return f"{mark[1]}\n{shown}\n{mark[3]}"
+
+    return _MARK.sub(table, markdown)
+
+
+def _names_by_package(names: dict[str, list[str]]) -> str:
+    lines = []
+    for package, listed in names.items():
+        lines += [f"### `{package}`", "", "| name | description |", "|---|---|"]
+        module = import_module(package)
+        lines += [f"| `{name}` | {_summary(getattr(module, name))} |" for name in listed]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _classes_by_name(names: dict[str, list[str]]) -> str:
+    classes = {
+        name: getattr(import_module(module), name)
+        for module, listed in names.items()
+        for name in listed
+    }
+    lines = ["| class | description | attributes |", "|---|---|---|"]
+    for name, found in sorted(classes.items()):
+        fields = [one for base in reversed(found.__mro__) for one in _fields(base)]
+        shown = ", ".join(f"`{field}`" for field in dict.fromkeys(fields))
+        lines.append(f"| `{name}` | {_summary(found)} | {shown} |")
+    return "\n".join([*lines, ""])
+
+
+def _fields(base: type) -> list[str]:
+    """Return the names of the public fields and properties that a class of the project adds."""
+    if not base.__module__.startswith(PACKAGE.name):
+        return []
+    properties = [
+        name
+        for name, member in vars(base).items()
+        if getattr(member, "fget", None) or type(member).__name__ == "cached_property"
+    ]
+    names = [*inspect.get_annotations(base), *properties]
+    return [name for name in names if not name.startswith("_") and name != "model_config"]
+
+
+def _summary(value: Any) -> str:
+    """Return the first line of a docstring as Markdown; the type of a value without one."""
+    is_described = inspect.isclass(value) or callable(value)
+    text = (inspect.getdoc(value) or "").partition("\n\n")[0] if is_described else ""
+    line = _ROLE.sub(r"`\1`", " ".join(text.split())).replace("``", "`").replace("|", "\\|")
+    return line or f"a value of the type `{type(value).__name__}`"
 
 
 @cache
@@ -100,7 +159,7 @@ def _entries(names: dict[str, list[str]]) -> str:
     return "\n".join(lines)
 
 
-LISTS: dict[str, Callable[[], str]] = {
-    "names": lambda: _entries(public_names()),
-    "results": lambda: _entries(result_objects()),
+LISTS: dict[str, Callable[[], dict[str, list[str]]]] = {
+    "names": public_names,
+    "results": result_objects,
 }

@@ -107,6 +107,16 @@ def test_every_public_name_is_on_the_python_page_with_its_docstring(site: Path) 
         assert words.strip() in re.sub(r"[`*:]", "", shown.text) or ":`" in first, name
 
 
+@pytest.mark.parametrize("name", ["python.md", "results.md"])
+def test_the_checkout_lists_what_the_site_describes(name: str) -> None:
+    reference = load_script("scripts/site/reference.py")
+    text = (ROOT / "docs" / name).read_text("utf-8")
+    assert text == reference.with_summaries(text), "run scripts/docs"
+    entries = re.findall(r"^::: \S+\.(\w+)$", reference.on_page_markdown(text), re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    assert sorted(entries) == sorted(listed)
+
+
 def test_the_classes_that_functions_return_are_described(site: Path) -> None:
     described = Parts(site / "results" / "index.html").ids
     public = [id(value) for value in public_names().values()]

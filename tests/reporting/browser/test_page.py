@@ -314,7 +314,6 @@ def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page: Any, 
     open_all(page)
     parts = {
         "verdict": ".verdict",
-        "overall": ".overall",
         "plot": "#plot-title",
         "result": "#plot-result",
         "differences": ".differences",
@@ -330,7 +329,7 @@ def test_the_switch_changes_the_measure_everywhere_with_the_keyboard(page: Any, 
     assert page.run("document.getElementById('measure').selectedOptions[0].text") == "RR@10"
     after = {name: text_of(page, selector) for name, selector in parts.items()}
     assert [name for name in parts if after[name] == before[name]] == []
-    for name in ("verdict", "overall", "plot", "differences", "strata", "map", "list", "histogram"):
+    for name in ("verdict", "plot", "differences", "strata", "map", "list", "histogram"):
         assert "RR@10" in after[name], name
         assert "nDCG@10" not in after[name], name
     assert page.run("document.querySelector('#plot .better').getAttribute('d')") != bars
@@ -572,6 +571,25 @@ def test_a_bar_of_a_histogram_lists_its_queries(page: Any, file: Path) -> None:
     press(page, "Enter")
     assert page.run("reportPage.list.shown.length") == 60
     assert page.run("document.activeElement.id") == "query-search"
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_labels_of_bars_do_not_overlap(page: Any, file: Path, width: int) -> None:
+    page.open(file, width)
+    open_all(page)
+    overlaps = page.run(
+        "(() => {"
+        "  const bins = rankBins(1000);"
+        "  const figure = drawHistogram('x', bins, bins.map(() => []), 0, () => {});"
+        "  document.querySelector('#histogram-values').append(figure);"
+        "  const boxes = [...figure.querySelectorAll('.texts text:not(.number)')]"
+        "    .map((text) => text.getBoundingClientRect());"
+        "  return boxes.filter((box, place) => boxes.slice(place + 1).some((other) =>"
+        "    box.left < other.right && other.left < box.right"
+        "    && box.top < other.bottom && other.top < box.bottom)).length + 100 * boxes.length;"
+        "})()"
+    )
+    assert overlaps == 100 * 10
 
 
 def test_the_sides_of_the_plot_list_their_queries(page: Any, file: Path) -> None:

@@ -225,7 +225,7 @@ def extraction_compare(
     output_format: TextMarkdownJson = "text",
 ) -> None:
     """Every difference has an interval over documents and the p-value of an approximate
-    randomisation test; five paired tests compare the F1 of the documents. Exit code 3: the reports
+    randomisation test; a paired t-test compares the F1 of the documents. Exit code 3: the reports
     use different documents or gold terms.
 
     \b

@@ -243,8 +243,9 @@ function rankBins(deepest) {
 
 /** Draw the histogram of one mode. Each bar is a button that lists its queries. */
 function drawHistogram(mode, bins, counts, most, choose) {
-  const [width, height, floor] = [260, 110, 86];
+  const [width, height, floor, letter] = [260, 118, 86, 5.6];
   const step = width / bins.length;
+  const isCrowded = bins.some(([label]) => label.length * letter > step);
   const texts = draw("g", { class: "texts", "aria-hidden": "true" });
   const bars = bins.map(([label, words], place) => {
     const size = counts[place].length;
@@ -258,7 +259,7 @@ function drawHistogram(mode, bins, counts, most, choose) {
     texts.append(
       draw("text", { class: "number", x: x + step / 2, y: floor - tall - 4, "text-anchor": "middle" },
         size ? count(size) : ""),
-      draw("text", { x: x + step / 2, y: floor + 13, "text-anchor": "middle" }, label));
+      draw("text", { x: x + step / 2, y: floor + (isCrowded && place % 2 ? 27 : 13), "text-anchor": "middle" }, label));
     const chosen = () => size && choose(counts[place], words);
     bar.addEventListener("click", chosen);
     bar.addEventListener("keydown", (event) => {
