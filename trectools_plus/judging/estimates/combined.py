@@ -299,6 +299,11 @@ def _with_leverage(e: FloatArray, at: FloatArray) -> FloatArray:
     return np.asarray(e * np.sqrt(scale))
 
 
+def _around(centre: FloatArray, half: FloatArray) -> list[MeanInterval]:
+    ends = zip(centre.tolist(), (centre - half).tolist(), (centre + half).tolist(), strict=True)
+    return [MeanInterval(*one) for one in ends]
+
+
 def _covariance(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the sample covariance of each column of one table with each of another."""
     centred = first - first.mean(axis=0)
