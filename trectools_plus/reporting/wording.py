@@ -192,9 +192,6 @@ def _list_origins(report: BenchmarkReport) -> list[str]:
             "computes them again."
         )
     claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
-    claims += [
-        f"{run.name} was merged into this report from {run.path}." for run in manifest.merged
-    ]
     if manifest.other_reports is not None:
         claims.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
     return claims
