@@ -10,6 +10,7 @@ import pytest
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.export import table_as_markdown
 from trectools_plus.reporting.terminal import print_report
+from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 
 SIX = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10", "MaxOntSim@10")
 
@@ -104,7 +105,7 @@ def test_many_notes_and_findings_fit_40_lines(make_report: Any, width: int) -> N
     report = report.model_copy(update={"notes": [f"Remark {n}." for n in range(50)]})
     lines = printed(report, width=width).splitlines()
     assert len(lines) <= 40
-    assert lines[-1].endswith("more notes: --all")
+    assert any(line.endswith("more notes: --all") for line in lines)
     assert sum(line.startswith(" mode-") for line in lines) == 12
     assert len(printed(report, width=width, lines_after=6).splitlines()) <= 34
     everything = printed(report, width=width, full=True)
@@ -179,3 +180,12 @@ def test_figures_of_a_column_are_aligned(make_report: Any) -> None:
     lines = [line for line in printed(report).splitlines() if line.startswith((" MeanRank", " RR"))]
     assert lines[0].index("12.5000") + 1 == lines[1].index("0.5000")
     assert lines[0].index("9.0000") == lines[1].index("0.4000")
+
+
+def test_statements_of_the_writer_are_counted_below_the_notes(make_report: Any) -> None:
+    report = make_report()
+    for width in (80, 100):
+        text = " ".join(printed(report, width=width).split())
+        assert text.count(CLAIMS_TITLE) == 1
+        assert f"{CLAIMS_TITLE}: {len(list_claims(report))} statements." in text
+        assert "Tried:" not in text
