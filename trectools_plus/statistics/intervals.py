@@ -268,7 +268,7 @@ GMAP, 2006)."""
 INTERVALS = ("auto", "percentile", "bca", "t", "wilson")
 """The values of the option ``interval``."""
 BEST_BOOTSTRAP = "bca"
-"""The bootstrap method with the best coverage in the simulation of docs/statistics.md."""
+"""The bootstrap method with the best coverage in ``scripts/simulate``."""
 METHOD_NAMES = {
     "percentile": "percentile bootstrap",
     "bca": "BCa bootstrap",
@@ -286,7 +286,7 @@ FEW_NOTE = (
 )
 SMALL = 20
 """With fewer values, a bootstrap or t interval gets a note: with skewed values, 95% intervals of
-the mean contain the true one in less than 93% of the simulation of docs/statistics.md."""
+the mean contain the true one in less than 93% of simulated sets (``scripts/simulate``)."""
 SMALL_NOTE = f"fewer than {SMALL} values: the interval may be too narrow"
 
 
