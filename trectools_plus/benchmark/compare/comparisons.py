@@ -66,8 +66,8 @@ class Comparisons(Displayed, Sequence[Comparison]):
     """The result of :func:`compare`: a sequence of comparisons, with the means of the systems.
 
     Each :class:`Comparison` is one pair of systems on one measure. It has the mean difference
-    (``contrast`` minus ``baseline``), its interval ``ci``, the test that decides, the adjusted p-value
-    and ``significant``. Pairs are in the order of the systems, and each has all measures.
+    (``contrast`` minus ``baseline``), its interval ``ci``, the test that decides, the adjusted
+    p-value and ``significant``. Pairs are in the order of the systems, and each has all measures.
 
     ``print`` shows the verdict and the means; in a notebook, the result is a table.
 
