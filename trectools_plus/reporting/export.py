@@ -261,7 +261,8 @@ def _fits_line(table: TextTable) -> bool:
     """Return whether the columns have at most 100 characters, with details beside the figures."""
     lines = [[column.heading for column in table.columns], *(row.cells for row in table.rows)]
     widths = ([len(f"{cell.marked} {cell.detail}".strip()) for cell in line] for line in lines)
-    return sum(max(column) + 3 for column in zip(*widths, strict=True)) <= _PAGE_WIDTH
+    columns: list[int] = [max(column) for column in zip(*widths, strict=True)]
+    return sum(columns) + 3 * len(columns) <= _PAGE_WIDTH
 
 
 def _fits_page(table: TextTable) -> bool:
@@ -349,7 +350,7 @@ def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def _difference_values(entry: Comparison | None) -> dict[str, float | int | bool | None]:
+def _difference_values(entry: Comparison | None) -> dict[str, str | float | int | bool | None]:
     """Return the values of the columns of a difference; empty without a comparison."""
     if entry is None:
         return {}

@@ -142,4 +142,4 @@ def _worst_first(changes: Iterable[FloatArray], queries: int, sign: float) -> li
     smallest = np.full(queries, np.inf)
     for column in changes:
         smallest = np.fmin(smallest, sign * column)
-    return np.argsort(smallest, kind="stable").tolist()
+    return [int(place) for place in np.argsort(smallest, kind="stable")]
