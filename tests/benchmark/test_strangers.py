@@ -15,7 +15,6 @@ from typing import Any, get_type_hints
 import polars as pl
 import pytest
 from harness.forging import JSON, edit_json, reseal
-from trectools_plus.benchmark.compare.reproduction import compare_reproduction
 
 from trectools_plus.benchmark import run_benchmark, verify_report
 from trectools_plus.benchmark.gate import GateRules, run_gate
@@ -63,8 +62,6 @@ def use_everywhere(folder: Path, honest: Path) -> None:
         lambda: verify_report(folder),
         lambda: run_gate(folder, honest, GateRules(measures=("R@10",))),
         lambda: run_gate(honest, folder, GateRules(measures=("R@10",))),
-        lambda: compare_reproduction(folder, honest),
-        lambda: compare_reproduction(honest, folder),
         lambda: load_material(folder),
         lambda: list_reports(folder),
         lambda: ReportFolder(folder).config,
@@ -363,8 +360,8 @@ TEXTS = """
     RunFile.sha256 SetSize.use SetSize.warning SourceFile.sha256
     TargetResult.band TargetResult.names TermLabel.doc_id TermLabel.label TieInfo.straddling
     UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
-    Verdict.best Verdict.measure Verdict.next_steps Verdict.probability Verdict.second
-    Verdict.text
+    Verdict.best Verdict.measure Verdict.next_steps Verdict.second
+    Verdict.text Comparison.reason
 """
 
 
