@@ -10,7 +10,8 @@ from trectools_plus.ontology.hpo import load_ontology
 
 ABSENT = """
 Pas de strabismus. | Kein Strabismus | Sin ptosis | Geen nystagmus | No nystagmus | Strabismus: non
-Nystagmus: nein | Ptosis: nee | Ni ptosis ni nystagmus | Weder Ptosis noch Nystagmus | Aucun nystagmus
+Nystagmus: nein | Ptosis: nee | Ni ptosis ni nystagmus | Weder Ptosis noch Nystagmus
+Aucun nystagmus
 Zonder ptosis | Ohne Nystagmus | Absence de scoliosis | Ptosis ausgeschlossen | Strabismus ausente
 Nystagmus niet aanwezig | Keine Scoliosis | non ha nystagmus, ptosis | Senza strabismus o ptosis
 Nessun nystagmus | Nega strabismus e ptosis | Non presenta nystagmus né ptosis
