@@ -51,7 +51,7 @@ def test_letters_of_a_language(extractors, language, least):
 @pytest.mark.parametrize("name", LETTERS)
 def test_no_absent_finding_is_present(extractors, name):
     language, text, labels = LETTERS[name]
-    assert extractors["notes"].language_of(text) == language
+    assert extractors["notes"].languages_of(text)[0] == language
     found = {one.label: one.assertion for one in extractors["notes"].extract(text)}
     absent = {one[1:] for one in labels if one[0] in "-*"}
     assert not {label for label in absent if found.get(label) in PRESENT}

@@ -415,11 +415,12 @@ class _Trigger:
     scope: _Scope
 
 
-def language_of(text: str, english: Container[str], names: Container[str]) -> str:
-    """Return the language of a text, one of ``CUE_LANGUAGES``; empty if it is another one.
+def languages_of(text: str, english: Container[str], names: Container[str]) -> tuple[str, ...]:
+    """Return the languages of ``CUE_LANGUAGES`` that a text can be in, the most likely first.
 
     It is the language that explains most letters, those of stop words twice. Words of names are the
-    same in many languages, so they only count if there are few others.
+    same in many languages, so they only count if a long text has few others. The few other words of
+    a short text can be of several languages, or of none of these; without any, each is possible.
 
     Args:
         text: The text.
@@ -428,22 +429,32 @@ def language_of(text: str, english: Container[str], names: Container[str]) -> st
     """
     words = [word for word in _LETTERS.findall(text) if not word.isupper()][:_MOST_WORDS]
     others = [word for word in words if fold(word) not in names]
-    words = others if len(others) >= _FEW_WORDS else words
+    if not others and len(words) < _FEW_WORDS:
+        return CUE_LANGUAGES
+    is_short = len(others) < _FEW_WORDS
+    words = others or words
     total = sum(map(len, words)) or 1
-    shares = {}
+    known, shares = dict[str, float](), dict[str, float]()
     for language in CUE_LANGUAGES:
         glossary, stops = included_glossary(language), stop_words(language)
         stop = sum(len(word) for word in words if word.lower() in stops) / total
-        known = sum(len(word) for word in words if fold(word) in english) / total
-        shares[language] = stop + (glossary.translate(" ".join(words)).known if glossary else known)
-    best = max(shares, key=shares.__getitem__)
-    return best if shares[best] >= _LEAST_EXPLAINED or not words else ""
+        known[language] = sum(len(word) for word in words if fold(word) in english) / total
+        if glossary:
+            known[language] = glossary.translate(" ".join(words)).known
+        shares[language] = stop + known[language]
+    likely = sorted(CUE_LANGUAGES, key=lambda language: -shares[language])
+    if is_short:
+        possible = [language for language in likely if known[language] >= _LEAST_OF_SHORT]
+        further = () if not possible or ENGLISH in possible else set(likely) - {*possible, ENGLISH}
+        return (*possible, *sorted(further))
+    return tuple(likely[:1]) if shares[likely[0]] >= _LEAST_EXPLAINED else ()
 
 
-_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
 _MOST_WORDS = 200
-_FEW_WORDS = 3
+_FEW_WORDS = 8
 _LEAST_EXPLAINED = 0.5
+_LEAST_OF_SHORT = 0.7
 
 
 def assert_mentions(

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 from typing import Self
 
 import polars as pl
 
 from trectools_plus.arguments import checked
 from trectools_plus.choices import STRATEGIES
-from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, language_of
+from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, languages_of
 from trectools_plus.extraction.dictionary import MIN_TRUST_ALONE, Dictionary
 from trectools_plus.extraction.names import (
     PHENOTYPES,
@@ -35,6 +36,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.retrieval.rewording.lay_terms import lay_words
+from trectools_plus.retrieval.rewording.tables import cue_words
 from trectools_plus.retrieval.source import Ranking, Retriever
 from trectools_plus.validation.texts import guess_language, stop_words
 
@@ -187,12 +189,12 @@ class Extractor:
         self.settings, self._ontology = settings, ontology
         terms = eligible_terms(ontology, settings.root or None, settings.min_depth)
         self._knows_languages = PHENOTYPES in ontology
-        self.language_of = lru_cache(maxsize=1024)(self._language_of)
+        self.languages_of = lru_cache(maxsize=1024)(self._languages_of)
         names = names_of(ontology, terms, inexact=settings.inexact_synonyms)
         texts = " ".join(ontology.terms[term_id].definition or "" for term_id in terms)
         self._named = frozenset(word for name in names for word in name.words)
         self._english = self._named.union(
-            map(fold, [*texts.split(), *lay_words(), *stop_words(ENGLISH)])
+            map(fold, [*texts.split(), *lay_words(), *stop_words(ENGLISH), *cue_words(ENGLISH)])
         )
         self._dictionary = self._searcher = self._notes = None
         if settings.method != "retrieval":
@@ -230,8 +232,8 @@ class Extractor:
 
         A text in a language whose negations are not known has none.
         """
-        language = self.language_of(text)
-        if not language:
+        languages = self.languages_of(text)
+        if not languages:
             return []
         named, retrieved = self._candidates(text)
         threshold = self.settings.min_confidence
@@ -243,15 +245,24 @@ class Extractor:
             if mention.confidence >= threshold and used_words.isdisjoint(mention.words)
         ]
         found.sort(key=lambda m: (m.start, m.end, m.term_id))
-        return assert_mentions(text, found, language) if self.settings.assertions else found
+        if not self.settings.assertions:
+            return found
+        asserted, *others = (assert_mentions(text, found, language) for language in languages)
+        negated = {(m.start, m.term_id) for m in chain(*others) if m.assertion == "negated"}
+        return [
+            replace(m, assertion="negated")
+            if m.assertion == "affirmed" and (m.start, m.term_id) in negated
+            else m
+            for m in asserted
+        ]
 
-    def _language_of(self, text: str) -> str:
-        """Return the language of a text; empty if its negations are not known."""
+    def _languages_of(self, text: str) -> tuple[str, ...]:
+        """Return the possible languages of a text; none if its negations are not known."""
         if self.settings.language:
-            return self.settings.language
+            return (self.settings.language,)
         if not self._knows_languages:
-            return guess_language(text) or ENGLISH
-        return language_of(text, self._english, self._named)
+            return (guess_language(text) or ENGLISH,)
+        return languages_of(text, self._english, self._named)
 
     def _candidates(self, text: str) -> _Candidates:
         if self._cache is not None and text in self._cache:
@@ -266,7 +277,7 @@ class Extractor:
 
     def _find_names(self, text: str) -> list[Mention]:
         if self._notes is not None:
-            return self._notes.find(text, self.language_of(text))
+            return self._notes.find(text, (*self.languages_of(text), ENGLISH)[0])
         return self._dictionary.find(text) if self._dictionary else []
 
     def extract(self, text: str) -> list[Prediction]:

@@ -241,7 +241,7 @@ def extract_texts(
 
 def _foreign(extractor: Extractor, texts: Mapping[str, str]) -> list[str]:
     """Return a note on texts in a language whose negations are not known."""
-    unread = {doc_id for doc_id, text in texts.items() if not extractor.language_of(text)}
+    unread = {doc_id for doc_id, text in texts.items() if not extractor.languages_of(text)}
     if not unread:
         return []
     return [

@@ -36,6 +36,13 @@ def read_cues(language: str) -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
+def cue_words(language: str) -> set[str]:
+    """Return the words of these phrases."""
+    return {
+        word for phrases in read_cues(language).values() for word in re.findall(r"\w+", phrases)
+    }
+
+
 @lru_cache(maxsize=1)
 def data_sha256() -> str:
     """Return a hash of all files."""
