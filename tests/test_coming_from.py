@@ -349,7 +349,7 @@ def test_the_import_of_a_name_of_another_tool_prints_the_equivalent(name: str) -
 
 
 def test_a_span_of_another_kind_is_an_error(tmp_path: Path, program: Program) -> None:
-    with pytest.raises(pytest.fail.Exception, match="no kind of code span"):
+    with pytest.raises(pytest.fail.Exception):
         Checker(tmp_path, program).check("frobnicate the runs")
     with pytest.raises(AssertionError, match="error: no such file"):
         Checker(tmp_path, program).check("trectools-plus eval missing.txt missing.run")

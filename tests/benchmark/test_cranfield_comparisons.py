@@ -117,5 +117,5 @@ def test_a_gate_refuses_other_judgments(result: BenchmarkResult, tmp_path: Path)
     other = tmp_path / "other.txt"
     write_qrels(Qrels(read_qrels(source / "qrels.txt").frame[:-1]), other)
     after = bench(source / "runs" / "lexical.run", other, tmp_path / "after")
-    with pytest.raises(IncomparableError, match="different qrels"):
+    with pytest.raises(IncomparableError):
         run_gate(after, before)

@@ -73,7 +73,7 @@ def test_accessors_accept_every_spelling(folders: Any) -> None:
     assert report.find_measure("P@5") is None
     axes = Figure().subplots()
     plot_measures(axes, report, ["ap@100"])
-    with pytest.raises(UsageError, match="no measure 'P@5' — it has MRR@10"):
+    with pytest.raises(UsageError, match=r"P@5.*MRR@10"):
         plot_measures(axes, report, ["P@5"])
 
 

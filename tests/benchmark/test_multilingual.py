@@ -138,7 +138,7 @@ def test_every_language_is_compared_with_the_first() -> None:
 
 
 def test_one_language_is_refused() -> None:
-    with pytest.raises(UsageError, match="two languages"):
+    with pytest.raises(UsageError):
         run_multilingual(["hpo-en-tiny"])
 
 

@@ -368,5 +368,5 @@ def test_a_copy_of_the_report_under_another_name_is_not_covered(report: Path) ->
     ]
     alone = report.parent / "alone.json"
     alone.write_bytes(copy.read_bytes())
-    with pytest.raises(InputError, match="file of the"):
+    with pytest.raises(InputError):
         verify_report(alone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations, product
 
 import pytest
-from harness.matrix import COMMANDS, EXCLUDED, MANY, Files, observe_matrix, settings_of
+from harness.matrix import COMMANDS, MANY, Files, observe_matrix, settings_of
 from harness.program import Program
 
 pytestmark = pytest.mark.process
@@ -36,5 +36,4 @@ def test_settings_meet_in_pairs(command, files):
     assert len(rows) == len(shapes) > (5 if command.rows == MANY else 40)
     for one, other in combinations(command.settings, 2):
         found = {(row[one], row[other]) for row in rows}
-        excluded = {(True, True)} if {one, other} == EXCLUDED else set()
-        assert found == {*product((False, True), repeat=2)} - excluded
+        assert found == {*product((False, True), repeat=2)}

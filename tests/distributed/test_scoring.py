@@ -188,7 +188,7 @@ def test_the_first_error_is_raised_and_the_rest_is_not_computed(scheduler):
             begun.append(number)
             yield number
 
-    with use_scheduler(scheduler), pytest.raises(UsageError, match="item 3"):
+    with use_scheduler(scheduler), pytest.raises(UsageError, match="3"):
         current_workers().map(_fail_from_three, items())
     assert len(begun) < 100
 

@@ -63,5 +63,5 @@ def test_terms_below_a_root_and_a_depth(ontology):
     assert eligible_terms(ontology, "X:1") == {"X:2", "X:3"}
     assert eligible_terms(ontology, "X:7", 2) == {"X:8"}
     assert "X:0" not in eligible_terms(ontology, None, 1)
-    with pytest.raises(UsageError, match="X:99 is not a term"):
+    with pytest.raises(UsageError, match="X:99"):
         eligible_terms(ontology, "X:99")

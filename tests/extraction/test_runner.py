@@ -173,5 +173,5 @@ def test_wrong_options_are_refused(collection, obo_path, tmp_path):
             options=ExtractionOptions(resampling=Resampling(0)),
         )
     (tmp_path / "ExtractionReport.json").write_text("{}")
-    with pytest.raises(InputError, match="not an extraction report"):
+    with pytest.raises(InputError):
         load_extraction_report(tmp_path)

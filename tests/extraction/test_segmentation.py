@@ -65,7 +65,7 @@ def test_clauses_and_phrases():
 
 
 def test_unknown_level_is_refused():
-    with pytest.raises(UsageError, match="sentence, clause, phrase"):
+    with pytest.raises(UsageError):
         chunk("a", "word")
 
 

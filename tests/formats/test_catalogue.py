@@ -85,7 +85,7 @@ def test_a_dataset_of_the_catalogue_is_suggested() -> None:
     assert suggest_datasets("vaswanni") == ["irds:vaswani"]
     assert suggest_datasets("scifact")[0] == "irds:beir/scifact"
     assert suggest_datasets("no such thing at all") == []
-    with pytest.raises(UsageError, match=r"'vaswani' — .*irds:vaswani"):
+    with pytest.raises(UsageError, match=r"vaswani.*irds:vaswani"):
         load_collection("vaswani")
 
 
@@ -97,7 +97,7 @@ def test_a_failed_download_is_one_line(
 
     monkeypatch.setattr("requests.get", refuse)
     monkeypatch.setattr("requests.Session.send", refuse)
-    with pytest.raises(InputError, match="the qrels") as caught:
+    with pytest.raises(InputError) as caught:
         load_qrels("irds:vaswani")
     assert "\n" not in str(caught.value)
     assert "IR_DATASETS_HOME" in str(caught.value)

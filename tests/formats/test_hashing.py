@@ -21,5 +21,5 @@ def test_files_and_texts(tmp_path: Path) -> None:
     path.write_bytes("é\r\n".encode() * 100_000)
     assert sha256_file(str(path)) == sha256_text("é\r\n" * 100_000)
     assert sha256_text("é") == hashlib.sha256(b"\xc3\xa9").hexdigest()
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError):
         sha256_file(tmp_path / "gone")

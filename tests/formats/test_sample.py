@@ -87,10 +87,10 @@ def test_files_are_never_overwritten(tmp_path: Path) -> None:
     assert {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in files} == written
     (tmp_path / "qrels.txt").write_text("1 0 mine 1\n", "utf-8")
     (tmp_path / "corpus.jsonl").unlink()
-    with pytest.raises(InputError, match="other content"):
+    with pytest.raises(InputError):
         write_new(contents)
     assert (tmp_path / "qrels.txt").read_text("utf-8") == "1 0 mine 1\n"
     assert not (tmp_path / "corpus.jsonl").exists()
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot be created"):
+    with pytest.raises(InputError):
         write_new(sample_files(tmp_path / "file"))

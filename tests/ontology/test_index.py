@@ -148,7 +148,7 @@ def test_a_file_with_errors_has_no_index(tmp_path: Path, cache: Path) -> None:
     path = tmp_path / "cycle.obo"
     path.write_text("[Term]\nid: X:1\nis_a: X:2\n\n[Term]\nid: X:2\nis_a: X:1\n", encoding="utf-8")
     for _ in range(2):
-        with pytest.raises(FormatError, match="their own ancestors"):
+        with pytest.raises(FormatError):
             open_ontology(path)
     assert list(cache.glob("ontology-*/index.json")) == []
 

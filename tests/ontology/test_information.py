@@ -118,7 +118,7 @@ def test_terms_of_another_ontology(toy, write_hpoa):
     (note,) = information.notes
     assert "2 of 3 terms" in note
     assert "X:1, X:2" in note
-    with pytest.raises(FormatError, match="terms: X:1"):
+    with pytest.raises(FormatError, match="X:1"):
         load_information(toy, write_hpoa(("A", "", "X:1")))
 
 

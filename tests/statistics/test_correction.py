@@ -57,7 +57,7 @@ def test_comparisons_not_made_are_not_counted():
 
 @pytest.mark.parametrize("family", [[1.5], [-0.1], [[0.1]]])
 def test_what_is_no_family_is_refused(family):
-    with pytest.raises(UsageError, match="between 0 and 1"):
+    with pytest.raises(UsageError, match=r"0.*1"):
         adjust_p_values(family)
-    with pytest.raises(UsageError, match="correction 'sidak'"):
+    with pytest.raises(UsageError, match="sidak"):
         adjust_p_values([0.1], "sidak")

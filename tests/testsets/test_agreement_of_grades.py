@@ -69,7 +69,7 @@ def test_the_weighting_decides() -> None:
     pairs = [(grade, max(grade - 1, 0)) for grade in (0, 1, 2, 3)] * 3 + [(0, 0), (3, 3)]
     assert not grade_agreement(*both(pairs), resampling=Resampling(10)).accepted
     assert grade_agreement(*both(pairs), weights="quadratic", resampling=Resampling(10)).accepted
-    with pytest.raises(UsageError, match="unknown weighting"):
+    with pytest.raises(UsageError):
         grade_agreement(*both(pairs), weights="cubic")
 
 

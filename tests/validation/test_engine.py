@@ -168,7 +168,7 @@ def test_empty_tables_are_refused() -> None:
 
 
 def test_a_missing_file_is_no_finding(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError):
         validate_run(tmp_path / "none.run")
 
 

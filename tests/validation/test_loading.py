@@ -205,5 +205,5 @@ def test_the_queries_of_a_test_set_are_topics(tmp_path: Path) -> None:
 def test_a_run_whose_queries_have_no_results_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     path.write_text(text)
-    with pytest.raises(InputError, match="no data rows"):
+    with pytest.raises(InputError):
         load_run(path)

@@ -140,7 +140,7 @@ def test_runs_over_other_queries_are_not_compared() -> None:
     qrels = Qrels.from_dict({"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}})
     whole = Run.from_dict({"1": {"a": 1.0, "b": 0.5}, "2": {"a": 1.0, "b": 0.5}}, "whole")
     part = Run.from_dict({"1": {"a": 1.0, "b": 0.5}}, "part")
-    with pytest.raises(IncomparableError, match=r"2 queries .* 1"):
+    with pytest.raises(IncomparableError, match=r"2.*1"):
         compare_evaluation(evaluate(qrels, [whole, part], ["AP"], missing="drop"), **FAST)
     assert compare_evaluation(evaluate(qrels, [whole, part], ["AP"], missing="zero"), **FAST)
 

@@ -111,7 +111,7 @@ def test_the_files_are_recorded_and_change_the_figures(options, tmp_path):
     other = tmp_path / "other.hpoa"
     other.write_text(HPOA.read_text() + f"OMIM:9\tIda\t\t{DOG}\n")
     changed = run(options, measures=[lin], annotations=str(other)).report
-    with pytest.raises(IncomparableError, match="different annotations"):
+    with pytest.raises(IncomparableError):
         refuse_incomparable(annotated, changed, ("a", "b"))
 
 

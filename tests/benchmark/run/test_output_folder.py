@@ -172,7 +172,7 @@ def test_a_move_that_fails_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "replace", full)
-        with pytest.raises(InputError, match="No space left"):
+        with pytest.raises(InputError):
             second.publish()
     second.discard()
     assert contents(tmp_path) == before

@@ -535,7 +535,7 @@ def test_a_failed_benchmark_leaves_an_earlier_one_as_it_was(
     )
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", full_disk)
-        with pytest.raises(InputError, match="No space left") as caught:
+        with pytest.raises(InputError) as caught:
             write_reports(result, plots=False)
     assert caught.value.where == str(out / "per_query.parquet")
     after = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}

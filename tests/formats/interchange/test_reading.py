@@ -204,7 +204,7 @@ def test_what_cannot_be_converted_is_named(tmp_path: Path, text: str, what: str)
 
 def test_a_wrong_format_names_the_right_one(tmp_path: Path) -> None:
     path = write(tmp_path, "r", "1 a 1\n1 b 2\n")
-    with pytest.raises(FormatError, match="not JSON") as caught:
+    with pytest.raises(FormatError, match="JSON") as caught:
         convert_run(path, source_format="json")
     assert "--from msmarco" in str(caught.value.remedy)
 

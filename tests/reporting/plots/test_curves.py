@@ -112,5 +112,5 @@ def test_levels_out_of_range_are_refused(levels: list[float]) -> None:
 
 
 def test_no_run_is_refused() -> None:
-    with pytest.raises(UsageError, match="one run"):
+    with pytest.raises(UsageError):
         hit_rate_curves(Qrels.from_dict({"1": {"d": 1}}), {})

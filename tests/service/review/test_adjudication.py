@@ -179,7 +179,7 @@ def test_disagreements_are_decided_by_a_third_person(open_client: Any, tmp_path:
 
 def test_without_disagreements_there_is_nothing_to_adjudicate(open_client: Any) -> None:
     open_client()
-    with pytest.raises(CheckFailedError, match="nothing to adjudicate"):
+    with pytest.raises(CheckFailedError):
         open_client(adjudicate=True)
 
 

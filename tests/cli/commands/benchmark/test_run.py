@@ -225,7 +225,7 @@ def test_a_file_without_a_name_is_named_after_itself() -> None:
         "input.a": "input.a",
         "b.run.c": "b.run.c.txt",
     }
-    with pytest.raises(UsageError, match="is given twice"):
+    with pytest.raises(UsageError):
         name_files(parse_runs(["-", "x=-", "-"], "--runs"))
 
 

@@ -166,11 +166,11 @@ def test_a_server_that_dies(server: tuple[str, Any], capfd: pytest.CaptureFixtur
 def test_a_database_is_let_go_after_a_failure(local: MilvusSettings, tmp_path: Path) -> None:
     backend = MilvusBackend(local)
     for _ in range(2):
-        with pytest.raises(InputError, match="no documents"):
+        with pytest.raises(InputError):
             backend.open(BackendRequest(Corpus.from_dict({}), ["lexical"]))
         with pytest.raises(UsageError, match="k1"):
             backend.open(BackendRequest(CORPUS, MODES, RetrievalSettings(k1=0)))
-        with pytest.raises(UsageError, match=r"at most 16,384 .* 20,000 are asked for"):
+        with pytest.raises(UsageError, match=r"16,384.*20,000"):
             fetch_to_dir(
                 FetchRequest(
                     CORPUS, TOPICS, MODES, options=FetchOptions(depth=20000), backend=backend
@@ -192,9 +192,9 @@ def test_it_is_a_backend_by_its_name_or_its_settings(cache: Path) -> None:
         assert isinstance(backend, MilvusBackend)
         assert backend.needs_corpus
         assert backend.record["uri"] == str(cache / "indexes" / "milvus.db")
-    with pytest.raises(TrectoolsPlusError, match="unknown mode 'bm26'"):
+    with pytest.raises(TrectoolsPlusError, match="bm26"):
         settings.check_backend_modes(("bm26",))
-    with pytest.raises(UsageError, match="`milvus` configures the backend milvus"):
+    with pytest.raises(UsageError):
         BackendSettings(backend="embedded", milvus=MilvusSettings(uri="a.db"))
 
 

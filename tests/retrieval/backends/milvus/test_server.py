@@ -80,7 +80,7 @@ def test_another_token_is_refused(
     server: MilvusServer, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(TOKEN_VARIABLE, token)
-    with pytest.raises(InputError, match="refuses the token") as caught:
+    with pytest.raises(InputError) as caught:
         MilvusBackend(MilvusSettings(uri=server.uri)).open(BackendRequest(CORPUS, ["vector"]))
     assert TOKEN_VARIABLE in str(caught.value)
     assert not token or token not in str(caught.value)
