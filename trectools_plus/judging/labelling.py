@@ -320,7 +320,8 @@ class Labelling:
             repeat=question.repeat,
             text_sha256=question.text_sha256,
         )
-        line = f"{label.model_dump_json()}\n".encode()
+        without = {"answered_by"} if label.answered_by is None else set()
+        line = f"{label.model_dump_json(exclude=without)}\n".encode()
         with self._lock:
             if not self._stopped:  # otherwise the call was interrupted
                 self._file.append(line)
