@@ -20,14 +20,14 @@ from trectools_plus.statistics.power import queries_needed as queries_needed
 from trectools_plus.statistics.power import (
     smallest_detectable_difference as smallest_detectable_difference,
 )
-from trectools_plus.statistics.rankings import kendall_tau as kendall_tau
-from trectools_plus.statistics.rankings import tau_ap as tau_ap
 from trectools_plus.statistics.selection import Winner as Winner
 from trectools_plus.statistics.selection import select_winner as select_winner
 from trectools_plus.statistics.systems import adjust_p_values as adjust_p_values
 from trectools_plus.statistics.systems import group_letters as group_letters
 from trectools_plus.statistics.systems import indistinguishable_groups as indistinguishable_groups
+from trectools_plus.statistics.systems import kendall_tau as kendall_tau
 from trectools_plus.statistics.systems import pairs_of as pairs_of
+from trectools_plus.statistics.systems import tau_ap as tau_ap
 from trectools_plus.statistics.systems import variance_of_means as variance_of_means
 
 __all__ = [

@@ -17,7 +17,7 @@ from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 from trectools_plus.measures.scoring.bounds import bound_by_unjudged
 from trectools_plus.measures.scoring.scores import depend_on_grades_only
 from trectools_plus.statistics.arrays import none_if_nan
-from trectools_plus.statistics.rankings import kendall_tau
+from trectools_plus.statistics.systems import kendall_tau
 
 _MOST_DOCUMENTS = 1_000_000
 """Without a cutoff, runs with more results have no bounds, which would take long."""

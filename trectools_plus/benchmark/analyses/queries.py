@@ -27,7 +27,7 @@ from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology, relation_of
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.rankings import kendall_tau
+from trectools_plus.statistics.systems import kendall_tau
 
 _LISTED = 10
 _FEWEST_MODES = 2
