@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.extraction.assertion import assert_mentions
-from trectools_plus.extraction.assertion_fields import ASSERTIONS
-from trectools_plus.extraction.predictions import Mention
+from trectools_plus.extraction.inputs.assertion_fields import ASSERTIONS
+from trectools_plus.extraction.inputs.predictions import Mention
 
 
 def mention(text, word):

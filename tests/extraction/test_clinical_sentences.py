@@ -9,7 +9,7 @@ import re
 import pytest
 
 from trectools_plus.extraction.assertion import assert_mentions
-from trectools_plus.extraction.predictions import Mention
+from trectools_plus.extraction.inputs.predictions import Mention
 
 FINDING = re.compile(r"\{(.*?)\}")
 LETTERS = {"affirmed": "A", "negated": "N", "uncertain": "U", "other_person": "O"}

@@ -176,14 +176,15 @@ def test_plain_texts_are_extracted_and_not_scored(call, obo_path, tmp_path, monk
     monkeypatch.setattr(
         "sys.stdin", io.TextIOWrapper(io.BytesIO(b"Retinal coloboma. No seizures."))
     )
-    for source in (tmp_path / "texts", tmp_path / "texts" / "a.txt", "-"):
-        code, out, _ = call("extraction", "run", source, *base, "--output-dir", tmp_path / "out")
+    for number, source in enumerate((tmp_path / "texts", tmp_path / "texts" / "a.txt", "-")):
+        folder = tmp_path / f"out{number}"
+        code, out, _ = call("extraction", "run", source, *base, "--output-dir", folder)
         assert code == 0
         found = json.loads(out)["predictions"]
         assert [(one["hpo_id"], one["label"], one["assertion"]) for one in found] == expected
         assert {one["doc_id"] for one in found} == {"stdin" if source == "-" else "a"}
-        assert [file.name for file in (tmp_path / "out").iterdir()] == ["predictions.jsonl"]
-        line = (tmp_path / "out" / "predictions.jsonl").read_text().splitlines()[0]
+        assert [file.name for file in folder.iterdir()] == ["predictions.jsonl"]
+        line = (folder / "predictions.jsonl").read_text().splitlines()[0]
         assert json.loads(line)["label"] == "Coloboma of the retina"
 
 

@@ -3,8 +3,8 @@ import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.extractor import Extractor, aggregate, corpus_of_terms
+from trectools_plus.extraction.inputs.predictions import Mention
 from trectools_plus.extraction.names import eligible_terms
-from trectools_plus.extraction.predictions import Mention
 from trectools_plus.extraction.settings import make_extraction_settings
 from trectools_plus.retrieval.source import Ranking
 

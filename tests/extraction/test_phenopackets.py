@@ -4,8 +4,8 @@ import pytest
 
 from trectools_plus.errors import FormatError, InputError, MissingExtraError
 from trectools_plus.extraction import phenopackets
-from trectools_plus.extraction.documents import read_documents
-from trectools_plus.extraction.predictions import read_predictions
+from trectools_plus.extraction.inputs.documents import read_documents
+from trectools_plus.extraction.inputs.predictions import read_predictions
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 
 FINDINGS = [("X:2", "affirmed"), ("X:4", "negated"), ("X:7", "uncertain"), ("X:6", "other_person")]

@@ -6,8 +6,8 @@ import pytest
 
 from tests.extraction.conftest import write_document
 from trectools_plus.errors import FormatError
-from trectools_plus.extraction.documents import read_documents
-from trectools_plus.extraction.predictions import read_predictions
+from trectools_plus.extraction.inputs.documents import read_documents
+from trectools_plus.extraction.inputs.predictions import read_predictions
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 
 FOUND = {"X:2": "affirmed", "X:4": "negated"}

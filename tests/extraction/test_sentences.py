@@ -8,7 +8,7 @@ import re
 import pytest
 
 from trectools_plus.extraction.assertion import assert_mentions
-from trectools_plus.extraction.predictions import Mention
+from trectools_plus.extraction.inputs.predictions import Mention
 
 FINDINGS = re.compile(
     "seizures|hypotonia|microcephaly|epilepsy|diabetes|ataxia|fever|rash|migraine|deafness"

@@ -28,8 +28,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal, cast
 
-from trectools_plus.extraction.assertion_fields import Assertion
-from trectools_plus.extraction.predictions import Mention
+from trectools_plus.extraction.inputs.assertion_fields import Assertion
+from trectools_plus.extraction.inputs.predictions import Mention
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
 from trectools_plus.retrieval.rewording.glossary import included_glossary
 from trectools_plus.retrieval.rewording.tables import read_cues

@@ -18,8 +18,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from trectools_plus.extraction.inputs.predictions import Mention, longest_only
 from trectools_plus.extraction.names import Key, Name, WordEndings, WordReplacements
-from trectools_plus.extraction.predictions import Mention, longest_only
 from trectools_plus.extraction.segmentation import (
     CONJUNCTIONS,
     Word,

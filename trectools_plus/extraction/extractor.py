@@ -16,6 +16,12 @@ from trectools_plus.arguments import checked
 from trectools_plus.choices import STRATEGIES
 from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, languages_of
 from trectools_plus.extraction.dictionary import MIN_TRUST_ALONE, Dictionary
+from trectools_plus.extraction.inputs.predictions import (
+    Mention,
+    Prediction,
+    aggregate,
+    longest_only,
+)
 from trectools_plus.extraction.names import (
     PHENOTYPES,
     Name,
@@ -27,7 +33,6 @@ from trectools_plus.extraction.names import (
     names_of,
 )
 from trectools_plus.extraction.notes import NotesReader, lay_names
-from trectools_plus.extraction.predictions import Mention, Prediction, aggregate, longest_only
 from trectools_plus.extraction.segmentation import Chunk, Word, chunk, fold, words_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus

@@ -9,8 +9,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.documents import AnnotatedDocument, AnnotatedDocuments
-from trectools_plus.extraction.predictions import PREDICTIONS_FILE, Prediction
+from trectools_plus.extraction.inputs.documents import AnnotatedDocument, AnnotatedDocuments
+from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE, Prediction
 from trectools_plus.extraction.report import ExtractionReport, Mistake, SystemFacts
 from trectools_plus.extraction.runner import ExtractionResult, score_predictions
 from trectools_plus.extraction.stored import GOLD_FILE, StoredInputs

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from trectools_plus.choices import Relation
 from trectools_plus.display import TextTable, as_cell
 from trectools_plus.errors import InputError
-from trectools_plus.extraction.assertion_fields import Assertion
+from trectools_plus.extraction.inputs.assertion_fields import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.files.closed import read_document
 from trectools_plus.models import BaseManifest, ReportModel

@@ -19,15 +19,15 @@ import numpy as np
 from trectools_plus.choices import View
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.extraction.documents import (
+from trectools_plus.extraction.extractor import Extractor
+from trectools_plus.extraction.inputs.documents import (
     AnnotatedDocuments,
     join_some,
     read_documents,
     read_texts,
 )
-from trectools_plus.extraction.extractor import Extractor
+from trectools_plus.extraction.inputs.predictions import Prediction, Predictions, read_predictions
 from trectools_plus.extraction.names import eligible_terms, root_of
-from trectools_plus.extraction.predictions import Prediction, Predictions, read_predictions
 from trectools_plus.extraction.report import (
     DatasetFacts,
     DocumentCounts,
@@ -142,7 +142,7 @@ def run_extraction(
 
     Args:
         folder: The folder of the documents; see
-            :func:`trectools_plus.extraction.documents.read_documents`.
+            :func:`trectools_plus.extraction.inputs.documents.read_documents`.
         dataset: The name of the sub-folder to read; all datasets of the folder if ``None``.
         ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
         settings: Settings of the extraction; the defaults if ``None``.

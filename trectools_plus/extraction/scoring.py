@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import Matching, View
-from trectools_plus.extraction.assertion_fields import Assertion
-from trectools_plus.extraction.documents import AnnotatedDocument
-from trectools_plus.extraction.predictions import Prediction
+from trectools_plus.extraction.inputs.assertion_fields import Assertion
+from trectools_plus.extraction.inputs.documents import AnnotatedDocument
+from trectools_plus.extraction.inputs.predictions import Prediction
 from trectools_plus.extraction.report import Mistake, Mistakes, NearPair
 from trectools_plus.ontology.ontology import Ontology, relation_of
 from trectools_plus.ontology.similarity import best_matches, formula_named

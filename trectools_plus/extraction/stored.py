@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trectools_plus.extraction.assertion_fields import Assertion
-from trectools_plus.extraction.documents import AnnotatedDocument, AnnotatedDocuments
-from trectools_plus.extraction.predictions import Prediction, Predictions
+from trectools_plus.extraction.inputs.assertion_fields import Assertion
+from trectools_plus.extraction.inputs.documents import AnnotatedDocument, AnnotatedDocuments
+from trectools_plus.extraction.inputs.predictions import Prediction, Predictions
 from trectools_plus.models import ReportModel
 from trectools_plus.ontology.ontology import Ontology
 

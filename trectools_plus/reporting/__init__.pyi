@@ -4,7 +4,7 @@
 from trectools_plus.display import Cell as Cell
 from trectools_plus.display import TableColumn as TableColumn
 from trectools_plus.display import TextTable as TextTable
-from trectools_plus.extraction.predictions import PREDICTIONS_FILE as PREDICTIONS_FILE
+from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE as PREDICTIONS_FILE
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.export import check_suffixes as check_suffixes

@@ -11,8 +11,8 @@ _DEPTH = 100
 """The size of the rankings with which the first result is compared."""
 _WEIGHT_OF_SIMILARITY = 2
 LEAST_CONFIDENCE: Mapping[tuple[str, ...], float] = {
-    ("ngram",): 3.4,
-    ("multi-vector",): 3.7,
+    ("ngram",): 0.4,
+    ("multi-vector",): 0.4,
     ("multi-vector", "ngram"): 3.8,
     ("lexical", "multi-vector", "ngram"): 3.9,
 }
@@ -27,7 +27,8 @@ def confidence_in(retriever: Retriever, query: str, doc_id: str) -> float | None
     """Return the confidence in the first result of a query, less the least confidence.
 
     The confidence is the mean over the searched indexes of the standard deviations between the
-    score and the mean score, plus twice the mean similarity of n-grams and embeddings.
+    score and the mean score, plus twice the mean similarity of n-grams and embeddings. Of a single
+    index, it is the similarity alone, which separates right and wrong results better.
 
     Args:
         retriever: The retriever that found it.
@@ -51,4 +52,6 @@ def confidence_in(retriever: Retriever, query: str, doc_id: str) -> float | None
     least = LEAST_CONFIDENCE.get(tuple(sorted(deviations)))
     if least is None:
         return None
+    if len(deviations) == 1:
+        return similarities[0] - least
     return fmean(deviations.values()) + _WEIGHT_OF_SIMILARITY * fmean(similarities) - least

@@ -18,7 +18,6 @@ from matplotlib.text import Text
 
 from trectools_plus import Qrels, Run
 from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
-from trectools_plus.benchmark.report.figures import Similarity
 from trectools_plus.benchmark.run.output_folder import PLOT_NAMES, OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
 from trectools_plus.errors import InputError, UsageError
@@ -55,20 +54,12 @@ def strata(modes: list[str]) -> dict[str, Any]:
     }
 
 
-def similarity(modes: list[str]) -> Similarity:
-    rbo = [
-        [1.0 / (1 + abs(row - place)) for place in range(len(modes))] for row in range(len(modes))
-    ]
-    return Similarity(p=0.9, depth=100, modes=modes, rbo=[*rbo[:-1], [None] * len(modes)])
-
-
 def all_plots(make_report: Any, count: int, **fields: Any) -> list[Plot]:
     modes = [f"{number} {LONG}" if number % 3 == 1 else f"m{number}" for number in range(count)]
     measures = {"nDCG@10": 0.3, "RR@10": 0.0, "MeanRank": 12.5, "MinRank": None}
     report = make_report(
         {mode: {**measures, "nDCG@10": 0.3 + number / 100} for number, mode in enumerate(modes)},
         strata=strata(modes),
-        similarity=similarity(modes) if count > 2 else None,
         groups={"nDCG@10": [modes[:2], modes[1:]]},
         **fields,
     )

@@ -42,7 +42,12 @@ from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Evaluation, eva
 from trectools_plus.measures.judged import notes_on_unjudged
 from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import Comparison
-from trectools_plus.statistics.method import DEFAULT_CORRECTION, DEFAULT_TEST, check_method
+from trectools_plus.statistics.method import (
+    DEFAULT_CORRECTION,
+    DEFAULT_TEST,
+    TEST_ALIASES,
+    check_method,
+)
 from trectools_plus.text import visible
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
 
@@ -385,6 +390,7 @@ def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: st
     """
     names = evaluation.run_names
     check_baselines(config.baseline, names)
+    config = config.model_copy(update={"test": TEST_ALIASES.get(config.test, config.test)})
     check_method(config.test, config.correction)
     refuse_different_queries(evaluation)
     notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])

@@ -125,7 +125,7 @@ def extraction_run(
       trectools-plus extraction run data --dataset GeneReviews
       trectools-plus extraction run data --method dictionary --output-dir results/names
       trectools-plus extraction run data --predictions mine.jsonl --format json
-      trectools-plus extraction run - --style notes < letter.txt
+      trectools-plus extraction run letter.txt --style notes
     """
     _check_effect(settings, predictions is not None)
     if output_dir is not None:

@@ -16,7 +16,6 @@ from trectools_plus.cli.options.common import Confidence, Host, Port, TextOrJson
 from trectools_plus.cli.printing import print_numbers, print_table, write_json
 from trectools_plus.cli.verbosity import inform
 from trectools_plus.errors import MissingExtraError
-from trectools_plus.formats.files.outputs import refuse_link_out
 from trectools_plus.text import plural, visible
 
 Database = Annotated[
@@ -172,7 +171,7 @@ def review_export(
       trectools-plus review export results/today/review.db --choices --qrels chosen.txt
       trectools-plus review export results/today/review.db --annotator Anna --qrels anna.txt
     """
-    refuse_link_out(qrels, database if database.is_dir() else database.parent)
+    formats.refuse_link_out(qrels, database if database.is_dir() else database.parent)
     with closing(service.read_store(database)) as store:
         found = service.export_qrels(store, annotator, choices=choices)
     formats.write_qrels(found, qrels)

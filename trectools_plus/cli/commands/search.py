@@ -167,10 +167,14 @@ def query_text(
             knows_confidence=not retrieval.uses_vectors(mode)
             or retrieval.uses_builtin_embeddings(mode, settings),
         )
+        texts = [text]
         if test_file is not None:
-            _count_unanswered(searcher, test_file, mode, output_format)
-            return
-        answers = searcher.answer(text)
+            texts = [query.text for query in testsets.load_test_set(test_file).queries]
+        found = {each: searcher.answer(each) for each in texts}
+    if test_file is not None:
+        _print_unanswered(texts, found, {"test_set": test_file, "mode": mode}, output_format)
+        return
+    answers = found[text]
     notes = [line for answer in answers for line in _notes_on(answer, len(answers) > 1)]
     is_known = any(answer.exact or answer.note for answer in answers)
     if not is_known and not searcher.other_texts(text):
@@ -222,26 +226,24 @@ def _print_answers(
         note(line)
 
 
-def _count_unanswered(
-    searcher: retrieval.TextSearcher,
-    test_file: str,
-    mode: str,
+def _print_unanswered(
+    texts: list[str],
+    found: dict[str, list[retrieval.TextAnswer]],
+    facts: dict[str, Any],
     output_format: Literal["table", "json"],
 ) -> None:
     """Print the share of the texts of a test set that have no confident match."""
-    queries = testsets.load_test_set(test_file).queries
     matched = [
-        any(answer.confident and not answer.negated for answer in searcher.answer(query.text))
-        for query in queries
+        any(answer.confident and not answer.negated for answer in found[text]) for text in texts
     ]
-    counts = {"queries": len(queries), "no_confident_match": matched.count(False)}
+    counts = {"queries": len(texts), "no_confident_match": matched.count(False)}
     if output_format == "json":
-        share = counts["no_confident_match"] / len(queries)
-        write_json({"test_set": test_file, "mode": mode, **counts, "share": share})
+        share = counts["no_confident_match"] / len(texts)
+        write_json({**facts, **counts, "share": share})
         return
-    for query, is_matched in zip(queries, matched, strict=True):
+    for text, is_matched in zip(texts, matched, strict=True):
         if is_matched:
-            typer.echo(f"confident match: {query.text}")
+            typer.echo(f"confident match: {text}")
     typer.echo("{no_confident_match} of {queries} texts have no confident match".format(**counts))
 
 

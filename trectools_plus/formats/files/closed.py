@@ -12,13 +12,14 @@ import re
 import stat
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.opening import is_address, is_catalogue_name, unreadable
 from trectools_plus.formats.hashing import sha256_file
+
+if TYPE_CHECKING:
+    import polars as pl
 
 PLAIN_NAME = re.compile(r"\w[\w .+-]{0,249}")
 """Names of runs, modes and of the parts of a file's path; they contain no separators."""
@@ -79,6 +80,8 @@ class ClosedFolder:
         Raises:
             InputError: If it cannot be read or has too many rows; see :meth:`find`.
         """
+        import polars as pl
+
         path = self.find(name)
         if path is None:
             return None

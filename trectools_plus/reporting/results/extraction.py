@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from trectools_plus.benchmark.run.output_folder import PLOT_ENDINGS
 from trectools_plus.display import TextTable
 from trectools_plus.extraction.comparison import ExtractionComparison
-from trectools_plus.extraction.predictions import PREDICTIONS_FILE, write_predictions
+from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE, write_predictions
 from trectools_plus.extraction.report import REPORT_FILE, ExtractionFigure, ExtractionReport, Score
 from trectools_plus.extraction.runner import ExtractionResult, LeaveOneOut, Sweep
 from trectools_plus.extraction.scoring import method_over_documents

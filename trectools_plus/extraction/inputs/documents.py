@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
-from trectools_plus.extraction.assertion_fields import Assertion, read_assertion, strongest
-from trectools_plus.extraction.phenopackets import (
+from trectools_plus.extraction.inputs.assertion_fields import Assertion, read_assertion, strongest
+from trectools_plus.extraction.inputs.phenopackets import (
     FEATURES,
     features_of,
     is_phenopacket,

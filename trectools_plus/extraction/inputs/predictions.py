@@ -19,13 +19,13 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from trectools_plus.errors import FormatError
-from trectools_plus.extraction.assertion_fields import (
+from trectools_plus.extraction.inputs.assertion_fields import (
     Assertion,
     field_name,
     read_assertion,
     strongest,
 )
-from trectools_plus.extraction.phenopackets import features_of, is_phenopacket
+from trectools_plus.extraction.inputs.phenopackets import features_of, is_phenopacket
 from trectools_plus.extraction.segmentation import words_of
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import read_file

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from trectools_plus.errors import FormatError, MissingExtraError
-from trectools_plus.extraction.assertion_fields import read_assertion
+from trectools_plus.extraction.inputs.assertion_fields import read_assertion
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.ontology.ontology import Ontology
