@@ -114,9 +114,10 @@ def test_a_report_with_the_setting_is_verified(shared: Path, name: str) -> None:
     assert verify_report(shared / name).problems == []
 
 
-def test_a_report_without_the_setting_is_verified_with_its_queries(shared: Path) -> None:
-    """Another version wrote it, without page and Markdown."""
-    assert verify_report(shared / "before").problems == []
+def test_a_report_without_the_setting_is_not_verified(shared: Path) -> None:
+    """Another version wrote it."""
+    (problem,) = verify_report(shared / "before").problems
+    assert "0.0.9" in problem
 
 
 def test_further_measures_are_scored_with_the_setting_of_the_report(shared: Path) -> None:

@@ -146,7 +146,7 @@ def test_a_report_requests_no_address(
 
 
 @pytest.mark.parametrize("path", ["/proc/kmsg", "/dev/zero", "-", "pipe", "link", "irds:x"])
-@pytest.mark.parametrize("kind", ["qrels", "ontology", "runs"])
+@pytest.mark.parametrize("kind", ["qrels", "ontology", "exclude", "runs"])
 def test_a_report_opens_no_device(folder: Path, given: Path, kind: str, path: str) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "link").symlink_to("/dev/zero")
@@ -321,6 +321,27 @@ def test_a_report_over_an_absent_ontology_is_verified(tmp_path: Path) -> None:
     found = verify_report(tmp_path / "out")
     assert found.problems == []
     assert any("MaxOntSim@3" in one for one in found.unproven)
+
+
+@pytest.mark.parametrize("change", ["nothing", "other text", "absent"])
+def test_a_report_with_excluded_documents_is_verified(
+    small: Any, tmp_path: Path, change: str
+) -> None:
+    excluded = tmp_path / "exclude.txt"
+    excluded.write_text("q1 d1\n")
+    run = small.write_run("a", {"q1": ["d1", "d2"], "q2": ["d2"], "q3": ["d4"], "q4": ["d7"]})
+    options: dict[str, Any] = {"runs": {"a": run}, "qrels": small.qrels, "measures": "RR"}
+    options |= {"exclude": str(excluded), "output_dir": str(tmp_path / "out")}
+    write_reports(run_benchmark(load_config(options=options)))
+    if change == "other text":
+        excluded.write_text("q2 d2\n")
+    elif change == "absent":
+        excluded.unlink()
+    changed = [str(excluded)] if change == "other text" else []
+    problems = verify_report(tmp_path / "out").problems
+    assert [problem.partition(": ")[0] for problem in problems] == changed
+    dataset, reason = ReportFolder(tmp_path / "out").load_original()
+    assert (dataset is not None) == (change == "nothing"), reason
 
 
 OPENED = {

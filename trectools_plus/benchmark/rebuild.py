@@ -246,6 +246,8 @@ class _StoredInputs(BenchmarkInputs):
             reason = f"{path} is not available, or changed"
         elif not self.knows_texts(dataset):
             reason = "the topics are not available"
+        elif self.config.exclude is not None and dataset.excluded is None:
+            reason = "the documents to leave out are not available"
         else:
             try:
                 return read_mode_run(name, path, dataset, folder)

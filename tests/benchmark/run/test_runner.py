@@ -394,7 +394,9 @@ def test_the_manifest_says_with_how_many_blas_threads_was_searched(
     assert run(given, tmp_path / "given").report.manifest.blas_threads is None
 
 
-def test_a_report_of_an_earlier_version_is_read_and_verified(small: Small, tmp_path: Path) -> None:
+def test_a_report_of_an_earlier_version_is_read_but_not_verified(
+    small: Small, tmp_path: Path
+) -> None:
     folder = tmp_path / "out"
     run({**small.options, "modes": ["vector"]}, folder)
     path = folder / "BenchmarkReport.json"
@@ -412,11 +414,9 @@ def test_a_report_of_an_earlier_version_is_read_and_verified(small: Small, tmp_p
     ]
     sums.write_text("\n".join(lines) + "\n")
     assert load_report(path).manifest.blas_threads is None
-    problems = verify_report(folder).problems
-    assert {one.partition(": not verified: ")[0] for one in problems} == {
-        "BenchmarkComparison.md",
-        "BenchmarkReport.html",
-    }
+    (problem,) = verify_report(folder).problems
+    assert problem.startswith("BenchmarkReport.json: ")
+    assert "0.0.9" in problem
 
 
 def test_contracted_keys_are_there(small: Small, tmp_path: Path) -> None:
@@ -628,8 +628,7 @@ def test_queries_that_find_themselves_are_noted(small: Small, tmp_path: Path) ->
     options = {**small.options, "modes": ["lexical"], "measures": ["RR@1"]}
     for name, text, noted in (
         ("d1", "a fox, red", True),
-        ("1", "a red  FOX runs", True),
-        ("2", "a fox, red", False),  # numbers meet by accident
+        ("1", "a red fox", False),  # numbers can be equal by accident
     ):
         corpus = small.folder / "own.jsonl"
         documents = [{"doc_id": name, "text": text}, {"doc_id": "other", "text": "a red fox"}]

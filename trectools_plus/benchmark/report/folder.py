@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 
 _METHOD = ("test", "correction")
-FILES = ("test_file", "corpus", "topics", "qrels", *TERM_FILES)
+FILES = ("test_file", "corpus", "topics", "qrels", "exclude", *TERM_FILES)
 """Settings that name an original file."""
 _TEXT, _NUMBER = pl.String, pl.Float64
 _PER_QUERY_SCHEMA = {"run": _TEXT, "query_id": _TEXT, "measure": _TEXT, "value": _NUMBER}
