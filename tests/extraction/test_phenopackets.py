@@ -3,7 +3,7 @@ import json
 import pytest
 
 from trectools_plus.errors import FormatError, InputError, MissingExtraError
-from trectools_plus.extraction import phenopackets
+from trectools_plus.extraction.inputs import phenopackets
 from trectools_plus.extraction.inputs.documents import read_documents
 from trectools_plus.extraction.inputs.predictions import read_predictions
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
