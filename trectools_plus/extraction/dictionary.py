@@ -13,6 +13,7 @@ A clause is read in several ways, because words may stand between those of a nam
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,6 +52,9 @@ _COMMON_STEMS = frozenset(
 _HYPHENS = frozenset("-\u2010\u2011")
 _SEPARATING = frozenset({"with"})
 """Words between those of a name that keep their order."""
+_ABSENCE_OF = re.compile(r"\babsen(?:ces?|t)\s+of\b", re.IGNORECASE)
+_KIND_OF_ABSENCE = re.compile(r"\babsences?\b(?! of)", re.IGNORECASE)
+"""*Absence* in a name that is a kind, as in *absence seizure*: *absence of seizures* is none."""
 _QUANTIFIERS = frozenset(
     {"all", "any", "both", "each", "either", "every", "like", "many", "most", "multiple"}
     | {"often", "other", "several", "some", "such", "very"}
@@ -350,6 +354,8 @@ def _matching_names(
         kept = names
     else:  # "infancy with failure to thrive" is not "failure to thrive in infancy"
         kept = [name for name in names if name.stems == order]
+    if _ABSENCE_OF.search(text, between[0].start, between[-1].end):
+        kept = [name for name in kept if not _KIND_OF_ABSENCE.search(name.text)]
     if not (has_comma or joined):
         return kept
     # There is a comma or "and" between the words: the name must contain it too.

@@ -18,6 +18,8 @@ from trectools_plus.retrieval.rewording.measurements import find_measurements
 
 _WORD = re.compile(r"[\w\u0300-\u036f]+")
 _AND = frozenset(["und", "oder", "sowie", "et", "ou", "y", "e", "o", "u", "en", "of"])
+_OF = frozenset(["von", "vom", "de", "d", "du", "des", "del", "van"])
+"""Words that say *of*: without it, *absence d'épilepsie* would be *absence seizure*."""
 SHORTEST_ABBREVIATION = 2
 
 
@@ -85,11 +87,14 @@ class NotesReader:
                 if "," in text[end : words[first].start()]:
                     english += ","
                 end = words[last].end()
-                chosen = ["and"] if words[first][0].lower() in _AND else meaning.split()[choice]
-                for word in chosen:
+                is_and = words[first][0].lower() in _AND
+                chosen = ["and"] if is_and else meaning.split()[choice]
+                if words[last][0].lower() in _OF:
+                    chosen.append("of")
+                for translated in chosen:
                     english += " "
                     places.append((len(english), words[first].start(), end))
-                    english += word
+                    english += translated
             before = frozenset(known)
             for mention in self._dictionary.find(english):
                 own = [p for p in places if mention.start <= p[0] < mention.end]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -36,11 +36,10 @@ def read_cues(language: str) -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def cue_words(language: str) -> set[str]:
-    """Return the words of these phrases."""
-    return {
-        word for phrases in read_cues(language).values() for word in re.findall(r"\w+", phrases)
-    }
+@cache
+def cue_words(language: str) -> frozenset[str]:
+    """Return the words of these phrases that are too long for an abbreviation."""
+    return frozenset(re.findall(r"\w{4,}", " ".join(read_cues(language).values())))
 
 
 @lru_cache(maxsize=1)
