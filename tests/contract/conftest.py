@@ -74,8 +74,8 @@ def compare(request: pytest.FixtureRequest) -> Compare:
         elif golden == "record":
             write_document(golden_path(name), document)
         else:
-            of_golden = map(str, from_golden(name, document, loose=loose))
-            found = [*(of_golden if golden else problems(name, document, loose=loose))]
+            find = from_golden if golden else problems
+            found = [*map(str, find(name, document, loose=loose))]
             shown = "\n".join(found if golden else found[:SHOWN_DIFFERENCES])
             assert not found, f"{len(found)} differences in {name}:\n{shown}"
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from trectools_plus.retrieval.confidence import LEAST_CONFIDENCE, confidence_in
+from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.source import Ranking
 
 
@@ -21,13 +22,18 @@ class Fixed:
 
 
 @pytest.mark.parametrize("name", ["ngram", "multi-vector"])
-def test_distance_and_similarity_are_added(name: str) -> None:
+def test_the_similarity_is_the_confidence_of_a_single_index(name: str) -> None:
+    for doc_id, similarity in (("a", 0.9), ("x", 0.0)):  # "x" is not among the results
+        expected = pytest.approx(similarity - LEAST_CONFIDENCE[name,], abs=1e-6)
+        assert confidence_in(Fixed(name, 0.9), "text", doc_id) == expected
+
+
+def test_mean_distance_and_similarity_of_several_indexes_are_added() -> None:
     # Three equal scores and a higher one: it is sqrt(3) standard deviations above the mean.
-    for score in (0.2, 0.9):
-        expected = 3**0.5 + 2 * score - LEAST_CONFIDENCE[name,]
-        assert confidence_in(Fixed(name, score), "text", "a") == pytest.approx(expected, abs=1e-4)
-    expected = -1 - LEAST_CONFIDENCE[name,]
-    assert confidence_in(Fixed(name, 0.9), "text", "x") == pytest.approx(expected)  # not in it
+    both = HybridRetriever([Fixed("ngram", 0.9), Fixed("multi-vector", 0.5)], Fusion(), 100)
+    least = LEAST_CONFIDENCE["multi-vector", "ngram"]
+    assert confidence_in(both, "text", "a") == pytest.approx(3**0.5 + 1.4 - least, abs=1e-4)
+    assert confidence_in(both, "text", "x") == pytest.approx(-1 - least)  # not among the results
 
 
 @pytest.mark.parametrize("name", ["lexical", "splade"])

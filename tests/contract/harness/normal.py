@@ -14,7 +14,7 @@ TEXTS = {"message", "remedy", "formula", "notes", "help", "shortDescription", "f
 """Keys of texts: only the key is compared."""
 TIMES = {"created_at", "latency_ms", "seconds", "time"}
 VERSIONS = {"packages", "python", "platform", "cached_from", "command"}
-KEYS = {"index_snapshots", "indexes", "cache_key", "plan_sha256"}
+KEYS = {"index_snapshots", "indexes", "cache_key", "plan_sha256", "labels_sha256"}
 IGNORED = TIMES | VERSIONS | KEYS
 """Keys whose values are not compared, only whether they are null and how many there are."""
 
