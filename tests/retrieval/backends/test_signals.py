@@ -218,19 +218,23 @@ def test_an_index_that_was_cut_off_is_not_searched(program: Program, folder: Pat
 def test_a_service_that_hangs_is_not_waited_for(
     program: Program, start: Any, folder: Path, number: int, concurrency: int
 ) -> None:
-    (folder / "topics.tsv").write_text("q0\ta\nq1\tb\nq2\tstall 20\nq3\tc\n")
+    # The queries that stall are not in the sample that is sent one at a time for the latency.
+    stalling = {"q56", "q57", "q58"}
+    ids = [f"q{n:02}" for n in range(60)]
+    topics = [f"{name}\t{'stall 20' if name in stalling else 'a'}\n" for name in ids]
+    (folder / "topics.tsv").write_text("".join(topics))
     service = start()
     config = f"http: {{url: '{service.url}', concurrency: {concurrency}, timeout: 500}}\n"
     (folder / "service.yaml").write_text(config)
     words = ["runs", "fetch", "--config", "service.yaml", "--modes", "dense", "--topics"]
     process = begin(program, folder, *words, "topics.tsv", "--output-dir", "runs")
-    journal = folder / "runs" / "dense.run.journal"
 
     def hangs() -> bool:
-        done = journal.read_text().count("\n") - 1 if journal.exists() else 0
-        return "q2" in service.asked() and done == (2 if concurrency == 1 else 3)
+        return len(stalling.intersection(service.asked())) == concurrency
 
     end(process, hangs, number)
-    assert len(service.asked()) == (3 if concurrency == 1 else 4)
-    kept = [json.loads(line)["query_id"] for line in journal.read_text().splitlines()[1:]]
-    assert sorted(kept) == (["q0", "q1"] if concurrency == 1 else ["q0", "q1", "q3"])
+    asked = len(service.asked())
+    lines = (folder / "runs" / "dense.run.journal").read_text().splitlines()[1:]
+    kept = [json.loads(line)["query_id"] for line in lines]
+    assert len(kept) == asked - concurrency
+    assert stalling.isdisjoint(kept)

@@ -18,7 +18,7 @@ from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.hashing import sha256_columns
 from trectools_plus.formats.tables import Topics
 from trectools_plus.progress import Progress, no_progress, notebook_progress
-from trectools_plus.retrieval.backends.embedded.backend import LATENCY_SAMPLE, EmbeddedBackend
+from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
@@ -52,6 +52,10 @@ from trectools_plus.retrieval.source import (
 from trectools_plus.validation.inputs import Input, as_corpus, as_topics
 
 Outcomes = list[Answer | FailedQuery]
+
+
+_TIMED_ALONE = 20
+"""Number of queries that are sent alone to a service that is then asked several at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,7 +306,7 @@ def _fetch_mode(
     progress(f"searching {mode}", done, total)
     # Simultaneous requests slow each other down.
     is_parallel = source.latency_sample is None and source.concurrency > 1
-    size = LATENCY_SAMPLE if is_parallel else source.latency_sample
+    size = _TIMED_ALONE if is_parallel else source.latency_sample
     sample = sample_queries(request.topics, size)
 
     def pending() -> Iterator[Query]:
