@@ -329,7 +329,6 @@ def test_every_section_is_there() -> None:
         "Phentrieve",
         "service",
         "spreadsheet",
-        "repro",
         "company",
         "Topic",
     )

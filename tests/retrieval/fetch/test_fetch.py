@@ -349,7 +349,7 @@ class _CountingSource(Source):
 
 
 def test_latency_is_that_of_single_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[fetch.__module__], "LATENCY_SAMPLE", 5)
+    monkeypatch.setattr(sys.modules[fetch.__module__], "_TIMED_ALONE", 5)
     source = _CountingSource()
 
     class Parallel(Backend):
