@@ -65,3 +65,8 @@ def test_terms_below_a_root_and_a_depth(ontology):
     assert "X:0" not in eligible_terms(ontology, None, 1)
     with pytest.raises(UsageError, match="X:99"):
         eligible_terms(ontology, "X:99")
+
+
+def test_an_abbreviation_that_the_text_defines_otherwise_is_no_name(names):
+    assert found(names, "Violent sleep disorder (VSD). VSD improved.") == set()
+    assert {term for term, _ in found(names, "a cardiac defect (VSD)")} == {"X:6"}

@@ -7,7 +7,6 @@ neighbouring content words.
 A clause is read in several ways, because words may stand between those of a name, or be left out:
 
 * without words that only specify a finding (*both*, *mild*, *left*);
-* with words joined that the text writes with a hyphen (*A-1* is *A1*);
 * with the words that a part of a coordination shares with another part (*short hands and feet*).
 """
 
@@ -17,14 +16,13 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from trectools_plus.extraction.inputs.predictions import Mention, longest_only
 from trectools_plus.extraction.names import Key, Name, WordEndings, WordReplacements
 from trectools_plus.extraction.segmentation import (
     CONJUNCTIONS,
     Word,
-    abbreviations_in,
     chunk,
     fold,
     words_of,
@@ -49,7 +47,8 @@ _COMMON_STEMS = frozenset(
     | {"prop", "sort", "tear", "tire", "intel"}
 )
 """Words of general English, which only in its very form are the name of a term (*falls*)."""
-_HYPHENS = frozenset("-\u2010\u2011")
+_DEFINITION = re.compile(r"\b(\w)[\w-]*(?: [\w-]+){1,6} \((?P<short>\1[a-z]{1,7})\)", re.IGNORECASE)
+"""An abbreviation after the words it stands for: *autism spectrum disorder (ASD)*."""
 _SEPARATING = frozenset({"with"})
 """Words between those of a name that keep their order."""
 _ABSENCE_OF = re.compile(r"\babsen(?:ces?|t)\s+of\b", re.IGNORECASE)
@@ -107,10 +106,9 @@ class Dictionary:
                 if len(name.text.strip()) >= shortest_abbreviation:
                     self._abbreviations[name.text.strip()].append(name)
                 continue
-            for one in _spellings(name):
-                key = tuple(sorted(one.stems))
-                if len(key) > 1 or (key and len(key[0]) >= _MIN_STEM_LENGTH):
-                    self._names[key].append(one)
+            key = tuple(sorted(name.stems))
+            if len(key) > 1 or (key and len(key[0]) >= _MIN_STEM_LENGTH):
+                self._names[key].append(name)
         self._frequency = frequency = Counter(stem for key in self._names for stem in set(key))
         self._by_rarest: dict[str, list[Key]] = defaultdict(list)
         for key in self._names:
@@ -124,37 +122,22 @@ class Dictionary:
         none either, terms with another synonym. It is multiplied by the trust in a variation.
         """
         found = list[_Match]()
-        defined = abbreviations_in(text)
+        defined = {match["short"] for match in _DEFINITION.finditer(text)}
         for clause in chunk(text, "clause"):
             words = words_of(text, clause.start, clause.end)
             for word in words:
                 named = () if word.text in defined else self._abbreviations.get(word.text, ())
                 found += (_Match(one, 1.0) for one in _mentions([word], named, 1.0))
-            written_out = [one for word in words for one in self._write_out(word, defined)]
-            found += self._find_in_clause(text, written_out)
+            found += self._find_in_clause(text, words)
         return sorted(_select(found), key=lambda m: (m.start, m.end, m.term_id))
 
-    def _write_out(self, word: Word, defined: Mapping[str, str]) -> list[Word]:
-        """Return the words of the name that an abbreviation stands for, each at a letter."""
-        meant = [one for one in words_of(defined.get(word.text, "")) if one.stem]
-        if not (0 < len(meant) <= len(word.text)) or _key(meant) not in self._names:
-            return [word]
-        starts = range(word.start, word.start + len(meant))
-        ends = (*starts[1:], word.end)
-        return [replace(m, start=a, end=b) for m, a, b in zip(meant, starts, ends, strict=True)]
-
-    def _find_in_clause(self, text: str, words: list[Word]) -> list[_Match]:
-        words = self._complete_prefixes(text, words)
+    def _find_in_clause(self, text: str, words: Sequence[Word]) -> list[_Match]:
         found = list(self._matches(text, words))
-        joined = self._join_hyphens(text, words)
-        if len(joined) < len(words):
-            found += self._matches(text, joined)
-        for reading in (words, joined):
-            specific = [word for word in reading if not self._is_modifier(word)]
-            if len(specific) < len(reading):
-                found += self._matches(text, specific)
+        specific = [word for word in words if not self._is_modifier(word)]
+        if len(specific) < len(words):
+            found += self._matches(text, specific)
         complete = {place for one in found if one.trust == 1 for place in one.mention.words}
-        for left, right, own in self._shared(_parts(text, joined)):
+        for left, right, own in self._shared(_parts(text, words)):
             own_places = {word.start for word in own} - complete
             for one in self._matches_of([*left, *right]):
                 if one.mention.words & own_places and not one.mention.words <= own_places:
@@ -235,35 +218,6 @@ class Dictionary:
             found[stem] = max(trust, found.get(stem, 0.0))
         return {stem: t for stem, t in found.items() if t >= _MIN_TRUST} | {word.stem: 1.0}
 
-    def _join_hyphens(self, text: str, words: list[Word]) -> list[Word]:
-        """Join two words with a hyphen between them if a name contains the joined word."""
-        joined = list[Word]()
-        for word in words:
-            if joined and text[joined[-1].end : word.start] in _HYPHENS:
-                whole = words_of(joined[-1].text + word.text)[0]
-                if fold(whole.text) in self._endings:
-                    joined[-1] = replace(whole, start=joined[-1].start, end=word.end)
-                    continue
-            joined.append(word)
-        return joined
-
-    def _complete_prefixes(self, text: str, words: list[Word]) -> list[Word]:
-        """Complete a prefix with a hyphen from the next word: *hypo- or hyperthyroidism*."""
-        completed = list(words)
-        for index, word in enumerate(words[:-2]):
-            is_prefix = text[word.end : word.end + 1] in _HYPHENS and text[
-                word.end + 1 : word.end + 2
-            ] in (" ", ",")
-            if is_prefix and words[index + 1].text.lower() in CONJUNCTIONS:
-                following = fold(words[index + 2].text)
-                for cut in range(2, len(following) - 2):
-                    whole = fold(word.text) + following[cut:]
-                    if whole in self._endings:
-                        stem = words_of(whole)[0].stem
-                        completed[index] = replace(word, text=whole, stem=stem)
-                        break
-        return completed
-
     def _shared(
         self, parts: Sequence[_Part]
     ) -> Iterator[tuple[Sequence[Word], Sequence[Word], Sequence[Word]]]:
@@ -292,27 +246,6 @@ class Dictionary:
     def _is_range(self, part: _Part, separators: Sequence[str]) -> bool:
         """Return true for the start of *mild to severe*: a modifier before a single *to*."""
         return len(separators) == 1 and bool(part.words) and self._is_modifier(part.words[-1])
-
-
-def _key(words: Iterable[Word]) -> Key:
-    return tuple(sorted(word.stem for word in words))
-
-
-def _spellings(name: Name) -> list[Name]:
-    """Return a name, and the name with its hyphens removed."""
-    parts = list[list[Word]]()
-    words = words_of(name.text)
-    for word in words:
-        if parts and name.text[parts[-1][-1].end : word.start] in _HYPHENS:
-            parts[-1].append(word)
-        else:
-            parts.append([word])
-    if len(parts) == len(words):
-        return [name]
-    joined = words_of(" ".join("".join(word.text for word in part) for part in parts))
-    content = [word for word in joined if word.stem]
-    folded, stems = tuple(fold(w.text) for w in content), tuple(w.stem for w in content)
-    return [name, replace(name, words=folded, stems=stems)]
 
 
 def _match(

@@ -141,48 +141,6 @@ def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
     return [Word(m.start(), m.end(), m[0], stem_of(m[0])) for m in found]
 
 
-_SHORT_FORM = re.compile(r"\(([A-Z][A-Za-z]{1,7})\)")
-_MORE_WORDS = 5
-
-
-def abbreviations_in(text: str) -> dict[str, str]:
-    """Return the abbreviations that a text defines, as in *developmental delay (DD)*.
-
-    The long form is found as by Schwartz and Hearst (Pac Symp Biocomput 2003; 451-462): every
-    letter of the abbreviation occurs in it, in order, and the first letter begins a word. The first
-    definition of an abbreviation counts.
-    """
-    found: dict[str, str] = {}
-    for match in _SHORT_FORM.finditer(text):
-        short, before = match[1], _sentence_before(text, match.start())
-        number = min(len(short) + _MORE_WORDS, 2 * len(short))
-        starts = [word.start() for word in re.finditer(r"[^\s-]+", before)][-number:]
-        start = _long_form_start(before, short)
-        if start is not None and starts and start >= starts[0]:
-            found.setdefault(short, before[start:].strip())
-    return found
-
-
-def _sentence_before(text: str, end: int) -> str:
-    """Return the text before a position, up to a punctuation mark or a line break."""
-    start = max(text.rfind(mark, 0, end) for mark in ".;:,()\n")
-    return text[start + 1 : end]
-
-
-def _long_form_start(text: str, short: str) -> int | None:
-    place = len(text)
-    for index in range(len(short) - 1, -1, -1):
-        place -= 1
-        while place >= 0 and (
-            text[place].lower() != short[index].lower()
-            or (index == 0 and place > 0 and text[place - 1].isalnum())
-        ):
-            place -= 1
-        if place < 0:
-            return None
-    return place
-
-
 _NUMBERS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th"} | {
     "i": "1",
     "ii": "2",
