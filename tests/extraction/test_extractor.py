@@ -37,8 +37,6 @@ def test_assertions_are_aggregated_over_mentions(ontology):
     assert (by_term["X:4"].assertion, by_term["X:4"].count) == ("affirmed", 1)
     assert by_term["X:4"].spans == ((22, 30),)
     assert by_term["X:6"].assertion == "negated"
-    plain = extractor(ontology, assertions=False).extract("No seizures.")
-    assert plain[0].assertion == "affirmed"
 
 
 def test_a_term_keeps_its_best_confidence_and_counts_its_mentions():
@@ -87,7 +85,7 @@ def test_verified_retrieval_wants_the_words(ontology):
 
 def test_another_confidence_gives_what_a_new_extractor_would(ontology):
     text = "A fit. Severe anemia."
-    first = Extractor(ontology, make_extraction_settings({"method": "dictionary"}), remember=True)
+    first = Extractor(ontology, make_extraction_settings({"method": "dictionary"}))
     first.extract(text)
     for least in (0.0, 0.5, 0.6):
         fresh = extractor(ontology, min_confidence=least).extract(text)
@@ -136,9 +134,7 @@ def test_a_strategy_finds_terms(ontology, monkeypatch, tmp_path):
     assert index.name.startswith("multi-vector-")
 
 
-@pytest.mark.parametrize(
-    "values", [{"nonsense": 1}, {"num_results": 0}, {"min_confidence": 2}, {"level": "word"}]
-)
+@pytest.mark.parametrize("values", [{"nonsense": 1}, {"num_results": 0}, {"min_confidence": 2}])
 def test_wrong_settings_are_refused(values):
     with pytest.raises(UsageError):
         make_extraction_settings(values)

@@ -40,6 +40,8 @@ _MAX_NAMES = 10
 """A word in more names is general: its variations do not name a finding (*depressed*)."""
 _MAX_VARIED = 2
 _MAX_SHARED_WORDS = 3
+_MAX_GAP = 3
+"""The number of words of a part that another part may replace."""
 _MAX_PARTS = 4
 """The number of parts of a coordination over which words are shared."""
 _COMMON_STEMS = frozenset(
@@ -77,8 +79,6 @@ class Dictionary:
     Args:
         names: The names.
         further: Names that are searched too, but from which no variation is learnt.
-        max_gap: The number of content words of a part of a coordination that another part may
-            replace: 1 finds *parathyroid hyperplasia* in *parathyroid adenoma or hyperplasia*.
         shortest_abbreviation: Abbreviations with fewer letters are ignored.
         modifiers: Words in lower case that may stand between the words of a name.
         variations: Learn from the names which words and endings can replace each other.
@@ -89,12 +89,10 @@ class Dictionary:
         names: Sequence[Name],
         *,
         further: Sequence[Name] = (),
-        max_gap: int = 3,
         shortest_abbreviation: int = 3,
         modifiers: Iterable[str] = (),
         variations: bool = True,
     ) -> None:
-        self._max_gap = max_gap
         self._modifiers = _QUANTIFIERS.union(modifiers)
         self._endings = WordEndings(names)
         self._replacements = WordReplacements(names if variations else ())
@@ -235,7 +233,7 @@ class Dictionary:
                 if "to" in between and not (other > index and self._is_range(part, between)):
                     continue
                 whole, own = parts[other].words, part.words
-                for gap in range(1, self._max_gap + 1):
+                for gap in range(1, _MAX_GAP + 1):
                     if other > index:
                         own = own[-_MAX_SHARED_WORDS:]
                         yield own, whole[gap : gap + _MAX_SHARED_WORDS], own

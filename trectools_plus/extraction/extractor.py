@@ -79,7 +79,7 @@ class Searcher:
         retriever: Any retriever whose documents are terms (``HP:0001250``) or names of terms
             (``HP:0001250#2``).
         names: The names of all terms that can be predicted.
-        settings: The level of chunks, the number of results, the threshold and the verification.
+        settings: The number of results, the threshold and the verification.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Searcher:
 
     def find(self, text: str) -> list[Mention]:
         """Return the mentions in a text, in the order of the text."""
-        chunks = chunk(text, self._settings.level)
+        chunks = chunk(text, "phrase")
         queries = list(dict.fromkeys(part.text for part in chunks))
         found = self._retriever.search(queries, self._settings.num_results)
         rankings = dict(zip(queries, found, strict=True))
@@ -155,10 +155,6 @@ def _best_per_span(found: Iterable[Mention], scores: Mapping[str, float]) -> lis
     return list(best.values())
 
 
-_Candidates = tuple[list[Mention], list[Mention]]
-"""The mentions from the dictionary, and those from retrieval."""
-
-
 class Extractor:
     """Extract terms from texts.
 
@@ -169,8 +165,6 @@ class Extractor:
             name none. Its documents are terms (``HP:0001250``) or names of terms
             (``HP:0001250#2``).
         progress: Called while an index is built that is not in the cache yet.
-        remember: Store the mentions of each text in memory, so that extractors from
-            :meth:`at_confidence` do not search again.
 
     Raises:
         UsageError: If the root in the settings is not a term.
@@ -185,17 +179,16 @@ class Extractor:
         *,
         retriever: Retriever | None = None,
         progress: Progress = no_progress,
-        remember: bool = False,
     ) -> None:
-        self._cache: dict[str, _Candidates] | None = {} if remember else None
         settings = settings or ExtractionSettings()
         if retriever is not None and "method" not in settings.model_fields_set:
             settings = settings.model_copy(update={"method": "both"})
         self.settings, self._ontology = settings, ontology
-        terms = eligible_terms(ontology, settings.root or None, settings.min_depth)
+        terms = eligible_terms(ontology, settings.root or None)
         self._knows_languages = PHENOTYPES in ontology
         self.languages_of = lru_cache(maxsize=1024)(self._languages_of)
-        names = names_of(ontology, terms, inexact=settings.inexact_synonyms)
+        self._candidates = lru_cache(maxsize=1024)(self._find_candidates)
+        names = names_of(ontology, terms)
         texts = " ".join(ontology.terms[term_id].definition or "" for term_id in terms)
         self._named = frozenset(word for name in names for word in name.words)
         self._english = self._named.union(
@@ -203,17 +196,11 @@ class Extractor:
         )
         self._dictionary = self._searcher = self._notes = None
         if settings.method != "retrieval":
-            further = derived_names(ontology, names) if settings.variations else []
+            further = derived_names(ontology, names)
             if self.settings.style == "notes":
                 further += lay_names(ENGLISH, terms)
-            self._dictionary = Dictionary(
-                names,
-                further=further,
-                max_gap=settings.max_gap,
-                shortest_abbreviation=settings.shortest_abbreviation,
-                modifiers=modifier_words(ontology),
-                variations=settings.variations,
-            )
+            modifiers = modifier_words(ontology)
+            self._dictionary = Dictionary(names, further=further, modifiers=modifiers)
             if settings.style == "notes":
                 self._notes = NotesReader(self._dictionary, terms)
         if settings.method != "dictionary":
@@ -250,8 +237,6 @@ class Extractor:
             if mention.confidence >= threshold and used_words.isdisjoint(mention.words)
         ]
         found.sort(key=lambda m: (m.start, m.end, m.term_id))
-        if not self.settings.assertions:
-            return found
         asserted, *others = (assert_mentions(text, found, language) for language in languages)
         negated = {(m.start, m.term_id) for m in chain(*others) if m.assertion == "negated"}
         return [
@@ -269,21 +254,14 @@ class Extractor:
             return (guess_language(text) or ENGLISH,)
         return languages_of(text, self._english, self._named)
 
-    def _candidates(self, text: str) -> _Candidates:
-        if self._cache is not None and text in self._cache:
-            return self._cache[text]
-        found = (
-            self._find_names(text),
-            self._searcher.find(text) if self._searcher else [],
-        )
-        if self._cache is not None:
-            self._cache[text] = found
-        return found
-
-    def _find_names(self, text: str) -> list[Mention]:
+    def _find_candidates(self, text: str) -> tuple[list[Mention], list[Mention]]:
+        """Return the mentions from the dictionary, and those from retrieval."""
+        named = list[Mention]()
         if self._notes is not None:
-            return self._notes.find(text, (*self.languages_of(text), ENGLISH)[0])
-        return self._dictionary.find(text) if self._dictionary else []
+            named = self._notes.find(text, (*self.languages_of(text), ENGLISH)[0])
+        elif self._dictionary is not None:
+            named = self._dictionary.find(text)
+        return named, self._searcher.find(text) if self._searcher else []
 
     def extract(self, text: str) -> list[Prediction]:
         """Return the terms of a text, one prediction per term, the highest score first."""

@@ -69,32 +69,31 @@ def root_of(ontology: Ontology, root: str | None = None) -> str | None:
     return root or (PHENOTYPES if PHENOTYPES in ontology else None)
 
 
-def eligible_terms(
-    ontology: Ontology, root: str | None = None, min_depth: int = 0
-) -> frozenset[str]:
+def eligible_terms(ontology: Ontology, root: str | None = None) -> frozenset[str]:
     """Return the ids of the terms below a root.
 
     Args:
         ontology: The terms.
         root: The id of a term; ``None`` means *Phenotypic abnormality* if the ontology has it,
             otherwise all terms are returned.
-        min_depth: The minimum number of edges between a term and a root of the ontology.
 
     Raises:
         UsageError: If the root is not a current term.
     """
     root = root_of(ontology, root)
     hierarchy, live = ontology.hierarchy, ontology.ids.live
-    deep = [index for index, depth in enumerate(hierarchy.depths.tolist()) if depth >= min_depth]
     if root is None:
-        return frozenset(live[index] for index in deep)
+        return frozenset(live)
     top = int(ontology.ids.numbers([root])[0])
     if top < 0:
         raise UsageError(
             f"{root} is not a term", where="--root", remedy="give the id of a term of the ontology"
         )
-    below = (index for index in deep if index != top and top in hierarchy.ancestors_of(index))
-    return frozenset(live[index] for index in below)
+    return frozenset(
+        term_id
+        for index, term_id in enumerate(live)
+        if index != top and top in hierarchy.ancestors_of(index)
+    )
 
 
 def modifier_words(ontology: Ontology) -> frozenset[str]:
@@ -105,13 +104,12 @@ def modifier_words(ontology: Ontology) -> frozenset[str]:
     return frozenset(name.words[0] for name in names if len(name.words) == 1)
 
 
-def names_of(ontology: Ontology, terms: Iterable[str], *, inexact: bool = True) -> list[Name]:
+def names_of(ontology: Ontology, terms: Iterable[str]) -> list[Name]:
     """Return labels and synonyms of terms, sorted by id; each text of a term once.
 
     Args:
         ontology: The ontology of the terms.
         terms: Ids of current terms.
-        inexact: Include broad, narrow and related synonyms.
     """
     names = []
     for term_id in sorted(terms):
@@ -119,8 +117,7 @@ def names_of(ontology: Ontology, terms: Iterable[str], *, inexact: bool = True) 
         texts = {term.name: LABEL} if term.name else {}
         for synonym in term.synonyms:
             rank = EXACT if synonym.scope == "EXACT" else OTHER
-            if inexact or rank == EXACT:
-                texts[synonym.text] = min(rank, texts.get(synonym.text, rank))
+            texts[synonym.text] = min(rank, texts.get(synonym.text, rank))
         names += [make_name(term_id, text, rank) for text, rank in texts.items()]
     return names
 

@@ -1,20 +1,16 @@
 """Run an extraction, from a folder of documents to the report, and for several values of a setting.
 
 A sweep computes precision and recall for several values of one setting. The score of the best value
-is too high as an estimate for new documents, because the value was chosen on the same documents. So
-each document is also scored with the value that is best on the others.
+is too high as an estimate for new documents, because the value was chosen on the same documents.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from trectools_plus.choices import View
 from trectools_plus.display import Displayed, TextTable, as_cell
@@ -60,7 +56,7 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_conditions, utc_now
 from trectools_plus.retrieval.source import Retriever
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.text import plural
 
@@ -422,14 +418,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
 
 DEFAULT_PARAMETER = "min_confidence"
 DEFAULT_VALUES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-_PARAMETERS = (
-    "min_confidence",
-    "chunk_threshold",
-    "num_results",
-    "max_gap",
-    "min_depth",
-    "shortest_abbreviation",
-)
+_PARAMETERS = ("min_confidence", "chunk_threshold", "num_results")
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,35 +445,16 @@ class SweepPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaveOneOut:
-    """The scores if each document is processed with the value that is best on all others.
-
-    Attributes:
-        precision: Micro precision over the documents.
-        recall: Micro recall.
-        f1: Micro F1: an estimate for new documents if the value is chosen on these documents.
-        chosen: The number of documents for which each value was chosen.
-    """
-
-    precision: float
-    recall: float
-    f1: float
-    chosen: dict[float, int]
-
-
-@dataclass(frozen=True, slots=True)
 class SweepCurve:
     """The scores of one system with all values.
 
     Attributes:
         system: The name of the system in ``SYSTEMS``.
         points: The scores in the order of the values.
-        left_out: The leave-one-out scores; ``None`` for fewer than two documents.
     """
 
     system: str
     points: tuple[SweepPoint, ...]
-    left_out: LeaveOneOut | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -520,9 +490,9 @@ class SweepOptions:
     """The systems and values of a sweep, and the options of scoring.
 
     Attributes:
-        systems: Names in ``SYSTEMS``, each once.
+        systems: Names in ``SYSTEMS``.
         parameter: The name of a numeric setting.
-        values: The values of the setting, each once.
+        values: The values of the setting.
         view: ``present``, ``any`` or ``strict``.
         resampling: Settings of the intervals.
     """
@@ -559,7 +529,7 @@ def sweep_extraction(
         Precision, recall and F1 of each system by value of the setting.
 
     Raises:
-        UsageError: If a system, setting or value is unknown, repeated or out of range.
+        UsageError: If a system, setting or value is unknown or out of range.
         InputError: If a file cannot be read.
         FormatError: If a file is malformed.
     """
@@ -595,24 +565,13 @@ def sweep_extraction(
 
 
 def _check(options: SweepOptions) -> None:
-    if not options.systems:
+    for system in options.systems:
+        check_choice(system, SYSTEMS, "system")
+    check_choice(options.parameter, _PARAMETERS, "setting")
+    if not (options.systems and options.values):
         raise UsageError(
-            "no system is given", where="--systems", remedy=f"expected some of {', '.join(SYSTEMS)}"
+            "no system or value is given", where="--systems, --values", remedy="write --values 0.3"
         )
-    for where, given, known in (
-        ("--systems", options.systems, tuple(SYSTEMS)),
-        ("--parameter", [options.parameter], _PARAMETERS),
-    ):
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            raise UsageError(
-                f"unknown name '{unknown[0]}'", where=where, remedy=f"expected {', '.join(known)}"
-            )
-    if not options.values:
-        raise UsageError("no value is given", where="--values", remedy="write --values 0.3,0.5")
-    for what, items in (("system", options.systems), ("value", options.values)):
-        if len(set(items)) < len(items):
-            raise UsageError(f"a {what} is given twice", remedy=f"name each {what} once")
 
 
 def _extractors(
@@ -629,7 +588,7 @@ def _extractors(
         ):
             latest = latest.at_confidence(settings.min_confidence)
         else:
-            latest = Extractor(ontology, settings, progress=progress, remember=True)
+            latest = Extractor(ontology, settings, progress=progress)
         yield latest
 
 
@@ -641,28 +600,4 @@ def _curve(system: str, options: SweepOptions, tables: Sequence[FloatArray]) -> 
         intervals = intervals_of_averages(table, options.resampling) if len(table) > 1 else None
         ends = ends_of(None if intervals is None else intervals[0][2])
         points.append(SweepPoint(value, precision, recall, f1, *ends, value == default))
-    return SweepCurve(system, tuple(points), leave_one_out(options.values, tables))
-
-
-def leave_one_out(values: Sequence[float], tables: Sequence[FloatArray]) -> LeaveOneOut | None:
-    """Score every document with the value that has the highest micro F1 on the other documents.
-
-    If values are equally good, the first is used.
-
-    Args:
-        values: The values.
-        tables: Counts with each value, shape (n_documents, 4).
-
-    Returns:
-        ``None`` for fewer than two documents.
-    """
-    stacked = np.stack(tables)
-    documents = stacked.shape[1]
-    if documents < 2:
-        return None
-    others = stacked.sum(axis=1, keepdims=True) - stacked
-    best = figures_of(others)[..., 2].argmax(axis=0)
-    total = stacked[best, np.arange(documents)].sum(axis=0)
-    precision, recall, f1 = figures_of(total).tolist()
-    chosen = Counter(values[index] for index in best.tolist())
-    return LeaveOneOut(precision, recall, f1, dict(sorted(chosen.items())))
+    return SweepCurve(system, tuple(points))
