@@ -88,17 +88,6 @@ def test_what_cannot_be_run_is_one_line(call, words, further, code, said):
     assert len(err.splitlines()) == 1
 
 
-def test_the_multi_vector_retriever_has_a_name(call, words):
-    base = ("extraction", "run", *words, "--format", "json", "--no-bootstrap-ci")
-    code, out, err = call(*base, "--retriever", "label_synonyms_max")
-    assert (code, err) == (0, "")
-    assert json.loads(out)["system"]["settings"]["retriever"] == "label_synonyms_max"
-    code, _, err = call(*base, "--retriever", "best")
-    assert code == 2
-    assert "'label_synonyms_max'" in err
-    assert "got 'best' — --retriever" in err
-
-
 def test_reports_of_other_documents_cannot_be_compared(call, words, collection, tmp_path):
     base = ("extraction", "run", *words, "--method", "dictionary", "--output-dir")
     call(*base, tmp_path / "a")

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from trectools_plus.extraction.inputs.predictions import Mention, longest_only
-from trectools_plus.extraction.names import Key, Name, WordEndings, WordReplacements
+from trectools_plus.extraction.names import Key, Name, WordReplacements, other_forms
 from trectools_plus.extraction.segmentation import (
     CONJUNCTIONS,
     Word,
@@ -31,13 +31,9 @@ from trectools_plus.extraction.segmentation import (
 _MIN_STEM_LENGTH = 3
 _MIN_TRUST = 0.3
 """Variations with a lower trust are not tried."""
-MIN_TRUST_ALONE = 0.5
-"""Words with the same stem are not the same name if the trust in their endings is lower."""
+_TRUST_IN_ENDINGS = 0.9
 _MIN_TRUST_SHARED = 0.8
 """The minimum trust in a variation whose words stand in two parts of a coordination."""
-_MIN_TRUST_OF_GENERAL = 0.9
-_MAX_NAMES = 10
-"""A word in more names is general: its variations do not name a finding (*depressed*)."""
 _MAX_VARIED = 2
 _MAX_SHARED_WORDS = 3
 _MAX_GAP = 3
@@ -94,7 +90,9 @@ class Dictionary:
         variations: bool = True,
     ) -> None:
         self._modifiers = _QUANTIFIERS.union(modifiers)
-        self._endings = WordEndings(names)
+        self._stems = {
+            word: stem for name in names for word, stem in zip(name.words, name.stems, strict=True)
+        }
         self._replacements = WordReplacements(names if variations else ())
         self._vary = variations
         self._abbreviations: dict[str, list[Name]] = defaultdict(list)
@@ -107,7 +105,7 @@ class Dictionary:
             key = tuple(sorted(name.stems))
             if len(key) > 1 or (key and len(key[0]) >= _MIN_STEM_LENGTH):
                 self._names[key].append(name)
-        self._frequency = frequency = Counter(stem for key in self._names for stem in set(key))
+        frequency = Counter(stem for key in self._names for stem in set(key))
         self._by_rarest: dict[str, list[Key]] = defaultdict(list)
         for key in self._names:
             self._by_rarest[min(key, key=lambda stem: (frequency[stem], stem))].append(key)
@@ -194,17 +192,13 @@ class Dictionary:
         if len(key) > 1 or not names:
             return trust
         word = fold(window[0].text)
-        if window[0].stem in _COMMON_STEMS and not any(word == name.words[0] for name in names):
-            return 0.0
-        known = max(self._endings.trust(word, name.words[0]) for name in names)
-        if known < _MIN_TRUST_OF_GENERAL and self._frequency[window[0].stem] > _MAX_NAMES:
-            return 0.0
-        return 1.0 if trust == 1 and known >= MIN_TRUST_ALONE else min(trust, known)
+        forms = {word} if window[0].stem in _COMMON_STEMS else {word, *other_forms(word)}
+        return trust if any(name.words[0] in forms for name in names) else 0.0
 
     def _is_modifier(self, word: Word) -> bool:
         """Return true if a word can stand between those of a name: a modifier, or an adverb."""
         folded = fold(word.text)
-        is_adverb = folded.endswith("ly") and folded not in self._endings
+        is_adverb = folded.endswith("ly") and folded not in self._stems
         return is_adverb or folded in self._modifiers
 
     def _readings(self, word: Word) -> Mapping[str, float]:
@@ -212,8 +206,8 @@ class Dictionary:
         if not self._vary:
             return {word.stem: 1.0}
         found = dict(self._replacements.replacements(word.stem))
-        for stem, trust in self._endings.stems(fold(word.text)).items():
-            found[stem] = max(trust, found.get(stem, 0.0))
+        for form in other_forms(fold(word.text)) & self._stems.keys():
+            found[self._stems[form]] = _TRUST_IN_ENDINGS
         return {stem: t for stem, t in found.items() if t >= _MIN_TRUST} | {word.stem: 1.0}
 
     def _shared(

@@ -13,9 +13,8 @@ from typing import Self
 import polars as pl
 
 from trectools_plus.arguments import checked
-from trectools_plus.choices import STRATEGIES
 from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, languages_of
-from trectools_plus.extraction.dictionary import MIN_TRUST_ALONE, Dictionary
+from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.inputs.predictions import (
     Mention,
     Prediction,
@@ -25,12 +24,12 @@ from trectools_plus.extraction.inputs.predictions import (
 from trectools_plus.extraction.names import (
     PHENOTYPES,
     Name,
-    WordEndings,
     WordReplacements,
     derived_names,
     eligible_terms,
     modifier_words,
     names_of,
+    other_forms,
 )
 from trectools_plus.extraction.notes import NotesReader, lay_names
 from trectools_plus.extraction.segmentation import Chunk, Word, chunk, fold, words_of
@@ -39,7 +38,6 @@ from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.retrieval.rewording.lay_terms import lay_words
 from trectools_plus.retrieval.rewording.tables import cue_words
 from trectools_plus.retrieval.source import Ranking, Retriever
@@ -54,18 +52,6 @@ def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
         rows.append((f"{name.term_id}#{counts[name.term_id]}", "", name.text))
         counts[name.term_id] += 1
     return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=path)
-
-
-def corpus_of_terms(ontology: Ontology, terms: Iterable[str]) -> Corpus:
-    """Return a corpus with one document per term; its parts are label, synonyms and definition.
-
-    Args:
-        ontology: The ontology of the terms.
-        terms: Ids of the current terms to include.
-    """
-    whole, wanted = corpus_of(ontology), pl.col("doc_id").is_in(sorted(terms))
-    assert whole.parts is not None
-    return Corpus(whole.frame.filter(wanted), path=whole.path, parts=whole.parts.filter(wanted))
 
 
 _MAX_WORDS = 8
@@ -91,7 +77,6 @@ class Searcher:
         for name in names:
             self._names[name.term_id].append(name)
         self._replacements = WordReplacements(names) if settings.verify else None
-        self._endings = WordEndings(names) if settings.verify else None
 
     def find(self, text: str) -> list[Mention]:
         """Return the mentions in a text, in the order of the text."""
@@ -138,9 +123,9 @@ class Searcher:
                 for first in range(len(content) - size + 1):
                     window = content[first : first + size]
                     trust = replacements.trust([word.stem for word in window], name.stems)
-                    if size == 1 and self._endings is not None:
+                    if size == 1:
                         word = fold(window[0].text)
-                        trust *= self._endings.trust(word, name.words[0]) >= MIN_TRUST_ALONE
+                        trust *= name.words[0] in {word, *other_forms(word)}
                     if trust:
                         places = frozenset(word.start for word in window)
                         start, end = window[0].start, window[-1].end
@@ -205,11 +190,7 @@ class Extractor:
                 self._notes = NotesReader(self._dictionary, terms)
         if settings.method != "dictionary":
             if retriever is None:
-                mode = settings.retriever
-                if mode in STRATEGIES:
-                    corpus = corpus_of_terms(ontology, terms)
-                else:
-                    corpus = corpus_of_names(names, ontology.path)
+                corpus, mode = corpus_of_names(names, ontology.path), settings.retriever
                 retriever = build_retrievers(corpus, [mode], progress=progress)[mode]
             self._searcher = Searcher(retriever, names, settings)
 

@@ -1,17 +1,13 @@
 """The names of terms, and variations of their words that are learnt from these names.
 
-Two kinds of variation are learnt. In both, two names of the ontology differ in one word, and both
-are names of the same term or of different terms:
+Two names of the ontology that differ in one word are names of the same term or of different terms.
+:class:`WordReplacements` learns from them which words can replace each other, for example *kidney*
+for *renal*, but not *left* for *right*. The trust in a replacement is the lower end of the
+one-sided 95 % Wilson interval (Wilson 1927) of the proportion of cases in which the names belong to
+the same term. So a replacement that was observed only once has a low trust.
 
-* :class:`WordReplacements`: different words, for example *kidney* for *renal*, but not *left* for
-  *right*.
-* :class:`WordEndings`: different endings of a word, for example *fistulae* for *fistula*, and
-  *microcephalic* for *microcephaly*, but not *hepatic* for *hepatitis*. They also apply to words
-  that no name contains.
-
-The trust in a variation is the lower end of the one-sided 95 % Wilson interval (Wilson 1927) of the
-proportion of cases in which the names belong to the same term. So a variation that was observed
-only once has a low trust.
+Words may also differ in their endings, for example *fistulae* and *fistula*; see
+:func:`other_forms`.
 """
 
 from __future__ import annotations
@@ -20,11 +16,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import combinations, permutations, product
+from functools import cache
+from itertools import permutations, product
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.segmentation import CONJUNCTIONS, fold, stem_of, words_of
+from trectools_plus.extraction.segmentation import CONJUNCTIONS, fold, words_of
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.statistics.intervals import wilson_intervals
 
@@ -292,101 +288,20 @@ def _learn_trust(terms: Mapping[Key, set[str]]) -> dict[str, dict[str, float]]:
     return dict(trust)
 
 
-_MIN_COMMON_LETTERS = 3
+_ENDINGS = (
+    *(("", "s"), ("s", ""), ("", "es"), ("es", ""), ("y", "ies"), ("ies", "y")),
+    *(("e", "a"), ("ata", "a"), ("i", "us"), ("ia", "ic"), ("ic", "ia"), ("ic", "y")),
+)
+"""Endings of words in texts, each with an ending of the same words in names: plurals, adjectives.
+``fold`` makes *fistule* of *fistulae*."""
 _MIN_KNOWN_LETTERS = 4
 """Letters that a word needs before an ending that is replaced."""
-_MAX_ENDING_LETTERS = 5
-_MAX_CONTEXT_LETTERS = 3
-"""Letters before two endings that a rule can require: *nic* for *nia* besides *c* for *a*."""
-
-Ending = tuple[str, str]
-_PLURALS: frozenset[Ending] = frozenset(
-    {("", "s"), ("s", ""), ("", "es"), ("es", ""), ("y", "ies"), ("ies", "y")}
-)
-"""Regular plurals, which need not be learnt."""
 
 
-class WordEndings:
-    """Learn which endings of words can replace each other, and how reliably.
-
-    Two words are compared if they have three letters in common and stand in the same place of two
-    names. Every pair of words counts once. A rule that also requires the letters before the
-    endings can be trusted more than the one without.
-
-    Args:
-        names: Names of all terms; abbreviations are ignored.
-    """
-
-    def __init__(self, names: Iterable[Name]) -> None:
-        places: dict[tuple[Key, str], dict[str, set[str]]] = defaultdict(dict)
-        self._words: dict[str, str] = {}
-        for name in names:
-            if name.is_abbreviation:
-                continue
-            for index, word in enumerate(name.words):
-                stems = name.stems[:index] + name.stems[index + 1 :]
-                start = word[:_MIN_COMMON_LETTERS]
-                place = places[tuple(sorted(stems)), start]
-                place.setdefault(word, set()).add(name.term_id)
-                self._words[word] = name.stems[index]
-        same, all_pairs = Counter[Ending](), Counter[Ending]()
-        for (first, second), (agreeing, number) in _compare_words(places).items():
-            for ending in _endings(first, second):
-                for one in (ending, ending[::-1]):
-                    all_pairs[one] += 1
-                    same[one] += 2 * agreeing >= number
-        self._trust: dict[str, dict[str, float]] = defaultdict(dict)
-        for (in_text, in_name), count in same.items():
-            if count:
-                trust = wilson_low(count, all_pairs[in_text, in_name])
-                self._trust[in_text][in_name] = trust
-        self.stems = lru_cache(maxsize=1 << 16)(self._stems)
-
-    def __contains__(self, word: str) -> bool:
-        """Return true if a name contains the word, as from ``fold``."""
-        return word in self._words
-
-    def trust(self, in_text: str, in_name: str) -> float:
-        """Return the trust that two words, as from ``fold``, differ only in their endings."""
-        if in_text == in_name or not _PLURALS.isdisjoint(_endings(in_text, in_name)):
-            return 1.0
-        known = (self._trust.get(a, {}).get(b, 0.0) for a, b in _endings(in_text, in_name))
-        return max(known, default=0.0)
-
-    def _stems(self, word: str) -> dict[str, float]:
-        """Return stems of words of names that differ from a word in the ending, with trusts."""
-        found: dict[str, float] = {}
-        own = stem_of(word)
-        longest = _MAX_ENDING_LETTERS + _MAX_CONTEXT_LETTERS
-        for cut in range(max(_MIN_KNOWN_LETTERS, len(word) - longest), len(word) + 1):
-            for ending, trust in self._trust.get(word[cut:], {}).items():
-                stem = self._words.get(word[:cut] + ending)
-                if stem and stem != own:
-                    found[stem] = max(trust, found.get(stem, 0.0))
-        return found
-
-
-def _compare_words(
-    places: Mapping[tuple[Key, str], Mapping[str, set[str]]],
-) -> dict[tuple[str, str], list[int]]:
-    """Return in how many places two words complete a name of the same term, and of any terms."""
-    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for (_, start), words in places.items():
-        if len(start) == _MIN_COMMON_LETTERS:
-            for first, second in combinations(sorted(words), 2):
-                pair = counts[first, second]
-                pair[0] += not words[first].isdisjoint(words[second])
-                pair[1] += 1
-    return counts
-
-
-def _endings(first: str, second: str) -> Iterator[Ending]:
-    """Yield the endings in which two words differ, alone and with the letters before them."""
-    pairs = enumerate(zip(first, second, strict=False))
-    shorter = min(len(first), len(second))
-    common = next((index for index, (a, b) in pairs if a != b), shorter)
-    longest = max(len(first), len(second)) - common
-    if common < _MIN_COMMON_LETTERS or longest > _MAX_ENDING_LETTERS:
-        return
-    for cut in range(common, max(_MIN_COMMON_LETTERS, common - _MAX_CONTEXT_LETTERS) - 1, -1):
-        yield first[cut:], second[cut:]
+def other_forms(word: str) -> frozenset[str]:
+    """Return a word of a text, as from ``fold``, with the endings that it can have in a name."""
+    return frozenset(
+        word[: len(word) - len(in_text)] + in_name
+        for in_text, in_name in _ENDINGS
+        if word.endswith(in_text) and len(word) - len(in_text) >= _MIN_KNOWN_LETTERS
+    )

@@ -13,12 +13,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import get_args
 
 from trectools_plus.choices import ChunkLevel
-from trectools_plus.statistics.arrays import check_choice
-
-LEVELS: tuple[ChunkLevel, ...] = get_args(ChunkLevel)
 
 _ABBREVIATION = re.compile(
     r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos?|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
@@ -63,11 +59,7 @@ def chunk(text: str, level: ChunkLevel = "sentence") -> list[Chunk]:
     Args:
         text: Any text.
         level: ``sentence``, ``clause`` (within sentences) or ``phrase`` (within clauses).
-
-    Raises:
-        UsageError: If the level is unknown.
     """
-    check_choice(level, LEVELS, "level of chunks")
     spans = list(_sentences(text))
     if level != "sentence":
         spans = [part for span in spans for part in _split(text, *span, _CLAUSE_BREAK)]

@@ -31,9 +31,7 @@ class ExtractionSettings(Model):
     )
     retriever: RetrieverName = setting(
         "vector",
-        "Search that finds terms for a chunk: lexical, vector or hybrid over the names of terms, "
-        "or an aggregation strategy of multi-vector search over whole terms, for example "
-        "label_synonyms_max.",
+        "Search that finds names of terms for a phrase: lexical, vector or hybrid.",
         Option("NAME", RETRIEVAL),
     )
     num_results: int = setting(

@@ -58,8 +58,7 @@ class AnnotatedDocuments:
         mapped: The number of distinct gold ids that were replaced by one term.
         split: The number of distinct gold ids that were replaced by several terms.
         sha256: Hash of ids, texts and gold terms; reports with equal hashes can be compared.
-        notes: Notes on the files: replaced, merged and unknown ids, and evidence spans that do not
-            match their text.
+        notes: Notes on the files: replaced, merged and unknown ids.
     """
 
     name: str
@@ -87,20 +86,11 @@ class AnnotatedDocuments:
         return replace(self, documents=documents, sha256=_hash(documents))
 
 
-class _Span(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-    start_char: int
-    end_char: int
-    text_snippet: str | None = None
-
-
 class _Annotation(BaseModel):
     model_config = ConfigDict(strict=True)
 
     hpo_id: str = Field(min_length=1)
     assertion_status: Assertion = "affirmed"
-    evidence_spans: list[_Span] = Field(default_factory=list)
 
     @model_validator(mode="before")
     @classmethod
@@ -211,13 +201,10 @@ def _datasets(root: Path, dataset: str | None) -> list[Path]:
 
 
 def _missing_layout_error(folder: Path) -> InputError:
-    parent = folder if folder.is_dir() else folder.parent
-    names = sorted(one.name for one in parent.iterdir() if one.is_dir()) if parent.is_dir() else []
-    found = f"; {parent} contains {', '.join(names[:_MAX_LISTED])}" if names else ""
     return InputError(
         "there is no sub-folder 'annotations' with documents",
         where=str(folder),
-        remedy=f"expected <dataset>/annotations/*.json{found}",
+        remedy="expected <dataset>/annotations/*.json",
     )
 
 
@@ -285,7 +272,7 @@ def _repeated_id_errors(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlu
 
 def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
     notes, unknown, replaced, split = [], Counter[str](), set[str](), set[str]()
-    wrong_spans = merged = 0
+    merged = 0
     documents = []
     for file in sorted(files, key=lambda one: one.doc_id):
         assertions: dict[str, list[Assertion]] = {}
@@ -300,9 +287,6 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
                 replaced.add(f"{given} → {current[0]}")
             for term_id in current or (given,):
                 assertions.setdefault(term_id, []).append(annotation.assertion_status)
-            wrong_spans += sum(
-                not _matches(span, file.full_text) for span in annotation.evidence_spans
-            )
         merged += sum(len(said) - 1 for said in assertions.values())
         gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
         documents.append(AnnotatedDocument(file.doc_id, file.full_text, gold))
@@ -317,8 +301,6 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
         )
     if merged:
         notes.append(f"annotations that repeat a term of the document (counted once): {merged}")
-    if wrong_spans:
-        notes.append(f"evidence spans that do not match their text (not used): {wrong_spans}")
     releases = sorted({file.release for file in files if file.release})
     if releases:
         notes.append(
@@ -338,11 +320,6 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
         sha256=_hash(documents),
         notes=tuple(notes),
     )
-
-
-def _matches(span: _Span, text: str) -> bool:
-    inside = 0 <= span.start_char < span.end_char <= len(text)
-    return inside and span.text_snippet in (None, text[span.start_char : span.end_char])
 
 
 def join_some(items: set[str]) -> str:

@@ -1,19 +1,14 @@
-"""Phenopackets v2 (Jacobsen et al., Nat Biotechnol 2022; 40:817–820) of predictions, as JSON.
-
-Reading and writing need no further package. If the extra ``phenopackets`` is installed, every
-phenopacket is checked with its schema.
-"""
+"""Phenopackets v2 (Jacobsen et al., Nat Biotechnol 2022; 40:817–820) of predictions, as JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from trectools_plus.errors import FormatError, MissingExtraError
+from trectools_plus.errors import FormatError
 from trectools_plus.extraction.inputs.assertion_fields import read_assertion
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
@@ -43,29 +38,6 @@ def _metadata(record: Mapping[str, Any], *names: str) -> Any:
     return next((fields[name] for name in names if name in fields), None)
 
 
-def can_check() -> bool:
-    """Return true if the extra ``phenopackets`` is installed."""
-    return find_spec("phenopackets") is not None
-
-
-def check_phenopacket(record: Mapping[str, Any], path: str) -> None:
-    """Check a phenopacket with the schema of version 2.
-
-    Raises:
-        MissingExtraError: If the extra ``phenopackets`` is not installed.
-        FormatError: If the phenopacket does not match the schema.
-    """
-    if not can_check():
-        raise MissingExtraError("checking phenopackets", "phenopackets")
-    from google.protobuf.json_format import ParseDict, ParseError
-    from phenopackets.schema.v2 import Phenopacket
-
-    try:
-        ParseDict(dict(record), Phenopacket())
-    except ParseError as error:
-        raise FormatError(f"not a phenopacket of version 2: {error}", path=path) from error
-
-
 def release_of(record: Mapping[str, Any]) -> str:
     """Return the release of the HPO that a phenopacket names; empty if it names none."""
     resources = _metadata(record, "resources") or []
@@ -79,14 +51,9 @@ def features_of(record: Mapping[str, Any], path: str) -> list[dict[str, str]]:
     """Return id, label and assertion of every finding.
 
     Raises:
-        FormatError: If a finding has no id, or if the extra ``phenopackets`` is installed and the
-            phenopacket does not match its schema.
+        FormatError: If a finding has no id, or an unknown assertion.
     """
     features: list[Any] = next((record[name] for name in FEATURES if name in record), [])
-    is_first = str(_metadata(record, *_VERSIONS) or "").startswith("1")
-    is_first = is_first or any("negated" in one for one in features if isinstance(one, dict))
-    if can_check() and not is_first:
-        check_phenopacket(record, path)
     found = []
     for one in features:
         term = one.get("type") if isinstance(one, dict) else None
@@ -159,7 +126,7 @@ def _is_ours(file: Path) -> bool:
 def write_phenopackets(
     findings: Mapping[str, Iterable[Finding]], folder: str | Path, ontology: Ontology
 ) -> list[Path]:
-    """Write one phenopacket per document, named after it, and check it if the extra is installed.
+    """Write one phenopacket per document, named after it.
 
     Raises:
         InputError: If a file cannot be written.
@@ -173,8 +140,6 @@ def write_phenopackets(
     for doc_id, found in findings.items():
         file = Path(folder, names[doc_id])
         record = make_phenopacket(doc_id, found, ontology)
-        if can_check():
-            check_phenopacket(record, str(file))
         with atomic_write(file) as stream:
             stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
         files.append(file)
