@@ -150,7 +150,7 @@ def query_text(
     searching = SearchOptions(given, setting)
     settings = retrieval.make_settings(searching.values)
     retrieval.check_modes([mode], settings)
-    documents = retrieval.add_names(open_documents(dataset, **files), settings.translations)
+    documents = open_documents(dataset, **files)
     settings = settings.for_documents(has_parts=documents.parts is not None)
     searching.check_used([mode], settings)
     _check_names(documents, mode, no_exact=no_exact, phenopackets=phenopackets)

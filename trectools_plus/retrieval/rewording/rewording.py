@@ -18,8 +18,14 @@ from hashlib import sha256
 
 import numpy as np
 
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.rewording.glossary import Glossary, fold_letters, included_glossary
+from trectools_plus.retrieval.rewording.glossary import (
+    Glossary,
+    fold_letters,
+    included_glossary,
+    parse_glossary,
+)
 from trectools_plus.retrieval.rewording.lay_terms import (
     LayTerms,
     lay_words,
@@ -28,7 +34,6 @@ from trectools_plus.retrieval.rewording.lay_terms import (
 )
 from trectools_plus.retrieval.rewording.measurements import find_measurements
 from trectools_plus.retrieval.rewording.tables import data_sha256
-from trectools_plus.retrieval.rewording.translations import read_translations
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of, rank_scores
 from trectools_plus.validation.texts import guess_language, primary_language, stop_words
@@ -197,15 +202,18 @@ def open_rewording(corpus: Corpus, settings: RetrievalSettings) -> Rewording | N
 
     Args:
         corpus: The documents.
-        settings: ``translations``, if it is a glossary, and ``language`` are used.
+        settings: ``translations`` and ``language`` are used.
 
     Raises:
         InputError: If the file cannot be read.
         FormatError: If it is not valid.
     """
     language = settings.language or ""
-    own = None if settings.translations is None else read_translations(settings.translations)
-    glossary = Glossary(own, primary_language(language)) if isinstance(own, dict) else None
+    glossary = None
+    if settings.translations is not None:
+        source = read_file(settings.translations)
+        words = parse_glossary(source.text, source.path)
+        glossary = Glossary(words, primary_language(language))
     if glossary is None and not is_hpo(corpus):
         return None
     return Rewording(corpus, glossary, language)
