@@ -115,7 +115,8 @@ class ExtractedTexts:
     """The terms of texts without annotations.
 
     Attributes:
-        predictions: Predictions by the name of the text, the highest score first.
+        predictions: Predictions by the name of each text that was extracted, the highest score
+            first.
         settings: The settings that were used.
         notes: Notes on texts that were not extracted.
     """
@@ -231,7 +232,8 @@ def extract_texts(
     if texts is None:
         return None
     extractor = Extractor(load_ontology(ontology), settings, progress=progress)
-    found = extract_all(extractor, texts, progress)
+    read = {doc_id: text for doc_id, text in texts.items() if extractor.languages_of(text)}
+    found = extract_all(extractor, read, progress)
     return ExtractedTexts(found, extractor.settings, _foreign(extractor, texts))
 
 
