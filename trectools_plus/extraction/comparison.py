@@ -24,8 +24,6 @@ from trectools_plus.extraction.scoring import (
 from trectools_plus.statistics.arrays import (
     Resampling,
     check_choice,
-    check_level,
-    check_resamples,
 )
 from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
@@ -118,8 +116,6 @@ def compare_extractions(
             remedy="use a dataset with more documents",
         )
     resampling = resampling or Resampling()
-    check_resamples(resampling.resamples, "comparison")
-    check_level(resampling.confidence, "comparison")
     a, b = (_table(report, view, matching) for report in (first, second))
     ids = [document.doc_id for document in first.documents]
     names = first.system.name, second.system.name

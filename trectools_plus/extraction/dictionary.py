@@ -34,7 +34,6 @@ _MIN_TRUST = 0.3
 _TRUST_IN_ENDINGS = 0.9
 _MIN_TRUST_SHARED = 0.8
 """The minimum trust in a variation whose words stand in two parts of a coordination."""
-_MAX_VARIED = 2
 _MAX_SHARED_WORDS = 3
 _MAX_GAP = 3
 """The number of words of a part that another part may replace."""
@@ -148,11 +147,6 @@ class Dictionary:
             begin = bisect_left(starts, window[0].start)
             between = words[begin : bisect_left(starts, window[-1].end)]
             names = _matching_names(text, between, order, self._names[key])
-            if "," in text[window[0].start : window[-1].end] and window[-1] is not content[-1]:
-                # "X, progressive microcephaly" is not "X, progressive"
-                following = content[content.index(window[-1]) + 1]
-                if not text[window[-1].end : following.start].strip():
-                    continue
             trust = self._single_word_trust(window, key, trust, names)
             yield from (_Match(one, trust) for one in _mentions(window, names, trust))
 
@@ -221,8 +215,6 @@ class Dictionary:
         for index, part in enumerate(parts):
             for other in range(max(0, index - _MAX_PARTS), min(len(parts), index + _MAX_PARTS + 1)):
                 low, high = sorted((index, other))
-                if any(len(one.words) > _MAX_SHARED_WORDS for one in parts[low + 1 : high]):
-                    continue
                 between = [one.before for one in parts[low + 1 : high + 1]]
                 if "to" in between and not (other > index and self._is_range(part, between)):
                     continue
@@ -245,7 +237,7 @@ def _match(
 ) -> tuple[tuple[str, ...], float] | None:
     """Return the stems that make words a name, in their order, and the trust.
 
-    At most two words vary, and at least one word of several does not. ``None`` if the words are not
+    At most one word varies. ``None`` if the words are not
     the name.
     """
     needed = Counter(key)
@@ -259,7 +251,7 @@ def _match(
         varied += best < 1
         needed[stem] -= 1
         order.append(stem)
-    if varied > _MAX_VARIED or 1 < varied == len(order):
+    if varied > 1:
         return None
     return tuple(order), trust
 
@@ -317,13 +309,7 @@ def _parts(text: str, words: Sequence[Word]) -> list[_Part]:
         if word.stem:
             parts[-1].words.append(word)
         end = word.end
-    merged = list[_Part]()
-    for part in parts:
-        if merged and not merged[-1].words:  # a comma before "and"
-            merged[-1] = _Part("and", part.words)
-        else:
-            merged.append(part)
-    return merged
+    return parts
 
 
 def _mentions(window: Sequence[Word], names: Sequence[Name], trust: float) -> Iterator[Mention]:

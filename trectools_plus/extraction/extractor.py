@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache
@@ -19,20 +19,17 @@ from trectools_plus.extraction.inputs.predictions import (
     Mention,
     Prediction,
     aggregate,
-    longest_only,
 )
 from trectools_plus.extraction.names import (
     PHENOTYPES,
     Name,
-    WordReplacements,
     derived_names,
     eligible_terms,
     modifier_words,
     names_of,
-    other_forms,
 )
 from trectools_plus.extraction.notes import NotesReader, lay_names
-from trectools_plus.extraction.segmentation import Chunk, Word, chunk, fold, words_of
+from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
@@ -54,29 +51,28 @@ def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
     return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=path)
 
 
-_MAX_WORDS = 8
-"""Maximum number of content words of a name that is compared with the text."""
-
-
 class Searcher:
     """Find terms by retrieval.
 
     Args:
         retriever: Any retriever whose documents are terms (``HP:0001250``) or names of terms
             (``HP:0001250#2``).
-        names: The names of all terms that can be predicted.
+        terms: The terms that can be predicted.
         settings: The number of results, the threshold and the verification.
+        dictionary: Finds the names of terms, to verify results.
     """
 
     def __init__(
-        self, retriever: Retriever, names: Sequence[Name], settings: ExtractionSettings
+        self,
+        retriever: Retriever,
+        terms: Collection[str],
+        settings: ExtractionSettings,
+        dictionary: Dictionary,
     ) -> None:
         self._retriever = retriever
+        self._terms = terms
         self._settings = settings
-        self._names: dict[str, list[Name]] = defaultdict(list)
-        for name in names:
-            self._names[name.term_id].append(name)
-        self._replacements = WordReplacements(names) if settings.verify else None
+        self._dictionary = dictionary
 
     def find(self, text: str) -> list[Mention]:
         """Return the mentions in a text, in the order of the text."""
@@ -93,51 +89,28 @@ class Searcher:
         scores = dict[str, float]()
         for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True):
             term_id = doc_id.partition("#")[0]
-            if score >= self._settings.chunk_threshold and term_id in self._names:
+            if score >= self._settings.chunk_threshold and term_id in self._terms:
                 scores.setdefault(term_id, score)
-        words = words_of(text, part.start, part.end)
-        if self._replacements is None:
-            places = frozenset(word.start for word in words)
+        if self._settings.verify:
+            found = [
+                replace(
+                    mention,
+                    start=part.start + mention.start,
+                    end=part.start + mention.end,
+                    words=frozenset(part.start + word for word in mention.words),
+                    source="retrieval",
+                )
+                for mention in self._dictionary.find(part.text)
+                if mention.term_id in scores
+            ]
+            found.sort(key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id))
+        else:
+            places = frozenset(word.start for word in words_of(text, part.start, part.end))
             found = [
                 Mention(term, part.start, part.end, places, min(max(score, 0.0), 1.0), "retrieval")
                 for term, score in scores.items()
             ]
-        else:
-            verified = longest_only(self._verify(words, scores, self._replacements))
-            found = _best_per_span(verified, scores)
         return found[:1] if self._settings.top_term_only else found
-
-    def _verify(
-        self, words: Sequence[Word], terms: Iterable[str], replacements: WordReplacements
-    ) -> Iterator[Mention]:
-        """Yield the mentions in a chunk whose words match a name of a proposed term."""
-        content = [word for word in words if word.stem]
-        stems = {word.stem for word in content}
-        for term_id in terms:
-            for name in self._names[term_id]:
-                size = len(name.stems)
-                if name.is_abbreviation or not 0 < size <= _MAX_WORDS:
-                    continue
-                if len(stems.union(name.stems)) > len(stems) + 1:
-                    continue  # the chunk lacks two or more words of the name
-                for first in range(len(content) - size + 1):
-                    window = content[first : first + size]
-                    trust = replacements.trust([word.stem for word in window], name.stems)
-                    if size == 1:
-                        word = fold(window[0].text)
-                        trust *= name.words[0] in {word, *other_forms(word)}
-                    if trust:
-                        places = frozenset(word.start for word in window)
-                        start, end = window[0].start, window[-1].end
-                        yield Mention(term_id, start, end, places, trust, "retrieval")
-
-
-def _best_per_span(found: Iterable[Mention], scores: Mapping[str, float]) -> list[Mention]:
-    """Return the best mention of each set of words, by trust and then by retrieval score."""
-    best: dict[frozenset[int], Mention] = {}
-    for mention in sorted(found, key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id)):
-        best.setdefault(mention.words, mention)
-    return list(best.values())
 
 
 class Extractor:
@@ -179,20 +152,18 @@ class Extractor:
         self._english = self._named.union(
             map(fold, [*texts.split(), *lay_words(), *stop_words(ENGLISH), *cue_words(ENGLISH)])
         )
-        self._dictionary = self._searcher = self._notes = None
-        if settings.method != "retrieval":
-            further = derived_names(ontology, names)
-            if self.settings.style == "notes":
-                further += lay_names(ENGLISH, terms)
-            modifiers = modifier_words(ontology)
-            self._dictionary = Dictionary(names, further=further, modifiers=modifiers)
-            if settings.style == "notes":
-                self._notes = NotesReader(self._dictionary, terms)
+        further = derived_names(ontology, names)
+        self._searcher = self._notes = None
+        if settings.style == "notes":
+            further += lay_names(ENGLISH, terms)
+        self._dictionary = Dictionary(names, further=further, modifiers=modifier_words(ontology))
+        if settings.style == "notes" and settings.method != "retrieval":
+            self._notes = NotesReader(self._dictionary, terms)
         if settings.method != "dictionary":
             if retriever is None:
                 corpus, mode = corpus_of_names(names, ontology.path), settings.retriever
                 retriever = build_retrievers(corpus, [mode], progress=progress)[mode]
-            self._searcher = Searcher(retriever, names, settings)
+            self._searcher = Searcher(retriever, terms, settings, self._dictionary)
 
     def at_confidence(self, min_confidence: float) -> Self:
         """Return a copy with another ``min_confidence``, which shares the stored mentions."""
@@ -240,7 +211,7 @@ class Extractor:
         named = list[Mention]()
         if self._notes is not None:
             named = self._notes.find(text, (*self.languages_of(text), ENGLISH)[0])
-        elif self._dictionary is not None:
+        elif self.settings.method != "retrieval":
             named = self._dictionary.find(text)
         return named, self._searcher.find(text) if self._searcher else []
 

@@ -238,25 +238,6 @@ class WordReplacements:
         """Return the stems of names that a stem in a text can replace, with trusts in [0, 1]."""
         return self._trust.get(word, {})
 
-    def trust(self, words: Iterable[str], name: Iterable[str]) -> float:
-        """Return the trust that words of a text express a name, in [0, 1].
-
-        Args:
-            words: Stems of content words in the text.
-            name: Stems of the name.
-
-        Returns:
-            1 if the stems are the same, in any order. The learnt trust if exactly one stem differs
-            and at least one is the same. Otherwise 0.
-        """
-        in_text, in_name = Counter(words), Counter(name)
-        missing, extra = list((in_name - in_text).elements()), list((in_text - in_name).elements())
-        if not missing and not extra:
-            return 1.0
-        if len(missing) != 1 or len(extra) != 1 or not in_text & in_name:
-            return 0.0
-        return self.replacements(extra[0]).get(missing[0], 0.0)
-
 
 def _learn_trust(terms: Mapping[Key, set[str]]) -> dict[str, dict[str, float]]:
     """Return the trust in each replacement, by the stem in a text and the stem of the name."""

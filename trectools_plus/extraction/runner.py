@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from trectools_plus.choices import View
-from trectools_plus.display import Displayed, TextTable, as_cell
+from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.inputs.documents import (
@@ -58,7 +58,6 @@ from trectools_plus.provenance import describe_conditions, utc_now
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.statistics.comparison import ends_of
-from trectools_plus.text import plural
 
 _PROBLEMS = {
     "invented": "predicted ids that are not in the ontology (false positives)",
@@ -471,20 +470,13 @@ class Sweep(Displayed):
         curves: One curve per system.
     """
 
+    _entries: ClassVar = "curves"
+
     dataset: str
     documents: int
     parameter: str
     view: View
     curves: tuple[SweepCurve, ...]
-
-    def _content(self) -> TextTable:
-        rows = [
-            [curve.system, *map(as_cell, (one.value, one.precision, one.recall, one.f1))]
-            for curve in self.curves
-            for one in curve.points
-        ]
-        caption = f"{self.parameter}: {self.dataset}, {plural(self.documents, 'document')}"
-        return TextTable.of(["System", "Value", "Precision", "Recall", "F1"], rows, caption=caption)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,13 +108,6 @@ class _File(BaseModel):
     full_text: str
     annotations: list[_Annotation]
     hpo_release: str = ""
-    metadata: Any = None
-
-    @property
-    def release(self) -> str:
-        """The release of the ontology that the annotations use; empty if it is not named."""
-        further = self.metadata if isinstance(self.metadata, dict) else {}
-        return self.hpo_release or str(further.get("hpo_release", ""))
 
 
 def read_texts(path: str | Path) -> dict[str, str] | None:
@@ -301,13 +294,7 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
         )
     if merged:
         notes.append(f"annotations that repeat a term of the document (counted once): {merged}")
-    releases = sorted({file.release for file in files if file.release})
-    if releases:
-        notes.append(
-            f"gold ids of {' and '.join(releases)}, mapped to "
-            f"{ontology.version or ontology.path}: {len(replaced)} replaced, {len(split)} split "
-            f"into several terms, {len(unknown)} lost"
-        )
+    releases = sorted({file.hpo_release for file in files if file.hpo_release})
     return AnnotatedDocuments(
         name,
         path,
