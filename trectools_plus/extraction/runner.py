@@ -571,19 +571,13 @@ def _check(options: SweepOptions) -> None:
 def _extractors(
     ontology: Ontology, plan: Sequence[ExtractionSettings], progress: Progress
 ) -> Iterator[Extractor]:
-    """Yield an extractor for each settings object.
-
-    If only ``min_confidence`` differs from the previous settings, index and mentions are reused.
-    """
+    """Yield an extractor for each settings object; they share what is found without a threshold."""
     latest: Extractor | None = None
     for settings in plan:
-        if latest is not None and latest.settings == settings.model_copy(
-            update={"min_confidence": latest.settings.min_confidence}
-        ):
-            latest = latest.at_confidence(settings.min_confidence)
-        else:
+        least = settings.min_confidence
+        if latest is None or latest.at_confidence(least).settings != settings:
             latest = Extractor(ontology, settings, progress=progress)
-        yield latest
+        yield latest.at_confidence(least)
 
 
 def _curve(system: str, options: SweepOptions, tables: Sequence[FloatArray]) -> SweepCurve:

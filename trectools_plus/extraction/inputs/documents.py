@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.extraction.inputs.assertion_fields import Assertion, read_assertion, strongest
 from trectools_plus.extraction.inputs.phenopackets import (
-    FEATURES,
     features_of,
     is_phenopacket,
     release_of,
@@ -204,11 +203,9 @@ def _missing_layout_error(folder: Path) -> InputError:
 def _read_file(path: Path) -> _File:
     text = read_file(path).text
     try:
-        if any(f'"{name}"' in text for name in FEATURES) and is_phenopacket(
-            record := json.loads(text)
-        ):
-            return _File.model_validate(_fields_of_phenopacket(record, path))
-        return _File.model_validate_json(text)
+        record = json.loads(text)
+        fields = _fields_of_phenopacket(record, path) if is_phenopacket(record) else record
+        return _File.model_validate(fields)
     except json.JSONDecodeError as error:
         raise FormatError(
             f"invalid JSON: {error.msg.lower()}",

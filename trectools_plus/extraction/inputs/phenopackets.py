@@ -15,8 +15,7 @@ from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.provenance import format_time, utc_now
 
-FEATURES = ("phenotypicFeatures", "phenotypic_features")
-_VERSIONS = ("phenopacketSchemaVersion", "phenopacket_schema_version")
+FEATURES = "phenotypicFeatures"
 _SCHEMA_VERSION = "2.0"
 _UNCERTAIN = "uncertain"
 """The description of an uncertain finding."""
@@ -27,21 +26,18 @@ _TITLES = {"HP": "Human Phenotype Ontology"}
 def is_phenopacket(record: object) -> bool:
     """Return true for a JSON object with phenotypic features, or with the version of the schema."""
     return isinstance(record, dict) and (
-        any(name in record for name in FEATURES) or bool(_metadata(record, *_VERSIONS))
+        FEATURES in record or "phenopacketSchemaVersion" in _metadata_of(record)
     )
 
 
-def _metadata(record: Mapping[str, Any], *names: str) -> Any:
-    """Return a field of the metadata; ``None`` without it."""
-    metadata = record.get("metaData", record.get("meta_data"))
-    fields = metadata if isinstance(metadata, dict) else {}
-    return next((fields[name] for name in names if name in fields), None)
+def _metadata_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = record.get("metaData")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def release_of(record: Mapping[str, Any]) -> str:
     """Return the release of the HPO that a phenopacket names; empty if it names none."""
-    resources = _metadata(record, "resources") or []
-    for one in resources:
+    for one in _metadata_of(record).get("resources") or []:
         if isinstance(one, dict) and str(one.get("id", "")).lower() == "hp":
             return str(one.get("version", ""))
     return ""
@@ -53,9 +49,8 @@ def features_of(record: Mapping[str, Any], path: str) -> list[dict[str, str]]:
     Raises:
         FormatError: If a finding has no id, or an unknown assertion.
     """
-    features: list[Any] = next((record[name] for name in FEATURES if name in record), [])
     found = []
-    for one in features:
+    for one in record.get(FEATURES, []):
         term = one.get("type") if isinstance(one, dict) else None
         if not isinstance(term, dict) or not isinstance(term.get("id"), str):
             raise FormatError("a phenotypic feature has no type with an id", path=path)
