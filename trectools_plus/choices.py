@@ -150,7 +150,7 @@ UnknownTerms = Literal["error", "drop"]
 KappaWeights = Literal["none", "linear", "quadratic"]
 
 ExtractionMethod = Literal["dictionary", "retrieval", "both"]
-RetrieverName = Literal["lexical", "vector", "hybrid", AggregationName]
+RetrieverName = Literal["lexical", "vector", "hybrid"]
 ChunkLevel = Literal["sentence", "clause", "phrase"]
 View = Literal["present", "any", "strict"]
 Matching = Literal["exact", "soft"]

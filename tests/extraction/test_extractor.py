@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.extractor import Extractor, aggregate, corpus_of_terms
+from trectools_plus.extraction.extractor import Extractor, aggregate
 from trectools_plus.extraction.inputs.predictions import Mention
-from trectools_plus.extraction.names import eligible_terms
 from trectools_plus.extraction.settings import make_extraction_settings
 from trectools_plus.retrieval.source import Ranking
 
@@ -37,8 +36,6 @@ def test_assertions_are_aggregated_over_mentions(ontology):
     assert (by_term["X:4"].assertion, by_term["X:4"].count) == ("affirmed", 1)
     assert by_term["X:4"].spans == ((22, 30),)
     assert by_term["X:6"].assertion == "negated"
-    plain = extractor(ontology, assertions=False).extract("No seizures.")
-    assert plain[0].assertion == "affirmed"
 
 
 def test_a_term_keeps_its_best_confidence_and_counts_its_mentions():
@@ -87,7 +84,7 @@ def test_verified_retrieval_wants_the_words(ontology):
 
 def test_another_confidence_gives_what_a_new_extractor_would(ontology):
     text = "A fit. Severe anemia."
-    first = Extractor(ontology, make_extraction_settings({"method": "dictionary"}), remember=True)
+    first = Extractor(ontology, make_extraction_settings({"method": "dictionary"}))
     first.extract(text)
     for least in (0.0, 0.5, 0.6):
         fresh = extractor(ontology, min_confidence=least).extract(text)
@@ -102,7 +99,7 @@ def test_the_vector_retriever_is_built_over_names(ontology):
 
 
 def test_scores_that_are_no_cosines_have_no_threshold_of_their_own():
-    for retriever, least in (("vector", 0.5), ("all_max", 0.5), ("lexical", 0), ("hybrid", 0)):
+    for retriever, least in (("vector", 0.5), ("lexical", 0), ("hybrid", 0)):
         assert make_extraction_settings({"retriever": retriever}).chunk_threshold == least
     given = {"retriever": "lexical", "chunk_threshold": 2}
     assert make_extraction_settings(given).chunk_threshold == 2
@@ -114,31 +111,7 @@ def test_a_hybrid_retriever_is_heard(ontology):
     assert [one.term_id for one in found] == ["X:2"]
 
 
-def test_a_strategy_asks_a_multi_vector_index_of_the_terms_that_can_be_predicted(ontology):
-    terms = eligible_terms(ontology, "X:1")
-    corpus = corpus_of_terms(ontology, terms)
-    assert set(corpus.doc_ids) == set(corpus.parts["doc_id"]) == terms < set(ontology.terms)
-    assert corpus.parts.filter(doc_id="X:2", kind="synonym")["text"].to_list() == [
-        "Retinal coloboma"
-    ]
-
-
-def test_a_strategy_finds_terms(ontology, monkeypatch, tmp_path):
-    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(tmp_path))
-    text = "Retinal colobomas, ocular abnormality."
-    for strategy in ("label_only", "label_synonyms_max"):
-        settings = make_extraction_settings({"method": "retrieval", "retriever": strategy})
-        assert {one.term_id for one in Extractor(ontology, settings).extract(text)} == {
-            "X:1",
-            "X:2",
-        }
-    (index,) = tmp_path.glob("indexes/*/")
-    assert index.name.startswith("multi-vector-")
-
-
-@pytest.mark.parametrize(
-    "values", [{"nonsense": 1}, {"num_results": 0}, {"min_confidence": 2}, {"level": "word"}]
-)
+@pytest.mark.parametrize("values", [{"nonsense": 1}, {"num_results": 0}, {"min_confidence": 2}])
 def test_wrong_settings_are_refused(values):
     with pytest.raises(UsageError):
         make_extraction_settings(values)

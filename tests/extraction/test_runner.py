@@ -12,7 +12,7 @@ from trectools_plus.reporting.export import render_json
 from trectools_plus.reporting.results.extraction import write_extraction
 from trectools_plus.statistics.arrays import Resampling
 
-DICTIONARY = ExtractionSettings(method="dictionary", max_gap=2)
+DICTIONARY = ExtractionSettings(method="dictionary")
 
 
 def lines(*records):
@@ -124,20 +124,6 @@ def test_files_hold_the_report_and_repeat(collection, obo_path, tmp_path, monkey
         assert load_extraction_report(tmp_path / name) == result.report
         contents.append([path.read_bytes() for path in files.values()])
     assert contents[0] == contents[1]
-
-
-def test_intervals_of_earlier_reports_have_a_method(collection, obo_path, tmp_path):
-    """Such reports do not name it: it was the percentile bootstrap."""
-    report = run_extraction(collection, ontology=obo_path, settings=DICTIONARY).report
-    document = json.loads(render_json(report))
-    f1 = document["scores"]["present"]["exact"]["micro"]["f1"]
-    assert list(f1["ci"]) == ["low", "high", "level", "method", "resamples"]
-    del f1["ci"]["method"]
-    path = tmp_path / "ExtractionReport.json"
-    path.write_text(json.dumps(document))
-    ci = load_extraction_report(path).scores["present"]["exact"]["micro"].f1.ci
-    assert ci is not None
-    assert ci.method == "percentile bootstrap"
 
 
 def test_the_report_follows_its_schema(collection, obo_path):

@@ -118,6 +118,15 @@ _REMOVED = {
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
     "--subtopic": "removed; keep the rows of one subtopic, for example with awk",
+    **dict.fromkeys(
+        ("--max-gap", "--min-depth", "--chunks", "--shortest-abbreviation"),
+        "removed; extraction always uses the default",
+    ),
+    **dict.fromkeys(
+        ("--no-variations", "--no-inexact-synonyms"),
+        "removed; raise --min-confidence to drop uncertain names",
+    ),
+    "--no-assertions": "removed; the view any ignores assertions",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
     "sarif": "removed; use --format github or json",

@@ -1,4 +1,4 @@
-"""Compare two systems on the same documents: B minus A, with intervals and paired tests."""
+"""Compare two systems on the same documents: B minus A, with intervals and a paired t-test."""
 
 from __future__ import annotations
 
@@ -24,13 +24,8 @@ from trectools_plus.extraction.scoring import (
 from trectools_plus.statistics.arrays import (
     Resampling,
     check_choice,
-    check_level,
-    check_resamples,
 )
 from trectools_plus.statistics.comparison import Comparison, ends_of
-from trectools_plus.statistics.method import EQUAL
-from trectools_plus.statistics.paired_tests import MOST_ENUMERATED
-from trectools_plus.statistics.resamples import map_chunks
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
 
 
@@ -47,7 +42,6 @@ class AverageDifference:
         low: Lower end of the interval of the difference; a resample has the same documents for both
             systems. ``None`` if all documents have the same counts for both.
         high: Upper end of the interval.
-        p_value: The p-value by :func:`randomised_p_values`.
     """
 
     average: str
@@ -57,7 +51,6 @@ class AverageDifference:
     difference: float
     low: float | None
     high: float | None
-    p_value: float
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -105,7 +98,7 @@ def compare_extractions(
         resampling: Settings of the intervals and tests.
 
     Returns:
-        Differences of precision, recall and F1 with intervals and p-values, and F1 by document.
+        Differences of precision, recall and F1 with intervals, and F1 by document.
 
     Raises:
         IncomparableError: If documents or gold terms differ or, with soft matching, the similarity
@@ -123,8 +116,6 @@ def compare_extractions(
             remedy="use a dataset with more documents",
         )
     resampling = resampling or Resampling()
-    check_resamples(resampling.resamples, "comparison")
-    check_level(resampling.confidence, "comparison")
     a, b = (_table(report, view, matching) for report in (first, second))
     ids = [document.doc_id for document in first.documents]
     names = first.system.name, second.system.name
@@ -168,63 +159,8 @@ def _differences(
         len(a),
         resampling,
     )
-    ends = [[ends_of(ci) for ci in row] for row in intervals]
-    p_values = randomised_p_values(a, b, resampling)
-    values = np.stack([first, second, second - first, p_values], axis=-1).tolist()
     return tuple(
-        AverageDifference(
-            average=average,
-            figure=figure,
-            first=values[row][column][0],
-            second=values[row][column][1],
-            difference=values[row][column][2],
-            low=ends[row][column][0],
-            high=ends[row][column][1],
-            p_value=values[row][column][3],
-        )
-        for row, average in enumerate(AVERAGES)
-        for column, figure in enumerate(FIGURES)
+        AverageDifference(average, figure, one, other, other - one, *ends_of(ci))
+        for average, *rows in zip(AVERAGES, first.tolist(), second.tolist(), intervals, strict=True)
+        for figure, one, other, ci in zip(FIGURES, *rows, strict=True)
     )
-
-
-def randomised_p_values(a: FloatArray, b: FloatArray, resampling: Resampling) -> FloatArray:
-    """Test the averages by approximate randomisation over documents (Noreen 1989; Yeh 2000).
-
-    The null hypothesis is that on every document the predictions of the two systems can be
-    exchanged. If the counts differ on at most 16 documents, all exchanges are enumerated, and p is
-    the proportion of exchanges with a difference at least as large as the observed one. Otherwise
-    p = (1 + extreme) / (1 + resamples), where ``extreme`` is their number among random exchanges.
-
-    Args:
-        a: Counts of one system, shape (n_documents, 4).
-        b: Counts of the other, with the same documents in the same order.
-        resampling: ``resamples`` and ``seed`` are used.
-
-    Returns:
-        Two-sided p-values in (0, 1], shape (3, 3): average (``AVERAGES``), figure (``FIGURES``).
-    """
-    observed = np.abs(averages_of(b)[0] - averages_of(a)[0]) - EQUAL
-    differing = np.flatnonzero((a != b).any(axis=1))
-    if len(differing) <= MOST_ENUMERATED:
-        bits = np.arange(2 ** len(differing))[:, None] >> np.arange(len(differing)) & 1
-        swaps = np.zeros((len(bits), len(a)))
-        swaps[:, differing] = bits
-        return np.asarray((np.abs(_exchanged(a, b, swaps)) >= observed).mean(axis=0))
-
-    def extreme(size: int, generator: np.random.Generator) -> FloatArray:
-        swaps = generator.integers(0, 2, size=(size, len(a))).astype(np.float64)
-        return np.asarray((np.abs(_exchanged(a, b, swaps)) >= observed).sum(axis=0))
-
-    counts = map_chunks(extreme, len(a), resampling.resamples, resampling.seed)
-    return np.asarray((1.0 + np.sum(counts, axis=0)) / (1.0 + resampling.resamples))
-
-
-def _exchanged(a: FloatArray, b: FloatArray, swaps: FloatArray) -> FloatArray:
-    """Return the differences of the averages after exchanging documents, shape (n, 3, 3).
-
-    ``swaps`` has the shape (n, n_documents): 1 for a document to exchange, otherwise 0.
-    """
-    both = np.concatenate([a, b])
-    same = 1.0 - swaps
-    as_b = averages_of(both, np.concatenate([swaps, same], axis=1))
-    return as_b - averages_of(both, np.concatenate([same, swaps], axis=1))

@@ -7,7 +7,6 @@ neighbouring content words.
 A clause is read in several ways, because words may stand between those of a name, or be left out:
 
 * without words that only specify a finding (*both*, *mild*, *left*);
-* with words joined that the text writes with a hyphen (*A-1* is *A1*);
 * with the words that a part of a coordination shares with another part (*short hands and feet*).
 """
 
@@ -17,14 +16,13 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from trectools_plus.extraction.inputs.predictions import Mention, longest_only
-from trectools_plus.extraction.names import Key, Name, WordEndings, WordReplacements
+from trectools_plus.extraction.names import Key, Name, WordReplacements, other_forms
 from trectools_plus.extraction.segmentation import (
     CONJUNCTIONS,
     Word,
-    abbreviations_in,
     chunk,
     fold,
     words_of,
@@ -33,15 +31,12 @@ from trectools_plus.extraction.segmentation import (
 _MIN_STEM_LENGTH = 3
 _MIN_TRUST = 0.3
 """Variations with a lower trust are not tried."""
-MIN_TRUST_ALONE = 0.5
-"""Words with the same stem are not the same name if the trust in their endings is lower."""
+_TRUST_IN_ENDINGS = 0.9
 _MIN_TRUST_SHARED = 0.8
 """The minimum trust in a variation whose words stand in two parts of a coordination."""
-_MIN_TRUST_OF_GENERAL = 0.9
-_MAX_NAMES = 10
-"""A word in more names is general: its variations do not name a finding (*depressed*)."""
-_MAX_VARIED = 2
 _MAX_SHARED_WORDS = 3
+_MAX_GAP = 3
+"""The number of words of a part that another part may replace."""
 _MAX_PARTS = 4
 """The number of parts of a coordination over which words are shared."""
 _COMMON_STEMS = frozenset(
@@ -49,7 +44,8 @@ _COMMON_STEMS = frozenset(
     | {"prop", "sort", "tear", "tire", "intel"}
 )
 """Words of general English, which only in its very form are the name of a term (*falls*)."""
-_HYPHENS = frozenset("-\u2010\u2011")
+_DEFINITION = re.compile(r"\b(\w)[\w-]*(?: [\w-]+){1,6} \((?P<short>\1[a-z]{1,7})\)", re.IGNORECASE)
+"""An abbreviation after the words it stands for: *autism spectrum disorder (ASD)*."""
 _SEPARATING = frozenset({"with"})
 """Words between those of a name that keep their order."""
 _ABSENCE_OF = re.compile(r"\babsen(?:ces?|t)\s+of\b", re.IGNORECASE)
@@ -78,8 +74,6 @@ class Dictionary:
     Args:
         names: The names.
         further: Names that are searched too, but from which no variation is learnt.
-        max_gap: The number of content words of a part of a coordination that another part may
-            replace: 1 finds *parathyroid hyperplasia* in *parathyroid adenoma or hyperplasia*.
         shortest_abbreviation: Abbreviations with fewer letters are ignored.
         modifiers: Words in lower case that may stand between the words of a name.
         variations: Learn from the names which words and endings can replace each other.
@@ -90,14 +84,14 @@ class Dictionary:
         names: Sequence[Name],
         *,
         further: Sequence[Name] = (),
-        max_gap: int = 3,
         shortest_abbreviation: int = 3,
         modifiers: Iterable[str] = (),
         variations: bool = True,
     ) -> None:
-        self._max_gap = max_gap
         self._modifiers = _QUANTIFIERS.union(modifiers)
-        self._endings = WordEndings(names)
+        self._stems = {
+            word: stem for name in names for word, stem in zip(name.words, name.stems, strict=True)
+        }
         self._replacements = WordReplacements(names if variations else ())
         self._vary = variations
         self._abbreviations: dict[str, list[Name]] = defaultdict(list)
@@ -107,11 +101,10 @@ class Dictionary:
                 if len(name.text.strip()) >= shortest_abbreviation:
                     self._abbreviations[name.text.strip()].append(name)
                 continue
-            for one in _spellings(name):
-                key = tuple(sorted(one.stems))
-                if len(key) > 1 or (key and len(key[0]) >= _MIN_STEM_LENGTH):
-                    self._names[key].append(one)
-        self._frequency = frequency = Counter(stem for key in self._names for stem in set(key))
+            key = tuple(sorted(name.stems))
+            if len(key) > 1 or (key and len(key[0]) >= _MIN_STEM_LENGTH):
+                self._names[key].append(name)
+        frequency = Counter(stem for key in self._names for stem in set(key))
         self._by_rarest: dict[str, list[Key]] = defaultdict(list)
         for key in self._names:
             self._by_rarest[min(key, key=lambda stem: (frequency[stem], stem))].append(key)
@@ -124,37 +117,22 @@ class Dictionary:
         none either, terms with another synonym. It is multiplied by the trust in a variation.
         """
         found = list[_Match]()
-        defined = abbreviations_in(text)
+        defined = {match["short"] for match in _DEFINITION.finditer(text)}
         for clause in chunk(text, "clause"):
             words = words_of(text, clause.start, clause.end)
             for word in words:
                 named = () if word.text in defined else self._abbreviations.get(word.text, ())
                 found += (_Match(one, 1.0) for one in _mentions([word], named, 1.0))
-            written_out = [one for word in words for one in self._write_out(word, defined)]
-            found += self._find_in_clause(text, written_out)
+            found += self._find_in_clause(text, words)
         return sorted(_select(found), key=lambda m: (m.start, m.end, m.term_id))
 
-    def _write_out(self, word: Word, defined: Mapping[str, str]) -> list[Word]:
-        """Return the words of the name that an abbreviation stands for, each at a letter."""
-        meant = [one for one in words_of(defined.get(word.text, "")) if one.stem]
-        if not (0 < len(meant) <= len(word.text)) or _key(meant) not in self._names:
-            return [word]
-        starts = range(word.start, word.start + len(meant))
-        ends = (*starts[1:], word.end)
-        return [replace(m, start=a, end=b) for m, a, b in zip(meant, starts, ends, strict=True)]
-
-    def _find_in_clause(self, text: str, words: list[Word]) -> list[_Match]:
-        words = self._complete_prefixes(text, words)
+    def _find_in_clause(self, text: str, words: Sequence[Word]) -> list[_Match]:
         found = list(self._matches(text, words))
-        joined = self._join_hyphens(text, words)
-        if len(joined) < len(words):
-            found += self._matches(text, joined)
-        for reading in (words, joined):
-            specific = [word for word in reading if not self._is_modifier(word)]
-            if len(specific) < len(reading):
-                found += self._matches(text, specific)
+        specific = [word for word in words if not self._is_modifier(word)]
+        if len(specific) < len(words):
+            found += self._matches(text, specific)
         complete = {place for one in found if one.trust == 1 for place in one.mention.words}
-        for left, right, own in self._shared(_parts(text, joined)):
+        for left, right, own in self._shared(_parts(text, words)):
             own_places = {word.start for word in own} - complete
             for one in self._matches_of([*left, *right]):
                 if one.mention.words & own_places and not one.mention.words <= own_places:
@@ -169,11 +147,6 @@ class Dictionary:
             begin = bisect_left(starts, window[0].start)
             between = words[begin : bisect_left(starts, window[-1].end)]
             names = _matching_names(text, between, order, self._names[key])
-            if "," in text[window[0].start : window[-1].end] and window[-1] is not content[-1]:
-                # "X, progressive microcephaly" is not "X, progressive"
-                following = content[content.index(window[-1]) + 1]
-                if not text[window[-1].end : following.start].strip():
-                    continue
             trust = self._single_word_trust(window, key, trust, names)
             yield from (_Match(one, trust) for one in _mentions(window, names, trust))
 
@@ -213,17 +186,13 @@ class Dictionary:
         if len(key) > 1 or not names:
             return trust
         word = fold(window[0].text)
-        if window[0].stem in _COMMON_STEMS and not any(word == name.words[0] for name in names):
-            return 0.0
-        known = max(self._endings.trust(word, name.words[0]) for name in names)
-        if known < _MIN_TRUST_OF_GENERAL and self._frequency[window[0].stem] > _MAX_NAMES:
-            return 0.0
-        return 1.0 if trust == 1 and known >= MIN_TRUST_ALONE else min(trust, known)
+        forms = {word} if window[0].stem in _COMMON_STEMS else {word, *other_forms(word)}
+        return trust if any(name.words[0] in forms for name in names) else 0.0
 
     def _is_modifier(self, word: Word) -> bool:
         """Return true if a word can stand between those of a name: a modifier, or an adverb."""
         folded = fold(word.text)
-        is_adverb = folded.endswith("ly") and folded not in self._endings
+        is_adverb = folded.endswith("ly") and folded not in self._stems
         return is_adverb or folded in self._modifiers
 
     def _readings(self, word: Word) -> Mapping[str, float]:
@@ -231,38 +200,9 @@ class Dictionary:
         if not self._vary:
             return {word.stem: 1.0}
         found = dict(self._replacements.replacements(word.stem))
-        for stem, trust in self._endings.stems(fold(word.text)).items():
-            found[stem] = max(trust, found.get(stem, 0.0))
+        for form in other_forms(fold(word.text)) & self._stems.keys():
+            found[self._stems[form]] = _TRUST_IN_ENDINGS
         return {stem: t for stem, t in found.items() if t >= _MIN_TRUST} | {word.stem: 1.0}
-
-    def _join_hyphens(self, text: str, words: list[Word]) -> list[Word]:
-        """Join two words with a hyphen between them if a name contains the joined word."""
-        joined = list[Word]()
-        for word in words:
-            if joined and text[joined[-1].end : word.start] in _HYPHENS:
-                whole = words_of(joined[-1].text + word.text)[0]
-                if fold(whole.text) in self._endings:
-                    joined[-1] = replace(whole, start=joined[-1].start, end=word.end)
-                    continue
-            joined.append(word)
-        return joined
-
-    def _complete_prefixes(self, text: str, words: list[Word]) -> list[Word]:
-        """Complete a prefix with a hyphen from the next word: *hypo- or hyperthyroidism*."""
-        completed = list(words)
-        for index, word in enumerate(words[:-2]):
-            is_prefix = text[word.end : word.end + 1] in _HYPHENS and text[
-                word.end + 1 : word.end + 2
-            ] in (" ", ",")
-            if is_prefix and words[index + 1].text.lower() in CONJUNCTIONS:
-                following = fold(words[index + 2].text)
-                for cut in range(2, len(following) - 2):
-                    whole = fold(word.text) + following[cut:]
-                    if whole in self._endings:
-                        stem = words_of(whole)[0].stem
-                        completed[index] = replace(word, text=whole, stem=stem)
-                        break
-        return completed
 
     def _shared(
         self, parts: Sequence[_Part]
@@ -275,13 +215,11 @@ class Dictionary:
         for index, part in enumerate(parts):
             for other in range(max(0, index - _MAX_PARTS), min(len(parts), index + _MAX_PARTS + 1)):
                 low, high = sorted((index, other))
-                if any(len(one.words) > _MAX_SHARED_WORDS for one in parts[low + 1 : high]):
-                    continue
                 between = [one.before for one in parts[low + 1 : high + 1]]
                 if "to" in between and not (other > index and self._is_range(part, between)):
                     continue
                 whole, own = parts[other].words, part.words
-                for gap in range(1, self._max_gap + 1):
+                for gap in range(1, _MAX_GAP + 1):
                     if other > index:
                         own = own[-_MAX_SHARED_WORDS:]
                         yield own, whole[gap : gap + _MAX_SHARED_WORDS], own
@@ -294,33 +232,12 @@ class Dictionary:
         return len(separators) == 1 and bool(part.words) and self._is_modifier(part.words[-1])
 
 
-def _key(words: Iterable[Word]) -> Key:
-    return tuple(sorted(word.stem for word in words))
-
-
-def _spellings(name: Name) -> list[Name]:
-    """Return a name, and the name with its hyphens removed."""
-    parts = list[list[Word]]()
-    words = words_of(name.text)
-    for word in words:
-        if parts and name.text[parts[-1][-1].end : word.start] in _HYPHENS:
-            parts[-1].append(word)
-        else:
-            parts.append([word])
-    if len(parts) == len(words):
-        return [name]
-    joined = words_of(" ".join("".join(word.text for word in part) for part in parts))
-    content = [word for word in joined if word.stem]
-    folded, stems = tuple(fold(w.text) for w in content), tuple(w.stem for w in content)
-    return [name, replace(name, words=folded, stems=stems)]
-
-
 def _match(
     readings: Sequence[Mapping[str, float]], key: Key
 ) -> tuple[tuple[str, ...], float] | None:
     """Return the stems that make words a name, in their order, and the trust.
 
-    At most two words vary, and at least one word of several does not. ``None`` if the words are not
+    At most one word varies. ``None`` if the words are not
     the name.
     """
     needed = Counter(key)
@@ -334,7 +251,7 @@ def _match(
         varied += best < 1
         needed[stem] -= 1
         order.append(stem)
-    if varied > _MAX_VARIED or 1 < varied == len(order):
+    if varied > 1:
         return None
     return tuple(order), trust
 
@@ -392,13 +309,7 @@ def _parts(text: str, words: Sequence[Word]) -> list[_Part]:
         if word.stem:
             parts[-1].words.append(word)
         end = word.end
-    merged = list[_Part]()
-    for part in parts:
-        if merged and not merged[-1].words:  # a comma before "and"
-            merged[-1] = _Part("and", part.words)
-        else:
-            merged.append(part)
-    return merged
+    return parts
 
 
 def _mentions(window: Sequence[Word], names: Sequence[Name], trust: float) -> Iterator[Mention]:

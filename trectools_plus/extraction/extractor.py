@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache
@@ -13,33 +13,28 @@ from typing import Self
 import polars as pl
 
 from trectools_plus.arguments import checked
-from trectools_plus.choices import STRATEGIES
 from trectools_plus.extraction.assertion import ENGLISH, assert_mentions, languages_of
-from trectools_plus.extraction.dictionary import MIN_TRUST_ALONE, Dictionary
+from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.inputs.predictions import (
     Mention,
     Prediction,
     aggregate,
-    longest_only,
 )
 from trectools_plus.extraction.names import (
     PHENOTYPES,
     Name,
-    WordEndings,
-    WordReplacements,
     derived_names,
     eligible_terms,
     modifier_words,
     names_of,
 )
 from trectools_plus.extraction.notes import NotesReader, lay_names
-from trectools_plus.extraction.segmentation import Chunk, Word, chunk, fold, words_of
+from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.tables import CORPUS_SCHEMA, Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.retrieval.rewording.lay_terms import lay_words
 from trectools_plus.retrieval.rewording.tables import cue_words
 from trectools_plus.retrieval.source import Ranking, Retriever
@@ -56,46 +51,32 @@ def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
     return Corpus(pl.DataFrame(rows, schema=CORPUS_SCHEMA, orient="row"), path=path)
 
 
-def corpus_of_terms(ontology: Ontology, terms: Iterable[str]) -> Corpus:
-    """Return a corpus with one document per term; its parts are label, synonyms and definition.
-
-    Args:
-        ontology: The ontology of the terms.
-        terms: Ids of the current terms to include.
-    """
-    whole, wanted = corpus_of(ontology), pl.col("doc_id").is_in(sorted(terms))
-    assert whole.parts is not None
-    return Corpus(whole.frame.filter(wanted), path=whole.path, parts=whole.parts.filter(wanted))
-
-
-_MAX_WORDS = 8
-"""Maximum number of content words of a name that is compared with the text."""
-
-
 class Searcher:
     """Find terms by retrieval.
 
     Args:
         retriever: Any retriever whose documents are terms (``HP:0001250``) or names of terms
             (``HP:0001250#2``).
-        names: The names of all terms that can be predicted.
-        settings: The level of chunks, the number of results, the threshold and the verification.
+        terms: The terms that can be predicted.
+        settings: The number of results, the threshold and the verification.
+        dictionary: Finds the names of terms, to verify results.
     """
 
     def __init__(
-        self, retriever: Retriever, names: Sequence[Name], settings: ExtractionSettings
+        self,
+        retriever: Retriever,
+        terms: Collection[str],
+        settings: ExtractionSettings,
+        dictionary: Dictionary,
     ) -> None:
         self._retriever = retriever
+        self._terms = terms
         self._settings = settings
-        self._names: dict[str, list[Name]] = defaultdict(list)
-        for name in names:
-            self._names[name.term_id].append(name)
-        self._replacements = WordReplacements(names) if settings.verify else None
-        self._endings = WordEndings(names) if settings.verify else None
+        self._dictionary = dictionary
 
     def find(self, text: str) -> list[Mention]:
         """Return the mentions in a text, in the order of the text."""
-        chunks = chunk(text, self._settings.level)
+        chunks = chunk(text, "phrase")
         queries = list(dict.fromkeys(part.text for part in chunks))
         found = self._retriever.search(queries, self._settings.num_results)
         rankings = dict(zip(queries, found, strict=True))
@@ -108,55 +89,28 @@ class Searcher:
         scores = dict[str, float]()
         for doc_id, score in zip(ranking.doc_ids, ranking.scores.tolist(), strict=True):
             term_id = doc_id.partition("#")[0]
-            if score >= self._settings.chunk_threshold and term_id in self._names:
+            if score >= self._settings.chunk_threshold and term_id in self._terms:
                 scores.setdefault(term_id, score)
-        words = words_of(text, part.start, part.end)
-        if self._replacements is None:
-            places = frozenset(word.start for word in words)
+        if self._settings.verify:
+            found = [
+                replace(
+                    mention,
+                    start=part.start + mention.start,
+                    end=part.start + mention.end,
+                    words=frozenset(part.start + word for word in mention.words),
+                    source="retrieval",
+                )
+                for mention in self._dictionary.find(part.text)
+                if mention.term_id in scores
+            ]
+            found.sort(key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id))
+        else:
+            places = frozenset(word.start for word in words_of(text, part.start, part.end))
             found = [
                 Mention(term, part.start, part.end, places, min(max(score, 0.0), 1.0), "retrieval")
                 for term, score in scores.items()
             ]
-        else:
-            verified = longest_only(self._verify(words, scores, self._replacements))
-            found = _best_per_span(verified, scores)
         return found[:1] if self._settings.top_term_only else found
-
-    def _verify(
-        self, words: Sequence[Word], terms: Iterable[str], replacements: WordReplacements
-    ) -> Iterator[Mention]:
-        """Yield the mentions in a chunk whose words match a name of a proposed term."""
-        content = [word for word in words if word.stem]
-        stems = {word.stem for word in content}
-        for term_id in terms:
-            for name in self._names[term_id]:
-                size = len(name.stems)
-                if name.is_abbreviation or not 0 < size <= _MAX_WORDS:
-                    continue
-                if len(stems.union(name.stems)) > len(stems) + 1:
-                    continue  # the chunk lacks two or more words of the name
-                for first in range(len(content) - size + 1):
-                    window = content[first : first + size]
-                    trust = replacements.trust([word.stem for word in window], name.stems)
-                    if size == 1 and self._endings is not None:
-                        word = fold(window[0].text)
-                        trust *= self._endings.trust(word, name.words[0]) >= MIN_TRUST_ALONE
-                    if trust:
-                        places = frozenset(word.start for word in window)
-                        start, end = window[0].start, window[-1].end
-                        yield Mention(term_id, start, end, places, trust, "retrieval")
-
-
-def _best_per_span(found: Iterable[Mention], scores: Mapping[str, float]) -> list[Mention]:
-    """Return the best mention of each set of words, by trust and then by retrieval score."""
-    best: dict[frozenset[int], Mention] = {}
-    for mention in sorted(found, key=lambda m: (-m.confidence, -scores[m.term_id], m.term_id)):
-        best.setdefault(mention.words, mention)
-    return list(best.values())
-
-
-_Candidates = tuple[list[Mention], list[Mention]]
-"""The mentions from the dictionary, and those from retrieval."""
 
 
 class Extractor:
@@ -169,8 +123,6 @@ class Extractor:
             name none. Its documents are terms (``HP:0001250``) or names of terms
             (``HP:0001250#2``).
         progress: Called while an index is built that is not in the cache yet.
-        remember: Store the mentions of each text in memory, so that extractors from
-            :meth:`at_confidence` do not search again.
 
     Raises:
         UsageError: If the root in the settings is not a term.
@@ -185,46 +137,33 @@ class Extractor:
         *,
         retriever: Retriever | None = None,
         progress: Progress = no_progress,
-        remember: bool = False,
     ) -> None:
-        self._cache: dict[str, _Candidates] | None = {} if remember else None
         settings = settings or ExtractionSettings()
         if retriever is not None and "method" not in settings.model_fields_set:
             settings = settings.model_copy(update={"method": "both"})
         self.settings, self._ontology = settings, ontology
-        terms = eligible_terms(ontology, settings.root or None, settings.min_depth)
+        terms = eligible_terms(ontology, settings.root or None)
         self._knows_languages = PHENOTYPES in ontology
         self.languages_of = lru_cache(maxsize=1024)(self._languages_of)
-        names = names_of(ontology, terms, inexact=settings.inexact_synonyms)
+        self._candidates = lru_cache(maxsize=1024)(self._find_candidates)
+        names = names_of(ontology, terms)
         texts = " ".join(ontology.terms[term_id].definition or "" for term_id in terms)
         self._named = frozenset(word for name in names for word in name.words)
         self._english = self._named.union(
             map(fold, [*texts.split(), *lay_words(), *stop_words(ENGLISH), *cue_words(ENGLISH)])
         )
-        self._dictionary = self._searcher = self._notes = None
-        if settings.method != "retrieval":
-            further = derived_names(ontology, names) if settings.variations else []
-            if self.settings.style == "notes":
-                further += lay_names(ENGLISH, terms)
-            self._dictionary = Dictionary(
-                names,
-                further=further,
-                max_gap=settings.max_gap,
-                shortest_abbreviation=settings.shortest_abbreviation,
-                modifiers=modifier_words(ontology),
-                variations=settings.variations,
-            )
-            if settings.style == "notes":
-                self._notes = NotesReader(self._dictionary, terms)
+        further = derived_names(ontology, names)
+        self._searcher = self._notes = None
+        if settings.style == "notes":
+            further += lay_names(ENGLISH, terms)
+        self._dictionary = Dictionary(names, further=further, modifiers=modifier_words(ontology))
+        if settings.style == "notes" and settings.method != "retrieval":
+            self._notes = NotesReader(self._dictionary, terms)
         if settings.method != "dictionary":
             if retriever is None:
-                mode = settings.retriever
-                if mode in STRATEGIES:
-                    corpus = corpus_of_terms(ontology, terms)
-                else:
-                    corpus = corpus_of_names(names, ontology.path)
+                corpus, mode = corpus_of_names(names, ontology.path), settings.retriever
                 retriever = build_retrievers(corpus, [mode], progress=progress)[mode]
-            self._searcher = Searcher(retriever, names, settings)
+            self._searcher = Searcher(retriever, terms, settings, self._dictionary)
 
     def at_confidence(self, min_confidence: float) -> Self:
         """Return a copy with another ``min_confidence``, which shares the stored mentions."""
@@ -250,8 +189,6 @@ class Extractor:
             if mention.confidence >= threshold and used_words.isdisjoint(mention.words)
         ]
         found.sort(key=lambda m: (m.start, m.end, m.term_id))
-        if not self.settings.assertions:
-            return found
         asserted, *others = (assert_mentions(text, found, language) for language in languages)
         negated = {(m.start, m.term_id) for m in chain(*others) if m.assertion == "negated"}
         return [
@@ -269,21 +206,14 @@ class Extractor:
             return (guess_language(text) or ENGLISH,)
         return languages_of(text, self._english, self._named)
 
-    def _candidates(self, text: str) -> _Candidates:
-        if self._cache is not None and text in self._cache:
-            return self._cache[text]
-        found = (
-            self._find_names(text),
-            self._searcher.find(text) if self._searcher else [],
-        )
-        if self._cache is not None:
-            self._cache[text] = found
-        return found
-
-    def _find_names(self, text: str) -> list[Mention]:
+    def _find_candidates(self, text: str) -> tuple[list[Mention], list[Mention]]:
+        """Return the mentions from the dictionary, and those from retrieval."""
+        named = list[Mention]()
         if self._notes is not None:
-            return self._notes.find(text, (*self.languages_of(text), ENGLISH)[0])
-        return self._dictionary.find(text) if self._dictionary else []
+            named = self._notes.find(text, (*self.languages_of(text), ENGLISH)[0])
+        elif self.settings.method != "retrieval":
+            named = self._dictionary.find(text)
+        return named, self._searcher.find(text) if self._searcher else []
 
     def extract(self, text: str) -> list[Prediction]:
         """Return the terms of a text, one prediction per term, the highest score first."""

@@ -1,17 +1,13 @@
 """The names of terms, and variations of their words that are learnt from these names.
 
-Two kinds of variation are learnt. In both, two names of the ontology differ in one word, and both
-are names of the same term or of different terms:
+Two names of the ontology that differ in one word are names of the same term or of different terms.
+:class:`WordReplacements` learns from them which words can replace each other, for example *kidney*
+for *renal*, but not *left* for *right*. The trust in a replacement is the lower end of the
+one-sided 95 % Wilson interval (Wilson 1927) of the proportion of cases in which the names belong to
+the same term. So a replacement that was observed only once has a low trust.
 
-* :class:`WordReplacements`: different words, for example *kidney* for *renal*, but not *left* for
-  *right*.
-* :class:`WordEndings`: different endings of a word, for example *fistulae* for *fistula*, and
-  *microcephalic* for *microcephaly*, but not *hepatic* for *hepatitis*. They also apply to words
-  that no name contains.
-
-The trust in a variation is the lower end of the one-sided 95 % Wilson interval (Wilson 1927) of the
-proportion of cases in which the names belong to the same term. So a variation that was observed
-only once has a low trust.
+Words may also differ in their endings, for example *fistulae* and *fistula*; see
+:func:`other_forms`.
 """
 
 from __future__ import annotations
@@ -20,11 +16,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import combinations, permutations, product
+from functools import cache
+from itertools import permutations, product
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.segmentation import CONJUNCTIONS, fold, stem_of, words_of
+from trectools_plus.extraction.segmentation import CONJUNCTIONS, fold, words_of
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.statistics.intervals import wilson_intervals
 
@@ -69,32 +65,31 @@ def root_of(ontology: Ontology, root: str | None = None) -> str | None:
     return root or (PHENOTYPES if PHENOTYPES in ontology else None)
 
 
-def eligible_terms(
-    ontology: Ontology, root: str | None = None, min_depth: int = 0
-) -> frozenset[str]:
+def eligible_terms(ontology: Ontology, root: str | None = None) -> frozenset[str]:
     """Return the ids of the terms below a root.
 
     Args:
         ontology: The terms.
         root: The id of a term; ``None`` means *Phenotypic abnormality* if the ontology has it,
             otherwise all terms are returned.
-        min_depth: The minimum number of edges between a term and a root of the ontology.
 
     Raises:
         UsageError: If the root is not a current term.
     """
     root = root_of(ontology, root)
     hierarchy, live = ontology.hierarchy, ontology.ids.live
-    deep = [index for index, depth in enumerate(hierarchy.depths.tolist()) if depth >= min_depth]
     if root is None:
-        return frozenset(live[index] for index in deep)
+        return frozenset(live)
     top = int(ontology.ids.numbers([root])[0])
     if top < 0:
         raise UsageError(
             f"{root} is not a term", where="--root", remedy="give the id of a term of the ontology"
         )
-    below = (index for index in deep if index != top and top in hierarchy.ancestors_of(index))
-    return frozenset(live[index] for index in below)
+    return frozenset(
+        term_id
+        for index, term_id in enumerate(live)
+        if index != top and top in hierarchy.ancestors_of(index)
+    )
 
 
 def modifier_words(ontology: Ontology) -> frozenset[str]:
@@ -105,13 +100,12 @@ def modifier_words(ontology: Ontology) -> frozenset[str]:
     return frozenset(name.words[0] for name in names if len(name.words) == 1)
 
 
-def names_of(ontology: Ontology, terms: Iterable[str], *, inexact: bool = True) -> list[Name]:
+def names_of(ontology: Ontology, terms: Iterable[str]) -> list[Name]:
     """Return labels and synonyms of terms, sorted by id; each text of a term once.
 
     Args:
         ontology: The ontology of the terms.
         terms: Ids of current terms.
-        inexact: Include broad, narrow and related synonyms.
     """
     names = []
     for term_id in sorted(terms):
@@ -119,8 +113,7 @@ def names_of(ontology: Ontology, terms: Iterable[str], *, inexact: bool = True) 
         texts = {term.name: LABEL} if term.name else {}
         for synonym in term.synonyms:
             rank = EXACT if synonym.scope == "EXACT" else OTHER
-            if inexact or rank == EXACT:
-                texts[synonym.text] = min(rank, texts.get(synonym.text, rank))
+            texts[synonym.text] = min(rank, texts.get(synonym.text, rank))
         names += [make_name(term_id, text, rank) for text, rank in texts.items()]
     return names
 
@@ -245,25 +238,6 @@ class WordReplacements:
         """Return the stems of names that a stem in a text can replace, with trusts in [0, 1]."""
         return self._trust.get(word, {})
 
-    def trust(self, words: Iterable[str], name: Iterable[str]) -> float:
-        """Return the trust that words of a text express a name, in [0, 1].
-
-        Args:
-            words: Stems of content words in the text.
-            name: Stems of the name.
-
-        Returns:
-            1 if the stems are the same, in any order. The learnt trust if exactly one stem differs
-            and at least one is the same. Otherwise 0.
-        """
-        in_text, in_name = Counter(words), Counter(name)
-        missing, extra = list((in_name - in_text).elements()), list((in_text - in_name).elements())
-        if not missing and not extra:
-            return 1.0
-        if len(missing) != 1 or len(extra) != 1 or not in_text & in_name:
-            return 0.0
-        return self.replacements(extra[0]).get(missing[0], 0.0)
-
 
 def _learn_trust(terms: Mapping[Key, set[str]]) -> dict[str, dict[str, float]]:
     """Return the trust in each replacement, by the stem in a text and the stem of the name."""
@@ -295,101 +269,20 @@ def _learn_trust(terms: Mapping[Key, set[str]]) -> dict[str, dict[str, float]]:
     return dict(trust)
 
 
-_MIN_COMMON_LETTERS = 3
+_ENDINGS = (
+    *(("", "s"), ("s", ""), ("", "es"), ("es", ""), ("y", "ies"), ("ies", "y")),
+    *(("e", "a"), ("ata", "a"), ("i", "us"), ("ia", "ic"), ("ic", "ia"), ("ic", "y")),
+)
+"""Endings of words in texts, each with an ending of the same words in names: plurals, adjectives.
+``fold`` makes *fistule* of *fistulae*."""
 _MIN_KNOWN_LETTERS = 4
 """Letters that a word needs before an ending that is replaced."""
-_MAX_ENDING_LETTERS = 5
-_MAX_CONTEXT_LETTERS = 3
-"""Letters before two endings that a rule can require: *nic* for *nia* besides *c* for *a*."""
-
-Ending = tuple[str, str]
-_PLURALS: frozenset[Ending] = frozenset(
-    {("", "s"), ("s", ""), ("", "es"), ("es", ""), ("y", "ies"), ("ies", "y")}
-)
-"""Regular plurals, which need not be learnt."""
 
 
-class WordEndings:
-    """Learn which endings of words can replace each other, and how reliably.
-
-    Two words are compared if they have three letters in common and stand in the same place of two
-    names. Every pair of words counts once. A rule that also requires the letters before the
-    endings can be trusted more than the one without.
-
-    Args:
-        names: Names of all terms; abbreviations are ignored.
-    """
-
-    def __init__(self, names: Iterable[Name]) -> None:
-        places: dict[tuple[Key, str], dict[str, set[str]]] = defaultdict(dict)
-        self._words: dict[str, str] = {}
-        for name in names:
-            if name.is_abbreviation:
-                continue
-            for index, word in enumerate(name.words):
-                stems = name.stems[:index] + name.stems[index + 1 :]
-                start = word[:_MIN_COMMON_LETTERS]
-                place = places[tuple(sorted(stems)), start]
-                place.setdefault(word, set()).add(name.term_id)
-                self._words[word] = name.stems[index]
-        same, all_pairs = Counter[Ending](), Counter[Ending]()
-        for (first, second), (agreeing, number) in _compare_words(places).items():
-            for ending in _endings(first, second):
-                for one in (ending, ending[::-1]):
-                    all_pairs[one] += 1
-                    same[one] += 2 * agreeing >= number
-        self._trust: dict[str, dict[str, float]] = defaultdict(dict)
-        for (in_text, in_name), count in same.items():
-            if count:
-                trust = wilson_low(count, all_pairs[in_text, in_name])
-                self._trust[in_text][in_name] = trust
-        self.stems = lru_cache(maxsize=1 << 16)(self._stems)
-
-    def __contains__(self, word: str) -> bool:
-        """Return true if a name contains the word, as from ``fold``."""
-        return word in self._words
-
-    def trust(self, in_text: str, in_name: str) -> float:
-        """Return the trust that two words, as from ``fold``, differ only in their endings."""
-        if in_text == in_name or not _PLURALS.isdisjoint(_endings(in_text, in_name)):
-            return 1.0
-        known = (self._trust.get(a, {}).get(b, 0.0) for a, b in _endings(in_text, in_name))
-        return max(known, default=0.0)
-
-    def _stems(self, word: str) -> dict[str, float]:
-        """Return stems of words of names that differ from a word in the ending, with trusts."""
-        found: dict[str, float] = {}
-        own = stem_of(word)
-        longest = _MAX_ENDING_LETTERS + _MAX_CONTEXT_LETTERS
-        for cut in range(max(_MIN_KNOWN_LETTERS, len(word) - longest), len(word) + 1):
-            for ending, trust in self._trust.get(word[cut:], {}).items():
-                stem = self._words.get(word[:cut] + ending)
-                if stem and stem != own:
-                    found[stem] = max(trust, found.get(stem, 0.0))
-        return found
-
-
-def _compare_words(
-    places: Mapping[tuple[Key, str], Mapping[str, set[str]]],
-) -> dict[tuple[str, str], list[int]]:
-    """Return in how many places two words complete a name of the same term, and of any terms."""
-    counts: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for (_, start), words in places.items():
-        if len(start) == _MIN_COMMON_LETTERS:
-            for first, second in combinations(sorted(words), 2):
-                pair = counts[first, second]
-                pair[0] += not words[first].isdisjoint(words[second])
-                pair[1] += 1
-    return counts
-
-
-def _endings(first: str, second: str) -> Iterator[Ending]:
-    """Yield the endings in which two words differ, alone and with the letters before them."""
-    pairs = enumerate(zip(first, second, strict=False))
-    shorter = min(len(first), len(second))
-    common = next((index for index, (a, b) in pairs if a != b), shorter)
-    longest = max(len(first), len(second)) - common
-    if common < _MIN_COMMON_LETTERS or longest > _MAX_ENDING_LETTERS:
-        return
-    for cut in range(common, max(_MIN_COMMON_LETTERS, common - _MAX_CONTEXT_LETTERS) - 1, -1):
-        yield first[cut:], second[cut:]
+def other_forms(word: str) -> frozenset[str]:
+    """Return a word of a text, as from ``fold``, with the endings that it can have in a name."""
+    return frozenset(
+        word[: len(word) - len(in_text)] + in_name
+        for in_text, in_name in _ENDINGS
+        if word.endswith(in_text) and len(word) - len(in_text) >= _MIN_KNOWN_LETTERS
+    )

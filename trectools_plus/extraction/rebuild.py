@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.inputs.documents import AnnotatedDocument, AnnotatedDocuments
 from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE, Prediction
-from trectools_plus.extraction.report import ExtractionReport, Mistake, SystemFacts
+from trectools_plus.extraction.report import ExtractionReport, SystemFacts
 from trectools_plus.extraction.runner import ExtractionResult, score_predictions
 from trectools_plus.extraction.stored import GOLD_FILE, StoredInputs
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
@@ -21,9 +21,6 @@ from trectools_plus.ontology.obo import OboFile, Term
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import INFORMATION_FORMULAS, formula_named
 from trectools_plus.statistics.arrays import MAX_RESAMPLES
-
-_DIGITS = 6
-"""Decimals of the scores in files of predictions."""
 
 
 def rebuild_extraction(path: Path, report: ExtractionReport) -> tuple[ExtractionResult, bool]:
@@ -84,10 +81,9 @@ def _rebuild(
         ),
         manifest.resampling,
     )
-    scores = {(one.doc_id, one.term_id): one.score for one in report.mistakes.spurious}
     texts = {one.doc_id: one.texts for one in stored.documents}
     spurious = [
-        _restore(one, scores.get((one.doc_id, one.term_id)), texts[one.doc_id].get(one.term_id))
+        one.model_copy(update={"text": texts[one.doc_id].get(one.term_id)})
         for one in made.mistakes.spurious
     ]
     changes = {
@@ -97,13 +93,6 @@ def _rebuild(
     }
     is_soft_known = formula_named(manifest.similarity) not in INFORMATION_FORMULAS
     return ExtractionResult(made.model_copy(update=changes), predictions, stored), is_soft_known
-
-
-def _restore(mistake: Mistake, score: float | None, text: str | None) -> Mistake:
-    """Return a mistake with its text, and with its score before it was rounded."""
-    rounded = mistake.score
-    is_same = score is not None and round(score, _DIGITS) == rounded
-    return mistake.model_copy(update={"score": score if is_same else rounded, "text": text})
 
 
 def _describe_system(old: SystemFacts) -> SystemFacts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError
 
 from trectools_plus.choices import Relation
 from trectools_plus.display import TextTable, as_cell
@@ -19,7 +19,6 @@ from trectools_plus.formats.files.closed import read_document
 from trectools_plus.models import BaseManifest, ReportModel
 from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import ConfidenceInterval
-from trectools_plus.statistics.intervals import METHOD_NAMES
 from trectools_plus.text import plural
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
@@ -33,15 +32,6 @@ class ExtractionFigure(ReportModel):
     ci: ConfidenceInterval | None
     """Null if intervals were not requested, or if no interval is valid because no document changes
     the value."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _name_method(cls, values: Any) -> Any:
-        """Name the method of intervals of earlier reports, which do not contain it."""
-        ci = values.get("ci") if isinstance(values, dict) else None
-        if isinstance(ci, dict):
-            return {**values, "ci": {"method": METHOD_NAMES["percentile"], **ci}}
-        return values
 
 
 class Score(ReportModel):

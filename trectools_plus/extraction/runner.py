@@ -1,23 +1,19 @@
 """Run an extraction, from a folder of documents to the report, and for several values of a setting.
 
 A sweep computes precision and recall for several values of one setting. The score of the best value
-is too high as an estimate for new documents, because the value was chosen on the same documents. So
-each document is also scored with the value that is best on the others.
+is too high as an estimate for new documents, because the value was chosen on the same documents.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, ClassVar
 
 from trectools_plus.choices import View
-from trectools_plus.display import Displayed, TextTable, as_cell
+from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.inputs.documents import (
@@ -60,9 +56,8 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_conditions, utc_now
 from trectools_plus.retrieval.source import Retriever
-from trectools_plus.statistics.arrays import Resampling
+from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.statistics.comparison import ends_of
-from trectools_plus.text import plural
 
 _PROBLEMS = {
     "invented": "predicted ids that are not in the ontology (false positives)",
@@ -119,7 +114,8 @@ class ExtractedTexts:
     """The terms of texts without annotations.
 
     Attributes:
-        predictions: Predictions by the name of the text, the highest score first.
+        predictions: Predictions by the name of each text that was extracted, the highest score
+            first.
         settings: The settings that were used.
         notes: Notes on texts that were not extracted.
     """
@@ -235,7 +231,8 @@ def extract_texts(
     if texts is None:
         return None
     extractor = Extractor(load_ontology(ontology), settings, progress=progress)
-    found = extract_all(extractor, texts, progress)
+    read = {doc_id: text for doc_id, text in texts.items() if extractor.languages_of(text)}
+    found = extract_all(extractor, read, progress)
     return ExtractedTexts(found, extractor.settings, _foreign(extractor, texts))
 
 
@@ -422,14 +419,7 @@ SYSTEMS: dict[str, dict[str, Any]] = {
 
 DEFAULT_PARAMETER = "min_confidence"
 DEFAULT_VALUES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-_PARAMETERS = (
-    "min_confidence",
-    "chunk_threshold",
-    "num_results",
-    "max_gap",
-    "min_depth",
-    "shortest_abbreviation",
-)
+_PARAMETERS = ("min_confidence", "chunk_threshold", "num_results")
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,35 +446,16 @@ class SweepPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaveOneOut:
-    """The scores if each document is processed with the value that is best on all others.
-
-    Attributes:
-        precision: Micro precision over the documents.
-        recall: Micro recall.
-        f1: Micro F1: an estimate for new documents if the value is chosen on these documents.
-        chosen: The number of documents for which each value was chosen.
-    """
-
-    precision: float
-    recall: float
-    f1: float
-    chosen: dict[float, int]
-
-
-@dataclass(frozen=True, slots=True)
 class SweepCurve:
     """The scores of one system with all values.
 
     Attributes:
         system: The name of the system in ``SYSTEMS``.
         points: The scores in the order of the values.
-        left_out: The leave-one-out scores; ``None`` for fewer than two documents.
     """
 
     system: str
     points: tuple[SweepPoint, ...]
-    left_out: LeaveOneOut | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -499,20 +470,13 @@ class Sweep(Displayed):
         curves: One curve per system.
     """
 
+    _entries: ClassVar = "curves"
+
     dataset: str
     documents: int
     parameter: str
     view: View
     curves: tuple[SweepCurve, ...]
-
-    def _content(self) -> TextTable:
-        rows = [
-            [curve.system, *map(as_cell, (one.value, one.precision, one.recall, one.f1))]
-            for curve in self.curves
-            for one in curve.points
-        ]
-        caption = f"{self.parameter}: {self.dataset}, {plural(self.documents, 'document')}"
-        return TextTable.of(["System", "Value", "Precision", "Recall", "F1"], rows, caption=caption)
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,9 +484,9 @@ class SweepOptions:
     """The systems and values of a sweep, and the options of scoring.
 
     Attributes:
-        systems: Names in ``SYSTEMS``, each once.
+        systems: Names in ``SYSTEMS``.
         parameter: The name of a numeric setting.
-        values: The values of the setting, each once.
+        values: The values of the setting.
         view: ``present``, ``any`` or ``strict``.
         resampling: Settings of the intervals.
     """
@@ -559,7 +523,7 @@ def sweep_extraction(
         Precision, recall and F1 of each system by value of the setting.
 
     Raises:
-        UsageError: If a system, setting or value is unknown, repeated or out of range.
+        UsageError: If a system, setting or value is unknown or out of range.
         InputError: If a file cannot be read.
         FormatError: If a file is malformed.
     """
@@ -595,42 +559,25 @@ def sweep_extraction(
 
 
 def _check(options: SweepOptions) -> None:
-    if not options.systems:
+    for system in options.systems:
+        check_choice(system, SYSTEMS, "system")
+    check_choice(options.parameter, _PARAMETERS, "setting")
+    if not (options.systems and options.values):
         raise UsageError(
-            "no system is given", where="--systems", remedy=f"expected some of {', '.join(SYSTEMS)}"
+            "no system or value is given", where="--systems, --values", remedy="write --values 0.3"
         )
-    for where, given, known in (
-        ("--systems", options.systems, tuple(SYSTEMS)),
-        ("--parameter", [options.parameter], _PARAMETERS),
-    ):
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            raise UsageError(
-                f"unknown name '{unknown[0]}'", where=where, remedy=f"expected {', '.join(known)}"
-            )
-    if not options.values:
-        raise UsageError("no value is given", where="--values", remedy="write --values 0.3,0.5")
-    for what, items in (("system", options.systems), ("value", options.values)):
-        if len(set(items)) < len(items):
-            raise UsageError(f"a {what} is given twice", remedy=f"name each {what} once")
 
 
 def _extractors(
     ontology: Ontology, plan: Sequence[ExtractionSettings], progress: Progress
 ) -> Iterator[Extractor]:
-    """Yield an extractor for each settings object.
-
-    If only ``min_confidence`` differs from the previous settings, index and mentions are reused.
-    """
+    """Yield an extractor for each settings object; they share what is found without a threshold."""
     latest: Extractor | None = None
     for settings in plan:
-        if latest is not None and latest.settings == settings.model_copy(
-            update={"min_confidence": latest.settings.min_confidence}
-        ):
-            latest = latest.at_confidence(settings.min_confidence)
-        else:
-            latest = Extractor(ontology, settings, progress=progress, remember=True)
-        yield latest
+        least = settings.min_confidence
+        if latest is None or latest.at_confidence(least).settings != settings:
+            latest = Extractor(ontology, settings, progress=progress)
+        yield latest.at_confidence(least)
 
 
 def _curve(system: str, options: SweepOptions, tables: Sequence[FloatArray]) -> SweepCurve:
@@ -641,28 +588,4 @@ def _curve(system: str, options: SweepOptions, tables: Sequence[FloatArray]) -> 
         intervals = intervals_of_averages(table, options.resampling) if len(table) > 1 else None
         ends = ends_of(None if intervals is None else intervals[0][2])
         points.append(SweepPoint(value, precision, recall, f1, *ends, value == default))
-    return SweepCurve(system, tuple(points), leave_one_out(options.values, tables))
-
-
-def leave_one_out(values: Sequence[float], tables: Sequence[FloatArray]) -> LeaveOneOut | None:
-    """Score every document with the value that has the highest micro F1 on the other documents.
-
-    If values are equally good, the first is used.
-
-    Args:
-        values: The values.
-        tables: Counts with each value, shape (n_documents, 4).
-
-    Returns:
-        ``None`` for fewer than two documents.
-    """
-    stacked = np.stack(tables)
-    documents = stacked.shape[1]
-    if documents < 2:
-        return None
-    others = stacked.sum(axis=1, keepdims=True) - stacked
-    best = figures_of(others)[..., 2].argmax(axis=0)
-    total = stacked[best, np.arange(documents)].sum(axis=0)
-    precision, recall, f1 = figures_of(total).tolist()
-    chosen = Counter(values[index] for index in best.tolist())
-    return LeaveOneOut(precision, recall, f1, dict(sorted(chosen.items())))
+    return SweepCurve(system, tuple(points))

@@ -35,7 +35,7 @@ from trectools_plus.statistics.arrays import (
     check_resamples,
 )
 from trectools_plus.statistics.comparison import ConfidenceInterval
-from trectools_plus.statistics.intervals import BEST_BOOTSTRAP, INTERVALS, resampled_ends
+from trectools_plus.statistics.intervals import BEST_BOOTSTRAP, INTERVALS, RESAMPLED, resampled_ends
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.statistics.resamples import draw_counts, map_chunks
 from trectools_plus.statistics.scores import report_interval
@@ -202,10 +202,11 @@ def intervals_of_averages(
 def method_over_documents(interval: str) -> str:
     """Return the method of intervals over documents, a key of ``METHOD_NAMES``.
 
-    The averages are not shares of documents, so ``wilson`` is the same as ``auto``.
+    The averages are neither shares nor means of values, so ``wilson`` and ``t`` are the same as
+    ``auto``.
     """
     check_choice(interval, INTERVALS, "interval method")
-    return BEST_BOOTSTRAP if interval in ("auto", "wilson") else interval
+    return interval if interval in RESAMPLED else BEST_BOOTSTRAP
 
 
 def intervals_over_documents(
@@ -215,8 +216,6 @@ def intervals_over_documents(
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> list[list[ConfidenceInterval | None]]:
     """Return the intervals of a table of statistics over documents.
-
-    ``t`` uses the jackknife's standard error (Efron and Tibshirani 1993, 11.5).
 
     Args:
         statistic: Takes weights of shape (n, n_documents), and returns values of shape (n, rows,
@@ -243,21 +242,12 @@ def intervals_over_documents(
         ]
     )
     deviations = (left_out.mean(axis=0) - left_out).reshape(n_documents, -1)
-    if method == "t":
-        from scipy.special import stdtrit
 
-        error = np.sqrt((deviations**2).sum(axis=0) * (n_documents - 1) / n_documents)
-        half = stdtrit(n_documents - 1, (1.0 + resampling.confidence) / 2.0) * error
-        low, high = estimate.ravel() - half, estimate.ravel() + half
-    else:
+    def draw(size: int, generator: np.random.Generator) -> FloatArray:
+        return statistic(draw_counts(n_documents, size, generator)).reshape(size, -1)
 
-        def draw(size: int, generator: np.random.Generator) -> FloatArray:
-            return statistic(draw_counts(n_documents, size, generator)).reshape(size, -1)
-
-        drawn = np.concatenate(map_chunks(draw, n_documents, resampling.resamples, resampling.seed))
-        low, high = resampled_ends(
-            drawn, estimate.ravel(), deviations, method, resampling.confidence
-        )
+    drawn = np.concatenate(map_chunks(draw, n_documents, resampling.resamples, resampling.seed))
+    low, high = resampled_ends(drawn, estimate.ravel(), deviations, method, resampling.confidence)
     constant = np.abs(deviations).max(axis=0) <= EQUAL
     low, high = (np.clip(ends, *bounds) for ends in (low, high))
     found = [

@@ -13,12 +13,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import get_args
 
 from trectools_plus.choices import ChunkLevel
-from trectools_plus.statistics.arrays import check_choice
-
-LEVELS: tuple[ChunkLevel, ...] = get_args(ChunkLevel)
 
 _ABBREVIATION = re.compile(
     r"\b(?:e\.g|i\.e|cf|vs|viz|approx|ca|et al|figs?|nos?|vol|dr|mr|mrs|ms|prof|st|dept|resp|incl|"
@@ -63,11 +59,7 @@ def chunk(text: str, level: ChunkLevel = "sentence") -> list[Chunk]:
     Args:
         text: Any text.
         level: ``sentence``, ``clause`` (within sentences) or ``phrase`` (within clauses).
-
-    Raises:
-        UsageError: If the level is unknown.
     """
-    check_choice(level, LEVELS, "level of chunks")
     spans = list(_sentences(text))
     if level != "sentence":
         spans = [part for span in spans for part in _split(text, *span, _CLAUSE_BREAK)]
@@ -139,48 +131,6 @@ def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
     """Return the words of ``text[start:end]``, with positions from the start of the whole text."""
     found = _WORD.finditer(text, start, len(text) if end is None else end)
     return [Word(m.start(), m.end(), m[0], stem_of(m[0])) for m in found]
-
-
-_SHORT_FORM = re.compile(r"\(([A-Z][A-Za-z]{1,7})\)")
-_MORE_WORDS = 5
-
-
-def abbreviations_in(text: str) -> dict[str, str]:
-    """Return the abbreviations that a text defines, as in *developmental delay (DD)*.
-
-    The long form is found as by Schwartz and Hearst (Pac Symp Biocomput 2003; 451-462): every
-    letter of the abbreviation occurs in it, in order, and the first letter begins a word. The first
-    definition of an abbreviation counts.
-    """
-    found: dict[str, str] = {}
-    for match in _SHORT_FORM.finditer(text):
-        short, before = match[1], _sentence_before(text, match.start())
-        number = min(len(short) + _MORE_WORDS, 2 * len(short))
-        starts = [word.start() for word in re.finditer(r"[^\s-]+", before)][-number:]
-        start = _long_form_start(before, short)
-        if start is not None and starts and start >= starts[0]:
-            found.setdefault(short, before[start:].strip())
-    return found
-
-
-def _sentence_before(text: str, end: int) -> str:
-    """Return the text before a position, up to a punctuation mark or a line break."""
-    start = max(text.rfind(mark, 0, end) for mark in ".;:,()\n")
-    return text[start + 1 : end]
-
-
-def _long_form_start(text: str, short: str) -> int | None:
-    place = len(text)
-    for index in range(len(short) - 1, -1, -1):
-        place -= 1
-        while place >= 0 and (
-            text[place].lower() != short[index].lower()
-            or (index == 0 and place > 0 and text[place - 1].isalnum())
-        ):
-            place -= 1
-        if place < 0:
-            return None
-    return place
 
 
 _NUMBERS = {"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th"} | {

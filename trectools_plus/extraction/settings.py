@@ -7,17 +7,14 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, ValidationError, model_validator
 
-from trectools_plus.choices import ChunkLevel, ExtractionMethod, RetrieverName
+from trectools_plus.choices import ExtractionMethod, RetrieverName
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.retrieval.setting_types import Option, setting
 
 RETRIEVAL = "Retrieval"
-DICTIONARY = "Dictionary"
-"""Panels of the help."""
-OF_RETRIEVAL = frozenset(
-    {"retriever", "level", "num_results", "chunk_threshold", "top_term_only", "verify"}
-)
+"""A panel of the help."""
+OF_RETRIEVAL = frozenset({"retriever", "num_results", "chunk_threshold", "top_term_only", "verify"})
 """Settings that the method ``dictionary`` does not use."""
 
 
@@ -34,12 +31,9 @@ class ExtractionSettings(Model):
     )
     retriever: RetrieverName = setting(
         "vector",
-        "Search that finds terms for a chunk: lexical, vector or hybrid over the names of terms, "
-        "or an aggregation strategy of multi-vector search over whole terms, for example "
-        "label_synonyms_max.",
+        "Search that finds names of terms for a phrase: lexical, vector or hybrid.",
         Option("NAME", RETRIEVAL),
     )
-    level: ChunkLevel = setting("phrase", "Size of a chunk.", Option("", RETRIEVAL, "--chunks"))
     num_results: int = setting(
         10, "Number of names to retrieve per chunk.", Option("N", RETRIEVAL), ge=1, le=1000
     )
@@ -72,48 +66,6 @@ class ExtractionSettings(Model):
             constant=False,
         ),
     )
-    max_gap: int = setting(
-        3,
-        "Number of words of a part of a coordination that another part may replace: 1 finds "
-        "'parathyroid hyperplasia' in 'parathyroid adenoma or hyperplasia'.",
-        Option("N", DICTIONARY),
-        ge=0,
-        le=5,
-    )
-    variations: bool = setting(
-        True,
-        "Let the dictionary replace one word or ending of a name as learnt from the names in the "
-        "ontology.",
-        Option(
-            panel=DICTIONARY,
-            names="--no-variations",
-            help="Search for the words of the names only, without replacing words and endings as "
-            "learnt from the names.",
-            constant=False,
-        ),
-    )
-    inexact_synonyms: bool = setting(
-        True,
-        "Use broad, narrow and related synonyms as names too.",
-        Option(
-            panel=DICTIONARY,
-            names="--no-inexact-synonyms",
-            help="Ignore broad, narrow and related synonyms.",
-            constant=False,
-        ),
-    )
-    shortest_abbreviation: int = setting(
-        3, "Ignore abbreviations with fewer letters.", Option("N", DICTIONARY), ge=2
-    )
-    assertions: bool = setting(
-        True,
-        "Detect assertions; otherwise every mention is affirmed.",
-        Option(
-            names="--no-assertions",
-            help="Do not detect assertions: every term counts as affirmed.",
-            constant=False,
-        ),
-    )
     style: Literal["abstract", "notes"] = setting(
         "abstract",
         "Style of the texts: notes also finds abbreviations, lay words and values, and findings in "
@@ -129,12 +81,6 @@ class ExtractionSettings(Model):
         "",
         "Extract and score only terms below this term, in predictions and gold.",
         Option("ID", default="HP:0000118, Phenotypic abnormality, if the ontology has it"),
-    )
-    min_depth: int = setting(
-        0,
-        "Extract only terms with at least N edges to the root of the ontology.",
-        Option("N"),
-        ge=0,
     )
 
     @model_validator(mode="before")

@@ -33,7 +33,6 @@ from trectools_plus.retrieval.languages import language_note as language_note
 from trectools_plus.retrieval.ontology_terms import corpus_of as corpus_of
 from trectools_plus.retrieval.ontology_terms import find_named as find_named
 from trectools_plus.retrieval.rewording.rewording import is_hpo as is_hpo
-from trectools_plus.retrieval.rewording.translations import add_names as add_names
 from trectools_plus.retrieval.run_info import RunInfo as RunInfo
 from trectools_plus.retrieval.run_info import describe_run as describe_run
 from trectools_plus.retrieval.settings import RetrievalSettings as RetrievalSettings

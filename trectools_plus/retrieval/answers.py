@@ -21,7 +21,10 @@ from trectools_plus.retrieval.source import Retriever
 from trectools_plus.validation.texts import guess_language, stop_words, words_of
 
 Spans = Sequence[tuple[int, int]]
-"""Starts and ends of words in a text."""
+"""Starts and ends of parts of a text."""
+Assertions = Mapping[tuple[int, int], str]
+"""By the start and end of each word that is not about the patient's findings: ``negated``, or
+``other_person`` if a relative has the finding."""
 
 _FINDINGS = "HP:0000118"
 """The root of the terms of the HPO that are findings."""
@@ -75,7 +78,8 @@ class TextAnswer:
         exact: The terms that the text names exactly.
         confidence: The confidence in the first term, at least 0 if it is probably right; ``None``
             if that is not known.
-        negated: The words that the text negates; empty if there are none.
+        negated: The words that the text negates, or says of a relative; empty if there are none.
+        assertion: ``negated`` or ``other_person`` with such words, otherwise ``affirmed``.
         note: Why the text has no term, or only a doubtful one.
     """
 
@@ -85,6 +89,7 @@ class TextAnswer:
     exact: list[str]
     confidence: float | None
     negated: str = ""
+    assertion: str = "affirmed"
     note: str = ""
 
     @property
@@ -101,7 +106,7 @@ class TextSearcher:
         retriever: Their retriever.
         ontology: The ontology whose terms the documents are; ``None`` for others.
         depth: The number of terms that are searched.
-        find_negated: Returns the places of the words that a text in a language negates.
+        find_negated: Returns the words that a text in a language negates, or says of a relative.
         knows_confidence: Whether the scores of the retriever show confidence, if the documents are
             terms of the HPO.
     """
@@ -112,7 +117,7 @@ class TextSearcher:
         retriever: Retriever,
         ontology: Ontology | None,
         depth: int,
-        find_negated: Callable[[str, str], Spans],
+        find_negated: Callable[[str, str], Assertions],
         *,
         knows_confidence: bool,
     ) -> None:
@@ -176,7 +181,7 @@ class TextSearcher:
         """Return the texts that the retriever searches instead of a text."""
         return [] if self._rewording is None else [*self._rewording.other_texts(text)]
 
-    def _split(self, text: str, whole: TextAnswer, negated: Spans) -> list[TextAnswer]:
+    def _split(self, text: str, whole: TextAnswer, negated: Assertions) -> list[TextAnswer]:
         """Return the answers for several findings of a text; empty if it names one."""
         spans = _spans_of_findings(text)
         if len(spans) == 1 or whole.confidence is None:
@@ -184,7 +189,11 @@ class TextSearcher:
         parts = [
             self._examine(
                 self._search(text[first:last]),
-                [(start - first, end - first) for start, end in negated if first <= start < last],
+                {
+                    (start - first, end - first): assertion
+                    for (start, end), assertion in negated.items()
+                    if first <= start < last
+                },
             )
             for first, last in spans
         ]
@@ -197,25 +206,25 @@ class TextSearcher:
             else []
         )
 
-    def _find_negated(self, text: str) -> Spans:
-        """Return the places of the words that a text negates."""
+    def _find_negated(self, text: str) -> Assertions:
+        """Return the words that a text negates, or says of a relative."""
         words = {*words_of(text)} - stop_words("en")
         languages = [one for one in GLOSSARY_LANGUAGES if words & stop_words(one)]
         rewording = self._rewording
         languages += rewording.languages_of(text) if rewording else [guess_language(text) or "en"]
         for language in languages:
-            negated = [
-                (start, end)
+            negated = {
+                (start, end): assertion
                 for first, last in _spans_of_findings(text)
                 if not (language in _NOT_ABLE and _NOT_ABLE[language].search(text[first:last]))
-                for start, end in self._negated_in(text, language)
+                for (start, end), assertion in self._negated_in(text, language).items()
                 if first <= start < last
-            ]
+            }
             if negated:
                 return negated
-        return []
+        return {}
 
-    def _examine(self, answer: TextAnswer, negated: Spans) -> TextAnswer:
+    def _examine(self, answer: TextAnswer, negated: Assertions) -> TextAnswer:
         """Add what a text negates, or why it has no term."""
         text = answer.query
         is_name = answer.exact and len(negated) < len(words_of(text))
@@ -226,10 +235,12 @@ class TextSearcher:
         phrases = [text[start:end] for start, _ in negated for _, end in negated if start < end]
         phrases.sort(key=len, reverse=True)
         words = next(filter(self._find_exact, phrases), phrases[0])
-        if self._is_missing(words, answer):
+        is_relative = "other_person" in negated.values()
+        assertion = "other_person" if is_relative else "negated"
+        if assertion == "negated" and self._is_missing(words, answer):
             return answer
         of_words = self._search(words)
-        return replace(of_words, query=text, exact=[], negated=words)
+        return replace(of_words, query=text, exact=[], negated=words, assertion=assertion)
 
     def _is_missing(self, words: str, whole: TextAnswer) -> bool:
         """Return whether it is a finding that something is missing: *no tears*, *no teeth*."""

@@ -137,9 +137,8 @@ class RetrievalSettings(Model):
     )
     translations: str | None = setting(
         None,
-        "Words or names in other languages: a glossary with stem=english in each line, which "
-        "replaces the included glossaries (German, French, Spanish, Dutch) in ngram and hybrid; or "
-        "a Babelon table (TSV), whose translated labels and synonyms become names of the terms.",
+        "Words in other languages: a glossary with stem=english in each line, which replaces the "
+        "included glossaries (German, French, Spanish, Dutch) in ngram and hybrid.",
         Option("FILE", Panel.SEARCH),
         examples=["FILE"],
     )

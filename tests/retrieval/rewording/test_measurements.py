@@ -41,6 +41,9 @@ def terms(text: str) -> list[str]:
         ("2 SD below the mean for weight", LIGHT),
         ("Größe unter der 3. Perzentile", SHORT),
         ("Kopfumfang < 3. Perzentile", SMALL_HEAD),
+        ("Größe 98 cm (< 3. Perzentile)", SHORT),
+        ("height 98 cm, weight 14.2 kg (-2.5 SD)", LIGHT),
+        ("taille 98 cm (-3 DS)", SHORT),
         ("taille < 3e percentile", SHORT),
         ("périmètre crânien à -3 DS", SMALL_HEAD),
         ("talla por debajo del percentil 3", SHORT),
@@ -87,6 +90,7 @@ def test_abnormal_values(text: str, term_id: str) -> None:
         "height 110 cm",  # depends on the age
         "weight 12 kg",
         "height at the 50th percentile",
+        "height 110 cm (50th percentile)",
         "height > 3rd percentile",
         "height < 97th percentile",
         "OFC +1 SD",

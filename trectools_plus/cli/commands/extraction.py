@@ -71,8 +71,6 @@ _OTHER_REPORT_FILE = "extraction_results.json"
 _SETTINGS = SettingOptions(extraction.ExtractionSettings)
 _OPTIONS = _SETTINGS.name_options()
 """The option of each setting."""
-_OF_DICTIONARY = ("max_gap", "variations", "shortest_abbreviation")
-"""Settings that the method retrieval does not use."""
 
 
 @with_groups
@@ -224,9 +222,8 @@ def extraction_compare(
     seed: Seed = 42,
     output_format: TextMarkdownJson = "text",
 ) -> None:
-    """Every difference has an interval over documents and the p-value of an approximate
-    randomisation test; a paired t-test compares the F1 of the documents. Exit code 3: the reports
-    use different documents or gold terms.
+    """Every difference has an interval over documents; a paired t-test compares the F1 of the
+    documents. Exit code 3: the reports use different documents or gold terms.
 
     \b
     Examples:
@@ -285,8 +282,7 @@ def extraction_sweep(
     output_format: TextOrJson = "text",
 ) -> None:
     """Each system is scored with each value (micro average, exact matching). The best of several
-    values is an optimistic estimate; therefore every document is also scored with the value that
-    is best on the other documents.
+    values is an optimistic estimate for other documents.
 
     \b
     Examples:
@@ -328,17 +324,13 @@ def _check_effect(given: Given, has_predictions: bool) -> None:
             where="--predictions",
             remedy="leave one of the two out",
         )
-    for method, other, unused in (
-        ("dictionary", "retrieval", OF_RETRIEVAL),
-        ("retrieval", "the dictionary", _OF_DICTIONARY),
-    ):
-        without_effect = [name for name in given if name in unused]
-        if given.get("method") == method and without_effect:
-            raise UsageError(
-                f"{_OPTIONS[without_effect[0]]} is a setting of {other}",
-                where=f"--method {method}",
-                remedy="leave one of the two out",
-            )
+    without_effect = [name for name in given if name in OF_RETRIEVAL]
+    if given.get("method") == "dictionary" and without_effect:
+        raise UsageError(
+            f"{_OPTIONS[without_effect[0]]} is a setting of retrieval",
+            where="--method dictionary",
+            remedy="leave one of the two out",
+        )
 
 
 def _find_report(path: Path) -> Path:

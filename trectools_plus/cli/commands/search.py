@@ -150,7 +150,7 @@ def query_text(
     searching = SearchOptions(given, setting)
     settings = retrieval.make_settings(searching.values)
     retrieval.check_modes([mode], settings)
-    documents = retrieval.add_names(open_documents(dataset, **files), settings.translations)
+    documents = open_documents(dataset, **files)
     settings = settings.for_documents(has_parts=documents.parts is not None)
     searching.check_used([mode], settings)
     _check_names(documents, mode, no_exact=no_exact, phenopackets=phenopackets)
@@ -269,7 +269,8 @@ def _notes_on(answer: retrieval.TextAnswer, is_part: bool) -> list[str]:
     text = f"'{answer.query}'" if is_part else "the text"
     notes = [f"{text}: {answer.note}" if is_part else answer.note] if answer.note else []
     if answer.negated:
-        notes.append(f"{text} negates '{answer.negated}', but the results are terms for it.")
+        says = "negates" if answer.assertion == "negated" else "says of a relative"
+        notes.append(f"{text} {says} '{answer.negated}', but the results are terms for it.")
     elif answer.confident is False and not answer.note:
         notes.append(f"No confident match: the first result is not similar enough to {text}.")
     return [line[:1].upper() + line[1:] for line in notes]
@@ -278,24 +279,25 @@ def _notes_on(answer: retrieval.TextAnswer, is_part: bool) -> list[str]:
 def _findings_of(answers: list[retrieval.TextAnswer], take: int) -> list[tuple[str, str]]:
     """Return the first terms of confident answers, with their assertions."""
     return [
-        (doc_id, "negated" if answer.negated else "affirmed")
+        (doc_id, answer.assertion)
         for answer in answers
         if answer.confident
         for doc_id in answer.doc_ids[:take]
     ]
 
 
-def _negated_words(text: str, language: str) -> list[tuple[int, int]]:
-    """Return the places of the words that a text negates."""
+def _negated_words(text: str, language: str) -> dict[tuple[int, int], str]:
+    """Return the words that a text negates or says of a relative, with their assertions."""
     if language not in extraction.CUE_LANGUAGES:
-        return []
-    negated = []
+        return {}
+    negated = dict[tuple[int, int], str]()
     for match in re.finditer(r"[\w'’-]+", text):
         start, end = match.span()
         word = extraction.Mention("", start, end, frozenset({start}), 1.0, "retrieval")
         # One by one, because a word that expresses the negation is not negated itself.
-        asserted = extraction.assert_mentions(text, [word], language)
-        negated += [match.span() for mention in asserted if mention.assertion == "negated"]
+        (asserted,) = extraction.assert_mentions(text, [word], language) or [word]
+        if asserted.assertion in ("negated", "other_person"):
+            negated[match.span()] = asserted.assertion
     return negated
 
 

@@ -28,12 +28,4 @@ def write_packets(
 ) -> None:
     """Write phenopackets of terms and their assertions, by document."""
     files = extraction.write_phenopackets(findings, folder, ontologies.load_ontology(ontology))
-    checked = (
-        ""
-        if extraction.can_check()
-        else (
-            "; checking them with the schema needs the extra 'phenopackets' — pip install "
-            "'trectools-plus[phenopackets]'"
-        )
-    )
-    note(f"{plural(len(files), 'phenopacket')} written to {folder}{checked}")
+    note(f"{plural(len(files), 'phenopacket')} written to {folder}")

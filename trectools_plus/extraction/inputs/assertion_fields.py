@@ -11,34 +11,21 @@ from trectools_plus.text import split_list
 Assertion = Literal["affirmed", "negated", "uncertain", "other_person"]
 ASSERTIONS: tuple[Assertion, ...] = get_args(Assertion)
 
-ASSERTION_SPELLINGS: dict[str, Assertion] = {
-    "affirmed": "affirmed",
-    "present": "affirmed",
-    "negated": "negated",
-    "absent": "negated",
-    "excluded": "negated",
-    "normal": "negated",
-    "uncertain": "uncertain",
-    "possible": "uncertain",
-    "other_person": "other_person",
-    "family": "other_person",
-    "family_history": "other_person",
-}
-"""The accepted names of assertions in files."""
-
-_FURTHER: tuple[tuple[Assertion, str], ...] = (
-    ("affirmed", "positive,observed,confirmed,asserted,detected,found,definite,current,historical"),
-    ("affirmed", "resolved,patient,proband,index,index_patient,self,subject,+"),
-    ("negated", "negative,denied,not_present,not_observed,not_found,not_detected,ruled_out,none"),
-    ("negated", "unaffected,-,−,–,-1"),
-    ("uncertain", "probable,suspected,hypothetical,questionable,unclear,likely,conditional"),
-    ("uncertain", "indeterminate,unknown,equivocal,speculated,?"),
-    ("other_person", "other,someone_else,relative,family_member,familial,mother,father,parent"),
-    ("other_person", "brother,sister,sibling,grandmother,grandfather,grandparent,aunt,uncle"),
-    ("other_person", "cousin,son,daughter,child,maternal,paternal,associated_with_someone_else"),
+_VALUES: tuple[tuple[Assertion, str], ...] = (
+    ("affirmed", "affirmed,present,positive,observed,confirmed,asserted,detected,found,definite"),
+    ("affirmed", "current,historical,resolved,patient,proband,index,index_patient,self,subject,+"),
+    ("negated", "negated,absent,excluded,normal,negative,denied,not_present,not_observed,none"),
+    ("negated", "not_found,not_detected,ruled_out,unaffected,-,−,–,-1"),
+    ("uncertain", "uncertain,possible,probable,suspected,hypothetical,questionable,unclear,?"),
+    ("uncertain", "likely,conditional,indeterminate,unknown,equivocal,speculated"),
+    ("other_person", "other_person,family,family_history,other,someone_else,relative,familial"),
+    ("other_person", "family_member,mother,father,parent,brother,sister,sibling,grandmother"),
+    ("other_person", "grandfather,grandparent,aunt,uncle,cousin,son,daughter,child,maternal"),
+    ("other_person", "paternal,associated_with_someone_else"),
 )
-_SPELLINGS: dict[str, Assertion] = ASSERTION_SPELLINGS | {
-    name: assertion for assertion, names in _FURTHER for name in split_list(names)
+"""The values of fields, by what they say."""
+_SPELLINGS: dict[str, Assertion] = {
+    name: assertion for assertion, names in _VALUES for name in split_list(names)
 }
 _FIELDS: tuple[tuple[Assertion, str], ...] = (
     ("affirmed", "present,presence,observed,affirmed,polarity,positive,assertion,status"),
@@ -103,6 +90,6 @@ def _read_value(name: str, value: object, meaning: Assertion) -> Assertion:
         return "negated" if meaning == "affirmed" else "affirmed"
     said = _SPELLINGS.get(text)
     if said is None:
-        expected = ", ".join(ASSERTION_SPELLINGS)
+        expected = ", ".join(ASSERTIONS)
         raise ValueError(f"unknown assertion '{value}' in field '{name}', expected {expected}")
     return said

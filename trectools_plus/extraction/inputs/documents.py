@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from trectools_plus.errors import FormatError, InputError, TrectoolsPlusError, raise_all
 from trectools_plus.extraction.inputs.assertion_fields import Assertion, read_assertion, strongest
 from trectools_plus.extraction.inputs.phenopackets import (
-    FEATURES,
     features_of,
     is_phenopacket,
     release_of,
@@ -58,8 +57,7 @@ class AnnotatedDocuments:
         mapped: The number of distinct gold ids that were replaced by one term.
         split: The number of distinct gold ids that were replaced by several terms.
         sha256: Hash of ids, texts and gold terms; reports with equal hashes can be compared.
-        notes: Notes on the files: replaced, merged and unknown ids, and evidence spans that do not
-            match their text.
+        notes: Notes on the files: replaced, merged and unknown ids.
     """
 
     name: str
@@ -87,20 +85,11 @@ class AnnotatedDocuments:
         return replace(self, documents=documents, sha256=_hash(documents))
 
 
-class _Span(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-    start_char: int
-    end_char: int
-    text_snippet: str | None = None
-
-
 class _Annotation(BaseModel):
     model_config = ConfigDict(strict=True)
 
     hpo_id: str = Field(min_length=1)
     assertion_status: Assertion = "affirmed"
-    evidence_spans: list[_Span] = Field(default_factory=list)
 
     @model_validator(mode="before")
     @classmethod
@@ -118,13 +107,6 @@ class _File(BaseModel):
     full_text: str
     annotations: list[_Annotation]
     hpo_release: str = ""
-    metadata: Any = None
-
-    @property
-    def release(self) -> str:
-        """The release of the ontology that the annotations use; empty if it is not named."""
-        further = self.metadata if isinstance(self.metadata, dict) else {}
-        return self.hpo_release or str(further.get("hpo_release", ""))
 
 
 def read_texts(path: str | Path) -> dict[str, str] | None:
@@ -211,24 +193,19 @@ def _datasets(root: Path, dataset: str | None) -> list[Path]:
 
 
 def _missing_layout_error(folder: Path) -> InputError:
-    parent = folder if folder.is_dir() else folder.parent
-    names = sorted(one.name for one in parent.iterdir() if one.is_dir()) if parent.is_dir() else []
-    found = f"; {parent} contains {', '.join(names[:_MAX_LISTED])}" if names else ""
     return InputError(
         "there is no sub-folder 'annotations' with documents",
         where=str(folder),
-        remedy=f"expected <dataset>/annotations/*.json{found}",
+        remedy="expected <dataset>/annotations/*.json",
     )
 
 
 def _read_file(path: Path) -> _File:
     text = read_file(path).text
     try:
-        if any(f'"{name}"' in text for name in FEATURES) and is_phenopacket(
-            record := json.loads(text)
-        ):
-            return _File.model_validate(_fields_of_phenopacket(record, path))
-        return _File.model_validate_json(text)
+        record = json.loads(text)
+        fields = _fields_of_phenopacket(record, path) if is_phenopacket(record) else record
+        return _File.model_validate(fields)
     except json.JSONDecodeError as error:
         raise FormatError(
             f"invalid JSON: {error.msg.lower()}",
@@ -285,7 +262,7 @@ def _repeated_id_errors(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlu
 
 def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
     notes, unknown, replaced, split = [], Counter[str](), set[str](), set[str]()
-    wrong_spans = merged = 0
+    merged = 0
     documents = []
     for file in sorted(files, key=lambda one: one.doc_id):
         assertions: dict[str, list[Assertion]] = {}
@@ -300,9 +277,6 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
                 replaced.add(f"{given} → {current[0]}")
             for term_id in current or (given,):
                 assertions.setdefault(term_id, []).append(annotation.assertion_status)
-            wrong_spans += sum(
-                not _matches(span, file.full_text) for span in annotation.evidence_spans
-            )
         merged += sum(len(said) - 1 for said in assertions.values())
         gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
         documents.append(AnnotatedDocument(file.doc_id, file.full_text, gold))
@@ -317,15 +291,7 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
         )
     if merged:
         notes.append(f"annotations that repeat a term of the document (counted once): {merged}")
-    if wrong_spans:
-        notes.append(f"evidence spans that do not match their text (not used): {wrong_spans}")
-    releases = sorted({file.release for file in files if file.release})
-    if releases:
-        notes.append(
-            f"gold ids of {' and '.join(releases)}, mapped to "
-            f"{ontology.version or ontology.path}: {len(replaced)} replaced, {len(split)} split "
-            f"into several terms, {len(unknown)} lost"
-        )
+    releases = sorted({file.hpo_release for file in files if file.hpo_release})
     return AnnotatedDocuments(
         name,
         path,
@@ -338,11 +304,6 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
         sha256=_hash(documents),
         notes=tuple(notes),
     )
-
-
-def _matches(span: _Span, text: str) -> bool:
-    inside = 0 <= span.start_char < span.end_char <= len(text)
-    return inside and span.text_snippet in (None, text[span.start_char : span.end_char])
 
 
 def join_some(items: set[str]) -> str:

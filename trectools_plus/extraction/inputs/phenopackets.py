@@ -1,27 +1,21 @@
-"""Phenopackets v2 (Jacobsen et al., Nat Biotechnol 2022; 40:817–820) of predictions, as JSON.
-
-Reading and writing need no further package. If the extra ``phenopackets`` is installed, every
-phenopacket is checked with its schema.
-"""
+"""Phenopackets v2 (Jacobsen et al., Nat Biotechnol 2022; 40:817–820) of predictions, as JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from trectools_plus.errors import FormatError, MissingExtraError
+from trectools_plus.errors import FormatError
 from trectools_plus.extraction.inputs.assertion_fields import read_assertion
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.provenance import format_time, utc_now
 
-FEATURES = ("phenotypicFeatures", "phenotypic_features")
-_VERSIONS = ("phenopacketSchemaVersion", "phenopacket_schema_version")
+FEATURES = "phenotypicFeatures"
 _SCHEMA_VERSION = "2.0"
 _UNCERTAIN = "uncertain"
 """The description of an uncertain finding."""
@@ -32,44 +26,18 @@ _TITLES = {"HP": "Human Phenotype Ontology"}
 def is_phenopacket(record: object) -> bool:
     """Return true for a JSON object with phenotypic features, or with the version of the schema."""
     return isinstance(record, dict) and (
-        any(name in record for name in FEATURES) or bool(_metadata(record, *_VERSIONS))
+        FEATURES in record or "phenopacketSchemaVersion" in _metadata_of(record)
     )
 
 
-def _metadata(record: Mapping[str, Any], *names: str) -> Any:
-    """Return a field of the metadata; ``None`` without it."""
-    metadata = record.get("metaData", record.get("meta_data"))
-    fields = metadata if isinstance(metadata, dict) else {}
-    return next((fields[name] for name in names if name in fields), None)
-
-
-def can_check() -> bool:
-    """Return true if the extra ``phenopackets`` is installed."""
-    return find_spec("phenopackets") is not None
-
-
-def check_phenopacket(record: Mapping[str, Any], path: str) -> None:
-    """Check a phenopacket with the schema of version 2.
-
-    Raises:
-        MissingExtraError: If the extra ``phenopackets`` is not installed.
-        FormatError: If the phenopacket does not match the schema.
-    """
-    if not can_check():
-        raise MissingExtraError("checking phenopackets", "phenopackets")
-    from google.protobuf.json_format import ParseDict, ParseError
-    from phenopackets.schema.v2 import Phenopacket
-
-    try:
-        ParseDict(dict(record), Phenopacket())
-    except ParseError as error:
-        raise FormatError(f"not a phenopacket of version 2: {error}", path=path) from error
+def _metadata_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = record.get("metaData")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def release_of(record: Mapping[str, Any]) -> str:
     """Return the release of the HPO that a phenopacket names; empty if it names none."""
-    resources = _metadata(record, "resources") or []
-    for one in resources:
+    for one in _metadata_of(record).get("resources") or []:
         if isinstance(one, dict) and str(one.get("id", "")).lower() == "hp":
             return str(one.get("version", ""))
     return ""
@@ -79,16 +47,10 @@ def features_of(record: Mapping[str, Any], path: str) -> list[dict[str, str]]:
     """Return id, label and assertion of every finding.
 
     Raises:
-        FormatError: If a finding has no id, or if the extra ``phenopackets`` is installed and the
-            phenopacket does not match its schema.
+        FormatError: If a finding has no id, or an unknown assertion.
     """
-    features: list[Any] = next((record[name] for name in FEATURES if name in record), [])
-    is_first = str(_metadata(record, *_VERSIONS) or "").startswith("1")
-    is_first = is_first or any("negated" in one for one in features if isinstance(one, dict))
-    if can_check() and not is_first:
-        check_phenopacket(record, path)
     found = []
-    for one in features:
+    for one in record.get(FEATURES, []):
         term = one.get("type") if isinstance(one, dict) else None
         if not isinstance(term, dict) or not isinstance(term.get("id"), str):
             raise FormatError("a phenotypic feature has no type with an id", path=path)
@@ -159,7 +121,7 @@ def _is_ours(file: Path) -> bool:
 def write_phenopackets(
     findings: Mapping[str, Iterable[Finding]], folder: str | Path, ontology: Ontology
 ) -> list[Path]:
-    """Write one phenopacket per document, named after it, and check it if the extra is installed.
+    """Write one phenopacket per document, named after it.
 
     Raises:
         InputError: If a file cannot be written.
@@ -173,8 +135,6 @@ def write_phenopackets(
     for doc_id, found in findings.items():
         file = Path(folder, names[doc_id])
         record = make_phenopacket(doc_id, found, ontology)
-        if can_check():
-            check_phenopacket(record, str(file))
         with atomic_write(file) as stream:
             stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
         files.append(file)

@@ -34,6 +34,8 @@ from trectools_plus.ontology.ontology import Ontology
 
 Source = Literal["dictionary", "retrieval"]
 PREDICTIONS_FILE = "predictions.jsonl"
+_DIGITS = 6
+"""Decimals of scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ def _merge(by_term: Mapping[str, Sequence[_Evidence]]) -> list[Prediction]:
         assertion = strongest(one for one, _, _ in found)
         scores = [score for one, score, _ in found if one == assertion]
         spans = {span for one, _, span in found if one == assertion and span is not None}
-        prediction = Prediction(term_id, assertion, max(scores), len(scores), tuple(sorted(spans)))
+        score = round(max(scores), _DIGITS)
+        prediction = Prediction(term_id, assertion, score, len(scores), tuple(sorted(spans)))
         predictions.append(prediction)
     return sorted(predictions, key=lambda p: (-p.score, p.term_id))
 
@@ -381,7 +384,7 @@ def write_predictions(predictions: Predictions, path: str | Path) -> None:
                     "hpo_id": prediction.term_id,
                     "label": prediction.label,
                     "assertion": prediction.assertion,
-                    "score": round(prediction.score, 6),
+                    "score": prediction.score,
                     "count": prediction.count,
                     "spans": [list(span) for span in prediction.spans],
                 }

@@ -12,7 +12,7 @@ from trectools_plus.display import TextTable
 from trectools_plus.extraction.comparison import ExtractionComparison
 from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE, write_predictions
 from trectools_plus.extraction.report import REPORT_FILE, ExtractionFigure, ExtractionReport, Score
-from trectools_plus.extraction.runner import ExtractionResult, LeaveOneOut, Sweep
+from trectools_plus.extraction.runner import ExtractionResult, Sweep
 from trectools_plus.extraction.scoring import method_over_documents
 from trectools_plus.extraction.stored import GOLD_FILE
 from trectools_plus.formats.files.atomic import make_folder
@@ -46,7 +46,7 @@ VIEW_WORDS = {
 }
 MATCHING_WORDS = {"exact": "exact", "soft": "ontology-aware"}
 _SCORES = ("Terms that count", "Matching", "Average", "Precision", "Recall", "F1")
-_DIFFERENCES = ("Average", "Figure", "A", "B", "B − A", "Unadjusted interval", "p")
+_DIFFERENCES = ("Average", "Figure", "A", "B", "B − A", "Unadjusted interval")
 _DOCUMENTS = ("Document", "A", "B", "B − A")
 _SWEEP = ("System", "Value", "Precision", "Recall", "F1")
 
@@ -335,9 +335,6 @@ def print_sweep(sweep: Sweep, stream: TextIO) -> None:
             value = f"{point.value:g}{marks}"
             rows.append((curve.system, value, f"{point.precision:.3f}", f"{point.recall:.3f}", f1))
     print_table(console, TextTable.of(_SWEEP, rows, right=_SWEEP[2:]))
-    for curve in sweep.curves:
-        if curve.left_out is not None:
-            console.print(f"{curve.system}: {_describe_leave_one_out(curve.left_out)}")
 
 
 def _show_figure(figure: ExtractionFigure) -> str:
@@ -416,14 +413,6 @@ def _mistake_parts(report: ExtractionReport) -> list[str]:
     return parts
 
 
-def _describe_leave_one_out(found: LeaveOneOut) -> str:
-    chosen = ", ".join(f"{value:g} ({times}×)" for value, times in found.chosen.items())
-    return (
-        f"each document with the best value for the other documents: F1 {found.f1:.3f} "
-        f"({found.precision:.3f} / {found.recall:.3f}); chosen: {chosen}"
-    )
-
-
 def _heading(comparison: ExtractionComparison) -> str:
     first, second = comparison.first, comparison.second
     return f"{first.dataset.name}: B {second.system.name} against A {first.system.name}"
@@ -438,7 +427,6 @@ def _difference_table(comparison: ExtractionComparison) -> TextTable:
             f"{one.second:.3f}",
             f"{one.difference:+.3f}",
             show_interval(one.low, one.high, "+"),
-            show_p(one.p_value),
         ]
         for one in comparison.differences
     ]
@@ -458,8 +446,7 @@ def _explain_comparison(comparison: ExtractionComparison) -> str:
     method = METHOD_NAMES[method_over_documents(how.interval)]
     return (
         f"{VIEW_WORDS[comparison.view].capitalize()}; {MATCHING_WORDS[comparison.matching]} "
-        f"matching. Intervals: {how.confidence:.0%} {method} over documents. p: approximate "
-        f"randomisation over documents. Seed {how.seed}."
+        f"matching. Intervals: {how.confidence:.0%} {method} over documents. Seed {how.seed}."
     )
 
 

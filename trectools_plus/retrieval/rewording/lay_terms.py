@@ -130,7 +130,6 @@ class LayTerms:
 
         self._stemmer = Stemmer.Stemmer(_STEMMERS.get(language, "english"))
         self._language = language
-        self._is_english = language == "en"
         self._light = frozenset(map(self._stem, _LIGHT_WORDS))
         self._by_word: dict[str, list[tuple[frozenset[str], str]]] = defaultdict(list)
         self._abbreviations: dict[str, list[str]] = defaultdict(list)
@@ -172,7 +171,7 @@ class LayTerms:
     def _words(self, text: str) -> list[str]:
         """Return the stems of a text without function words, unless there are no others."""
         words = [word.replace("’", "'").casefold() for word in _WORD.findall(text)]
-        content = [word for word in words if not self._is_english or word not in _FUNCTION_WORDS]
+        content = [word for word in words if self._language != "en" or word not in _FUNCTION_WORDS]
         return [self._stem(word) for word in content or words]
 
     def _stem(self, word: str) -> str:

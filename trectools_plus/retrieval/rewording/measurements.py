@@ -93,6 +93,11 @@ _DEVIATIONS = (
 )
 _VALUE = rf"{_SIGN}(?P<value>{_NUMBER})(?:\s?/\s?(?P<second>\d+))?\s*(?P<unit>{_UNIT})?"
 _AFTER = [re.compile(_GAP + pattern, re.IGNORECASE) for pattern in (*_DEVIATIONS, _VALUE)]
+_AFTER_VALUE = [
+    re.compile(rf"{_GAP}{_DECIMAL}\s?(?:c?m|mm|k?g)\b{_GAP}{pattern}", re.IGNORECASE)
+    for pattern in _DEVIATIONS
+]
+"""A value without limits before its percentile: *98 cm (3rd centile)*."""
 _BEFORE = [re.compile(f"{pattern}{_GAP}$", re.IGNORECASE) for pattern in _DEVIATIONS]
 _LONGEST_ABBREVIATION = 4
 """Letter case counts in shorter names of quantities: *K*, *Na*."""
@@ -134,7 +139,8 @@ def find_measurements(text: str) -> list[Measurement]:
         quantity = _quantities()[_name_key(name[0])]
         start = names[index - 1].end() if index else 0
         end = names[index + 1].start() if index + 1 < len(names) else len(prepared)
-        matches = [pattern.match(prepared, name.end(), end) for pattern in _AFTER]
+        patterns = _AFTER if quantity.low or quantity.high else [*_AFTER_VALUE, *_AFTER]
+        matches = [pattern.match(prepared, name.end(), end) for pattern in patterns]
         if quantity.sd_low or quantity.sd_high:
             matches += [pattern.search(prepared, start, name.start()) for pattern in _BEFORE]
         value = next(filter(None, matches), None)
@@ -190,7 +196,8 @@ def _value_of(number: str, unit: str | None, quantity: Quantity) -> float | None
         return (value - 32) / 1.8
     if name in quantity.units:
         return value * quantity.units[name]
-    if name in _all_units() or quantity.default is None:
+    is_other = name and any(name in other.units for other in _quantities().values())
+    if is_other or quantity.default is None:
         return None
     limits = [limit for limit, _ in (*quantity.low, *quantity.high)]
     value *= quantity.units[quantity.default]
@@ -224,11 +231,6 @@ def _read_limits(text: str) -> Limits:
         (float(limit), term_id)
         for limit, _, term_id in (one.partition(":") for one in text.split())
     )
-
-
-@lru_cache(maxsize=1)
-def _all_units() -> frozenset[str]:
-    return frozenset(unit for one in _quantities().values() for unit in one.units if unit)
 
 
 def _name_key(name: str) -> str:

@@ -18,8 +18,14 @@ from hashlib import sha256
 
 import numpy as np
 
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.rewording.glossary import Glossary, fold_letters, included_glossary
+from trectools_plus.retrieval.rewording.glossary import (
+    Glossary,
+    fold_letters,
+    included_glossary,
+    parse_glossary,
+)
 from trectools_plus.retrieval.rewording.lay_terms import (
     LayTerms,
     lay_words,
@@ -28,7 +34,6 @@ from trectools_plus.retrieval.rewording.lay_terms import (
 )
 from trectools_plus.retrieval.rewording.measurements import find_measurements
 from trectools_plus.retrieval.rewording.tables import data_sha256
-from trectools_plus.retrieval.rewording.translations import read_translations
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of, rank_scores
 from trectools_plus.validation.texts import guess_language, primary_language, stop_words
@@ -39,8 +44,7 @@ _NEARLY_EQUAL = 0.1
 """If glossaries explain shares of a text that differ by less, it can be in either language."""
 _LETTERS_OF = {"de": "äöüß", "fr": "àâçèêîôùûœ", "es": "ñáíóú¿¡"}
 _CLUE = 0.3
-_OTHER = "und"
-"""The language of a query that only the user's glossary explains."""
+"""An addition to the explained share for letters that only a language has."""
 _WEIGHT = 0.99
 """Below 1: a document whose own name is the query stays before those of other texts."""
 _WORD = re.compile(r"\w+")
@@ -136,19 +140,15 @@ class Rewording:
         if known == total:
             return ["en"]
         explained = {
-            name: glossary.translate(text).known + self._clue(text, name)
-            for name in ([_OTHER] if self._glossary else GLOSSARY_LANGUAGES)
+            name: glossary.translate(text).known
+            + _CLUE * (not {*_LETTERS_OF.get(name, "")}.isdisjoint(text.casefold()))
+            for name in ([""] if self._glossary else GLOSSARY_LANGUAGES)
             if (glossary := self._glossary_of(name)) is not None
         }
         best = max(explained.values(), default=0.0)
         if best <= known / total:
             return ["en"]
         return [name for name, share in explained.items() if share >= best - _NEARLY_EQUAL]
-
-    @staticmethod
-    def _clue(text: str, language: str) -> float:
-        """Return an addition to the explained share for letters that only this language has."""
-        return _CLUE if {*text.casefold()} & {*_LETTERS_OF.get(language, "")} else 0.0
 
     def _glossary_of(self, language: str) -> Glossary | None:
         if language == "en":
@@ -177,9 +177,7 @@ class Rewording:
         return words - frozenset().union(*map(stop_words, GLOSSARY_LANGUAGES)) | stop_words("en")
 
 
-@lru_cache(maxsize=8)
-def _lay_terms(language: str) -> LayTerms:
-    return LayTerms(language)
+_lay_terms = lru_cache(maxsize=8)(LayTerms)
 
 
 def _find_terms(text: str, language: str) -> Iterator[tuple[str, float]]:
@@ -197,15 +195,18 @@ def open_rewording(corpus: Corpus, settings: RetrievalSettings) -> Rewording | N
 
     Args:
         corpus: The documents.
-        settings: ``translations``, if it is a glossary, and ``language`` are used.
+        settings: ``translations`` and ``language`` are used.
 
     Raises:
         InputError: If the file cannot be read.
         FormatError: If it is not valid.
     """
     language = settings.language or ""
-    own = None if settings.translations is None else read_translations(settings.translations)
-    glossary = Glossary(own, primary_language(language)) if isinstance(own, dict) else None
+    glossary = None
+    if settings.translations is not None:
+        source = read_file(settings.translations)
+        words = parse_glossary(source.text, source.path)
+        glossary = Glossary(words, primary_language(language))
     if glossary is None and not is_hpo(corpus):
         return None
     return Rewording(corpus, glossary, language)

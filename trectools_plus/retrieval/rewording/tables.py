@@ -6,16 +6,13 @@ import re
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 
-
-def _folder() -> Traversable:
-    return files("trectools_plus.retrieval") / "data"
+_FOLDER = files("trectools_plus.retrieval") / "data"
 
 
 def read_data(name: str) -> str:
     """Return the content of a file; empty if it does not exist."""
-    file = _folder() / name
+    file = _FOLDER / name
     return file.read_text(encoding="utf-8") if file.is_file() else ""
 
 
@@ -46,6 +43,6 @@ def cue_words(language: str) -> frozenset[str]:
 def data_sha256() -> str:
     """Return a hash of all files."""
     hashed = sha256()
-    for file in sorted(_folder().iterdir(), key=lambda file: file.name):
+    for file in sorted(_FOLDER.iterdir(), key=lambda file: file.name):
         hashed.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return hashed.hexdigest()

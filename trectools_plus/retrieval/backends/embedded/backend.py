@@ -36,7 +36,6 @@ from trectools_plus.retrieval.index.vector import MultiVectorRetriever, VectorRe
 from trectools_plus.retrieval.ontology_terms import ExactFirstRetriever
 from trectools_plus.retrieval.rerank import RerankingRetriever, make_reranker
 from trectools_plus.retrieval.rewording.rewording import RewordedRetriever, open_rewording
-from trectools_plus.retrieval.rewording.translations import add_names
 from trectools_plus.retrieval.settings import BATCH_SIZE, RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
@@ -289,7 +288,6 @@ def build_retrievers(
     """
     settings = (settings or RetrievalSettings()).for_documents(has_parts=corpus.parts is not None)
     check_modes(modes, settings)
-    corpus = add_names(corpus, settings.translations)
     if corpus.find_exact is None and any(map(puts_exact_first, modes)):
         raise UsageError(
             f"{next(filter(puts_exact_first, modes))} needs documents with names",

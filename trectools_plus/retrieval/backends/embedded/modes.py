@@ -134,8 +134,10 @@ def unused_settings(modes: Sequence[str], settings: RetrievalSettings) -> dict[s
     checks = {
         ("k1", "b", "stemmer", "stopwords"): ("lexical" in kinds, "no mode is lexical or hybrid"),
         ("ngram_min", "ngram_max"): ("ngram" in kinds, "no mode uses n-grams"),
-        ("rewording", "language"): (fuses or "ngram" in kinds, "no mode is ngram or hybrid"),
-        ("translations",): (kinds != {"lexical"}, "no mode is ngram or searches by vectors"),
+        ("rewording", "translations", "language"): (
+            fuses or "ngram" in kinds,
+            "no mode is ngram or hybrid",
+        ),
         ("components", "fusion", "candidates"): (fuses, no_hybrid),
         ("rrf_k",): (fuses and settings.fusion == "rrf", f"{no_hybrid} with fusion=rrf"),
         ("weights",): (
