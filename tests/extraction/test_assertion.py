@@ -11,7 +11,7 @@ from trectools_plus.extraction.inputs.predictions import Mention
 
 def mention(text, word):
     start = text.index(word)
-    return Mention("X", start, start + len(word), frozenset([start]), 1.0, "dictionary")
+    return Mention("X", start, start + len(word), frozenset([start]), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,7 @@ FINDINGS = re.compile(
 def said_of_findings(text: str) -> str:
     """Return the assertions of the findings of a text, in order."""
     places = list(FINDINGS.finditer(text.lower()))
-    mentions = [
-        Mention("X", m.start(), m.end(), frozenset([m.start()]), 1.0, "dictionary") for m in places
-    ]
+    mentions = [Mention("X", m.start(), m.end(), frozenset([m.start()]), 1.0) for m in places]
     return " ".join(one.assertion for one in assert_mentions(text, mentions))
 
 
@@ -255,7 +253,7 @@ def test_a_trigger_inside_a_mention_is_part_of_its_name():
 def test_every_mention_comes_back_once(text, data):
     words = [place for place, letter in enumerate(text) if letter.isalnum()]
     chosen = data.draw(st.lists(st.sampled_from(words), unique=True)) if words else []
-    given_mentions = [Mention("X", at, at + 1, frozenset([at]), 1.0, "dictionary") for at in chosen]
+    given_mentions = [Mention("X", at, at + 1, frozenset([at]), 1.0) for at in chosen]
     found = assert_mentions(text, given_mentions)
     assert sorted(one.start for one in found) == sorted(chosen)
     assert {one.assertion for one in found} <= set(ASSERTIONS)

@@ -454,7 +454,7 @@ def test_findings_in_clinical_sentences(assertions, marked):
     for match in FINDING.finditer(marked):
         text += marked[end : match.start()]
         places = frozenset([len(text)])
-        mentions.append(Mention("X", len(text), len(text + match[1]), places, 1.0, "dictionary"))
+        mentions.append(Mention("X", len(text), len(text + match[1]), places, 1.0))
         text += match[1]
         end = match.end()
     text += marked[end:]

@@ -151,6 +151,6 @@ def test_a_sentence_in_another_language(language, expected, sentence):
         start = match.start() - removed
         end = start + len(match[1])
         removed += 2
-        mentions.append(Mention(f"X:{number}", start, end, frozenset({start}), 1.0, "dictionary"))
+        mentions.append(Mention(f"X:{number}", start, end, frozenset({start}), 1.0))
     found = assert_mentions(text, mentions, language)
     assert "".join(LETTERS[one.assertion] for one in found) == expected

@@ -40,7 +40,7 @@ def test_assertions_are_aggregated_over_mentions(ontology):
 
 def test_a_term_keeps_its_best_confidence_and_counts_its_mentions():
     def mention(start, confidence):
-        return Mention("X", start, start + 1, frozenset([start]), confidence, "retrieval")
+        return Mention("X", start, start + 1, frozenset([start]), confidence)
 
     (found,) = aggregate([mention(5, 0.4), mention(1, 0.9), mention(3, 0.9)])
     assert (found.score, found.count, found.spans) == (0.9, 3, ((1, 2), (3, 4), (5, 6)))

@@ -65,15 +65,6 @@ def test_the_text_of_a_gold_phenopacket_is_in_a_file_beside_it(ontology, obo_pat
     assert report.scores["strict"]["exact"]["micro"].f1.value == 1
 
 
-def test_the_release_of_a_gold_phenopacket_is_read(ontology, tmp_path):
-    record = phenopackets.make_phenopacket("d", [("X:40", "affirmed")], ontology)
-    record["metaData"]["resources"][0] |= {"id": "HP", "version": "2020-01-01"}
-    (tmp_path / "annotations").mkdir()
-    (tmp_path / "annotations" / "d.json").write_text(json.dumps(record))
-    documents = read_documents(tmp_path, ontology)
-    assert (documents.release, documents.mapped) == ("2020-01-01", 1)
-
-
 @pytest.mark.parametrize("features", [[{}], ["X:1"], [{"type": {"label": "Seizure"}}]])
 def test_a_finding_without_an_id_is_refused(tmp_path, ontology, features):
     path = tmp_path / "d.json"

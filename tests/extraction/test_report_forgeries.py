@@ -114,7 +114,6 @@ FORGERIES: dict[str, Callable[[Path], Any]] = {
     "no interval": edit_json(
         lambda d: d["scores"]["present"]["exact"]["micro"]["f1"].update(ci=None), JSON
     ),
-    "a figure of all terms": edit_json(lambda d: d.update(unfiltered=None), JSON),
     "a count": edit_json(
         lambda d: d["documents"][0]["counts"]["any"]["soft"].update(gold=1), JSON
     ),

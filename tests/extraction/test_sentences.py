@@ -290,7 +290,7 @@ SENTENCES = [
 @pytest.mark.parametrize(("assertions", "text"), SENTENCES)
 def test_findings_have_the_assertion_of_their_sentence(assertions, text):
     mentions = [
-        Mention("X", m.start(), m.end(), frozenset([m.start()]), 1.0, "dictionary")
+        Mention("X", m.start(), m.end(), frozenset([m.start()]), 1.0)
         for m in FINDINGS.finditer(text)
     ]
     found = assert_mentions(text, mentions)

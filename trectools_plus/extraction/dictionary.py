@@ -319,7 +319,7 @@ def _mentions(window: Sequence[Word], names: Sequence[Name], trust: float) -> It
     start, end = window[0].start, window[-1].end
     places = frozenset(word.start for word in window)
     for term_id in terms:
-        yield Mention(term_id, start, end, places, trust / len(terms), "dictionary")
+        yield Mention(term_id, start, end, places, trust / len(terms))
 
 
 def _select(found: Iterable[_Match]) -> list[Mention]:

@@ -98,7 +98,6 @@ class Searcher:
                     start=part.start + mention.start,
                     end=part.start + mention.end,
                     words=frozenset(part.start + word for word in mention.words),
-                    source="retrieval",
                 )
                 for mention in self._dictionary.find(part.text)
                 if mention.term_id in scores
@@ -107,7 +106,7 @@ class Searcher:
         else:
             places = frozenset(word.start for word in words_of(text, part.start, part.end))
             found = [
-                Mention(term, part.start, part.end, places, min(max(score, 0.0), 1.0), "retrieval")
+                Mention(term, part.start, part.end, places, min(max(score, 0.0), 1.0))
                 for term, score in scores.items()
             ]
         return found[:1] if self._settings.top_term_only else found

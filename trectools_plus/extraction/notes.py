@@ -67,7 +67,7 @@ class NotesReader:
                     start = part.start + max(0, folded.find(value.text))
                     end = min(start + len(value.text), part.end)
                     words = frozenset(word.start for word in words_of(text, start, end))
-                    yield Mention(value.term_id, start, end, words, 1.0, "dictionary")
+                    yield Mention(value.term_id, start, end, words, 1.0)
 
     def _translated(self, clause: Chunk, language: str, known: set[int]) -> Iterator[Mention]:
         """Yield the mentions in the translation of a clause, at their places in the text.

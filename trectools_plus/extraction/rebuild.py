@@ -64,9 +64,6 @@ def _rebuild(
         tuple(AnnotatedDocument(one.doc_id, "", one.gold) for one in stored.documents),
         annotations=stored.annotations,
         unmapped=len([one for one in gold_ids if one not in ontology]),
-        release=old.release,
-        mapped=old.mapped,
-        split=old.split,
         sha256=old.sha256,
         notes=(),
     )

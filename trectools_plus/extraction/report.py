@@ -111,12 +111,6 @@ class DatasetFacts(ReportModel):
     """Sum over documents of the number of annotated terms that are not below the root."""
     unmapped: int = 0
     """Number of distinct annotated ids that are not current terms of the ontology."""
-    release: str = ""
-    """Release of the ontology that the annotations name; empty if they name none."""
-    mapped: int = 0
-    """Number of distinct annotated ids that the ontology replaces by one term."""
-    split: int = 0
-    """Number of distinct annotated ids that the ontology replaces by several terms."""
     sha256: str
 
 
@@ -156,9 +150,6 @@ class ExtractionReport(ReportModel):
     system: SystemFacts
     scores: dict[str, dict[str, dict[str, Score]]]
     """By view (present, any, strict), matching (exact, soft), average (micro, macro, weighted)."""
-    unfiltered: dict[str, dict[str, dict[str, Score]]] | None = None
-    """The scores of all gold and predicted terms, below the root or not; null if there is no
-    root."""
     documents: list[DocumentResult]
     mistakes: Mistakes
     notes: list[str]

@@ -22,7 +22,7 @@ from trectools_plus.extraction.inputs.documents import (
     read_documents,
     read_texts,
 )
-from trectools_plus.extraction.inputs.predictions import Prediction, Predictions, read_predictions
+from trectools_plus.extraction.inputs.predictions import Prediction, read_predictions
 from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.report import (
     DatasetFacts,
@@ -185,6 +185,7 @@ def run_extraction(
         sha256=_hash(found),
         problems=None if problems is None else {name: len(ids) for name, ids in problems.items()},
     )
+    resampling = options.resampling if options.intervals else None
     manifest = ExtractionManifest(
         **describe_conditions(utc_now()),
         command=options.command,
@@ -192,9 +193,8 @@ def run_extraction(
         similarity=options.similarity,
         root=root,
         seed=options.resampling.seed,
-        resampling=options.resampling if options.intervals else None,
+        resampling=resampling,
     )
-    resampling = options.resampling if options.intervals else None
     report = score_predictions(documents, found, loaded, system, manifest, resampling)
     report.reported.extend(foreign)
     report.reported[:0] = [
@@ -269,7 +269,7 @@ def score_predictions(
     """Score predictions in every view, matching and average.
 
     If the manifest has a root, only gold and predicted terms below it are scored, and predicted ids
-    that are no terms; the report also has the scores of all terms.
+    that are no terms.
 
     Args:
         documents: The documents with their gold terms.
@@ -286,15 +286,6 @@ def score_predictions(
         resampling = None
     credit_of = {"exact": exact_credit, "soft": soft_credit(ontology, manifest.similarity)}
 
-    def count_all(gold: AnnotatedDocuments, found: Predictions) -> _Tables:
-        return {
-            view: {
-                matching: count(gold.documents, found, view, credit_of[matching])
-                for matching in MATCHINGS
-            }
-            for view in VIEWS
-        }
-
     scored, found = documents, predictions
     if manifest.root is not None:
         terms = eligible_terms(ontology, manifest.root)
@@ -306,7 +297,13 @@ def score_predictions(
             doc_id: [one for one in ones if one.term_id in terms or one.term_id in invented]
             for doc_id, ones in predictions.items()
         }
-    tables = count_all(scored, found)
+    tables = {
+        view: {
+            matching: count(scored.documents, found, view, credit_of[matching])
+            for matching in MATCHINGS
+        }
+        for view in VIEWS
+    }
     return ExtractionReport(
         manifest=manifest,
         dataset=DatasetFacts(
@@ -317,16 +314,13 @@ def score_predictions(
             terms=_number_of_terms(scored),
             outside=_number_of_terms(documents) - _number_of_terms(scored),
             unmapped=documents.unmapped,
-            release=documents.release,
-            mapped=documents.mapped,
-            split=documents.split,
             sha256=scored.sha256,
         ),
         system=system,
-        scores=_all_scores(tables, resampling),
-        unfiltered=None
-        if manifest.root is None
-        else _all_scores(count_all(documents, predictions), resampling),
+        scores={
+            view: {matching: _scores(table, resampling) for matching, table in by_matching.items()}
+            for view, by_matching in tables.items()
+        },
         documents=[
             DocumentResult(
                 doc_id=document.doc_id,
@@ -343,21 +337,8 @@ def score_predictions(
     )
 
 
-_Tables = dict[str, dict[str, FloatArray]]
-"""Counts by view and matching."""
-
-
 def _number_of_terms(documents: AnnotatedDocuments) -> int:
     return sum(len(document.gold) for document in documents.documents)
-
-
-def _all_scores(
-    tables: _Tables, resampling: Resampling | None
-) -> dict[str, dict[str, dict[str, Score]]]:
-    return {
-        view: {matching: _scores(table, resampling) for matching, table in by_matching.items()}
-        for view, by_matching in tables.items()
-    }
 
 
 def _scores(table: FloatArray, resampling: Resampling | None) -> dict[str, Score]:

@@ -293,7 +293,7 @@ def _negated_words(text: str, language: str) -> dict[tuple[int, int], str]:
     negated = dict[tuple[int, int], str]()
     for match in re.finditer(r"[\w'’-]+", text):
         start, end = match.span()
-        word = extraction.Mention("", start, end, frozenset({start}), 1.0, "retrieval")
+        word = extraction.Mention("", start, end, frozenset({start}), 1.0)
         # One by one, because a word that expresses the negation is not negated itself.
         (asserted,) = extraction.assert_mentions(text, [word], language) or [word]
         if asserted.assertion in ("negated", "other_person"):

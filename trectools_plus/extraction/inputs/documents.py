@@ -17,7 +17,6 @@ from trectools_plus.extraction.inputs.assertion_fields import Assertion, read_as
 from trectools_plus.extraction.inputs.phenopackets import (
     features_of,
     is_phenopacket,
-    release_of,
 )
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.ontology import Ontology
@@ -53,11 +52,8 @@ class AnnotatedDocuments:
         annotations: The number of annotations in the files.
         unmapped: The number of distinct gold ids that are not current terms of the ontology, after
             alternative and replaced ids are resolved.
-        release: The release of the ontology that the files name; empty if they name none.
-        mapped: The number of distinct gold ids that were replaced by one term.
-        split: The number of distinct gold ids that were replaced by several terms.
         sha256: Hash of ids, texts and gold terms; reports with equal hashes can be compared.
-        notes: Notes on the files: replaced, merged and unknown ids.
+        notes: Notes on the files: replaced, split and unknown ids.
     """
 
     name: str
@@ -65,9 +61,6 @@ class AnnotatedDocuments:
     documents: tuple[AnnotatedDocument, ...]
     annotations: int
     unmapped: int
-    release: str
-    mapped: int
-    split: int
     sha256: str
     notes: tuple[str, ...]
 
@@ -106,7 +99,6 @@ class _File(BaseModel):
     doc_id: str = Field(min_length=1)
     full_text: str
     annotations: list[_Annotation]
-    hpo_release: str = ""
 
 
 def read_texts(path: str | Path) -> dict[str, str] | None:
@@ -229,7 +221,6 @@ def _fields_of_phenopacket(record: dict[str, Any], path: Path) -> dict[str, Any]
         "doc_id": record.get("id", ""),
         "full_text": read_file(beside).text if beside.exists() else "",
         "annotations": annotations,
-        "hpo_release": release_of(record),
     }
 
 
@@ -262,7 +253,6 @@ def _repeated_id_errors(read: Iterable[tuple[Path, _File]]) -> list[TrectoolsPlu
 
 def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> AnnotatedDocuments:
     notes, unknown, replaced, split = [], Counter[str](), set[str](), set[str]()
-    merged = 0
     documents = []
     for file in sorted(files, key=lambda one: one.doc_id):
         assertions: dict[str, list[Assertion]] = {}
@@ -277,7 +267,6 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
                 replaced.add(f"{given} → {current[0]}")
             for term_id in current or (given,):
                 assertions.setdefault(term_id, []).append(annotation.assertion_status)
-        merged += sum(len(said) - 1 for said in assertions.values())
         gold = {term_id: strongest(assertions[term_id]) for term_id in sorted(assertions)}
         documents.append(AnnotatedDocument(file.doc_id, file.full_text, gold))
     if replaced:
@@ -289,18 +278,12 @@ def _combine(name: str, path: str, files: list[_File], ontology: Ontology) -> An
             f"gold ids that are not current terms: {len(unknown)}, in "
             f"{plural(unknown.total(), 'annotation')} (used unchanged): {join_some(set(unknown))}"
         )
-    if merged:
-        notes.append(f"annotations that repeat a term of the document (counted once): {merged}")
-    releases = sorted({file.hpo_release for file in files if file.hpo_release})
     return AnnotatedDocuments(
         name,
         path,
         tuple(documents),
         annotations=sum(len(file.annotations) for file in files),
         unmapped=len(unknown),
-        release=" and ".join(releases),
-        mapped=len(replaced),
-        split=len(split),
         sha256=_hash(documents),
         notes=tuple(notes),
     )

@@ -25,22 +25,12 @@ _TITLES = {"HP": "Human Phenotype Ontology"}
 
 def is_phenopacket(record: object) -> bool:
     """Return true for a JSON object with phenotypic features, or with the version of the schema."""
-    return isinstance(record, dict) and (
-        FEATURES in record or "phenopacketSchemaVersion" in _metadata_of(record)
-    )
-
-
-def _metadata_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(record, dict):
+        return False
     metadata = record.get("metaData")
-    return metadata if isinstance(metadata, dict) else {}
-
-
-def release_of(record: Mapping[str, Any]) -> str:
-    """Return the release of the HPO that a phenopacket names; empty if it names none."""
-    for one in _metadata_of(record).get("resources") or []:
-        if isinstance(one, dict) and str(one.get("id", "")).lower() == "hp":
-            return str(one.get("version", ""))
-    return ""
+    return FEATURES in record or (
+        isinstance(metadata, dict) and "phenopacketSchemaVersion" in metadata
+    )
 
 
 def features_of(record: Mapping[str, Any], path: str) -> list[dict[str, str]]:

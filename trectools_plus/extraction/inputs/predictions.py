@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from io import StringIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote
 
 from trectools_plus.errors import FormatError
@@ -32,7 +32,6 @@ from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.ontology.ontology import Ontology
 
-Source = Literal["dictionary", "retrieval"]
 PREDICTIONS_FILE = "predictions.jsonl"
 _DIGITS = 6
 """Decimals of scores."""
@@ -49,7 +48,6 @@ class Mention:
         words: Start positions of the words that belong to the mention. They need not be adjacent:
             *retinal and optic nerve coloboma* contains the mention ``retinal coloboma``.
         confidence: The confidence that the words refer to this term, in [0, 1].
-        source: The part of the extraction that found the mention.
         assertion: The assertion of the text about this mention.
     """
 
@@ -58,7 +56,6 @@ class Mention:
     end: int
     words: frozenset[int]
     confidence: float
-    source: Source
     assertion: Assertion = "affirmed"
 
 

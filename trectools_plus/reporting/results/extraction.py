@@ -71,22 +71,15 @@ def describe_assertions(report: ExtractionReport) -> str:
 
 
 def describe_root(report: ExtractionReport) -> str:
-    """Return which terms are scored, and the figures of all terms; empty if all are scored."""
+    """Return which terms are scored; empty if all are."""
     manifest, facts = report.manifest, report.dataset
-    if manifest.root is None or report.unfiltered is None:
+    if manifest.root is None:
         return ""
     unmapped = f" (of these, {plural(facts.unmapped, 'id')} unknown to the ontology)"
-    score = report.unfiltered["present"]["exact"]["micro"]
-    ignored = report.unfiltered["any"]["exact"]["micro"].f1
-    precision, recall, f1, f1_any = (
-        _show_figure(one).partition(" ")[0]
-        for one in (score.precision, score.recall, score.f1, ignored)
-    )
     return (
         f"Only terms below {manifest.root} are scored, both gold and predicted: "
         f"{facts.outside} of {plural(facts.terms + facts.outside, 'gold term')} not used"
-        f"{unmapped if facts.unmapped else ''}. Unfiltered (present-only, exact, micro): "
-        f"precision {precision}, recall {recall}, F1 {f1}; F1 with any assertion {f1_any}."
+        f"{unmapped if facts.unmapped else ''}."
     )
 
 
