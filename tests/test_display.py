@@ -26,7 +26,14 @@ from hypothesis import strategies as st
 import trectools_plus
 from trectools_plus import Corpus, Qrels, Run, Topics, compare, evaluate, explain, load_ontology
 from trectools_plus.benchmark.run.output_folder import OutputFolder
-from trectools_plus.display import MAX_CAPTION, MAX_TABLE_ROWS, Displayed, TextTable, html_table
+from trectools_plus.display import (
+    MAX_CAPTION,
+    MAX_TABLE_ROWS,
+    Displayed,
+    TextTable,
+    as_cell,
+    html_table,
+)
 from trectools_plus.formats.corpus import StreamedDocuments
 from trectools_plus.formats.tables import CorpusDocument
 
@@ -221,6 +228,8 @@ def test_values_are_shown_in_both_forms() -> None:
         ["q1", "0", "d1", "1"],
         ["q1", "0", "d2", "0"],
     ]
+    assert as_cell(np.array([0.25, 1.0])) == f"[{as_cell(0.25)}, {as_cell(1.0)}]"
+    assert "2 × 3" in as_cell(np.ones((2, 3)))
     definition = explain("nDCG@10")
     assert "nDCG@10" in definition._repr_html_()
     assert str(definition).startswith("nDCG@10: ")

@@ -55,6 +55,8 @@ def test_a_report_shows_means_with_intervals(make_report: Any, tmp_path: Path) -
     assert "irds:cranfield, 225 queries; 95% intervals" in html
     result = BenchmarkResult(report, pl.DataFrame(), {}, OutputFolder(tmp_path))
     assert result._repr_html_() == html
+    headlines = make_report({"a": {"RR@10": 0.5, "P@5": 0.2}}, headline_measures=["P@5"])
+    assert cells(headlines._repr_html_())[0] == ["Mode", "P@5"]
 
 
 @pytest.mark.parametrize(

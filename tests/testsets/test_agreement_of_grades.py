@@ -58,9 +58,11 @@ def test_disagreements_begin_with_the_farthest_apart() -> None:
 def test_accepted_is_above_and_not_at_the_threshold() -> None:
     pairs = [(0, 0)] * 4 + [(1, 1)] * 4 + [(0, 1)] + [(1, 0)]  # p_o = 0.8, p_e = 0.5: kappa 0.6
     found = grade_agreement(*both(pairs), resampling=Resampling(10))
-    assert found.kappas["none"].value == pytest.approx(0.6)
-    assert grade_agreement(*both(pairs), threshold=0.59, resampling=Resampling(10)).accepted
-    assert not grade_agreement(*both(pairs), threshold=0.61, resampling=Resampling(10)).accepted
+    kappa = found.kappas["none"].value
+    assert kappa == pytest.approx(0.6)
+    for threshold, accepted in ((0.59, True), (kappa, False), (0.61, False)):
+        agreement = grade_agreement(*both(pairs), threshold=threshold, resampling=Resampling(10))
+        assert agreement.accepted == accepted
     better = grade_agreement(*both([*pairs, (1, 1), (0, 0)]), resampling=Resampling(10))
     assert better.accepted
 

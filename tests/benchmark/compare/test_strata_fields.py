@@ -57,6 +57,13 @@ def test_topics_without_fields_make_no_strata() -> None:
     assert hash_query_fields(plain) is None
 
 
+@pytest.mark.parametrize("added", [[], [pl.Series("field", [["x"], ["x"], ["y"], ["y"]])]])
+def test_ids_texts_and_lists_make_no_strata(added: list[pl.Series]) -> None:
+    ids = ["q0", "q1", "q2", "q3"]
+    frame = pl.DataFrame({"query_id": ids, "text": ["a", "a", "b", "b"]}).with_columns(*added)
+    assert find_strata(Topics(frame), ids) == {}
+
+
 def test_strata_of_the_shipped_cases() -> None:
     topics = model.topics_of(load_test_set(DEFAULT_TEST_SET))
     found = find_strata(topics, topics.query_ids)

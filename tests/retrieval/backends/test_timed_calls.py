@@ -176,6 +176,21 @@ def test_an_object_that_always_hangs_is_unavailable() -> None:
         evaluate(lambda text, depth: time.sleep(600), TESTS, timeout=0.05)
 
 
+def test_a_call_beyond_its_limit_is_ended() -> None:
+    ended = threading.Event()
+
+    def search(text: str, depth: int) -> list[str]:
+        try:
+            loop()
+        finally:
+            ended.set()
+        return []
+
+    with pytest.raises(InputError):
+        evaluate(search, TESTS, timeout=0.05)
+    assert ended.wait(60)
+
+
 def test_a_limit_that_is_not_exceeded_changes_nothing() -> None:
     def search(text: str, depth: int) -> dict[str, float]:
         if text == "knee":

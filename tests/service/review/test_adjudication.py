@@ -218,7 +218,9 @@ def test_a_guideline_has_no_markup_and_no_depth(tmp_path: Path) -> None:
     plain = tmp_path / "guideline.txt"
     plain.write_text("# no\n  heading")
     assert read_guideline(plain) == [["pre", "# no\n  heading"]]
-    for content in (b"\xff\xfe", b"x" * 70_000):
+    plain.write_bytes(b"x" * 65_536)
+    assert read_guideline(plain) == [["pre", "x" * 65_536]]
+    for content in (b"\xff\xfe", b"x" * 65_537):
         path.write_bytes(content)
         with pytest.raises(InputError):
             read_guideline(path)

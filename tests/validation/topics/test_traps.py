@@ -312,18 +312,19 @@ RUN = "1 Q0 d01 1 9.5 base\n1 Q0 d02 2 8.0 base\n"
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "words", "line"),
     [
-        (RUN, "looks like"),
-        ("# note\n" + RUN.replace(" ", "\t").replace("Q0", "0"), "looks like"),
-        ("1 0 d01 2 \n1 0 d02 -1\n", "looks like qrels"),
-        ("1\t0\td01\t2\r\n", "looks like qrels"),
+        (RUN, "looks like", 1),
+        ("# note\n" + RUN.replace(" ", "\t").replace("Q0", "0"), "looks like", 2),
+        ("1 0 d01 2 \n1 0 d02 -1\n", "looks like qrels", 1),
+        ("\n1\t0\td01\t2\r\n", "looks like qrels", 2),
     ],
 )
-def test_runs_and_qrels_are_no_topics(content: str, words: str, tmp_path: Path) -> None:
+def test_runs_and_qrels_are_no_topics(content: str, words: str, line: int, tmp_path: Path) -> None:
     report = _report(tmp_path, "topics.txt", content)
     [finding] = report.errors
-    assert (finding.code, finding.fix, words in finding.message) == ("T101", "no", True)
+    assert (finding.code, finding.fix, finding.line) == ("T101", "no", line)
+    assert words in finding.message
 
 
 def test_a_query_of_words_and_numbers_is_no_judgment(tmp_path: Path) -> None:

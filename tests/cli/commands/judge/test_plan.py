@@ -51,6 +51,7 @@ def test_a_plan_is_made_and_described(call: Any, data: Path) -> None:
     assert "trectools-plus review serve plan" in done.text
     assert max(map(len, done.text.splitlines())) <= 100
     assert "note: 1 topic left out, because no run has a result: q14" in done.stderr
+    assert done.stderr.count("note: ") == 1
     assert [one.name for one in plan.plan.runs] == ["a", "second"]
     assert plan.plan.measures == ["nDCG@4", "P@4", "RR@4"]
     assert plan.plan.runs[0].source.path == "a.run"
@@ -64,6 +65,16 @@ def test_a_plan_is_made_and_described(call: Any, data: Path) -> None:
     assert document == {**plan.summary(), "plan": "again"}
     for name in ("pool.jsonl", "topics.jsonl", "documents.jsonl", "runs/a.run", "runs/second.run"):
         assert (data / "again" / name).read_bytes() == (data / "plan" / name).read_bytes()
+
+
+def test_queries_without_a_topic_are_noted(call: Any, data: Path) -> None:
+    with (data / "b.run").open("a") as stream:
+        stream.write("q99 Q0 d1 1 1.0 b\n")
+    done = call("judge", "plan", "a.run", "b.run", *GIVEN)
+    notes = [line for line in done.stderr.splitlines() if "q99" in line]
+    assert done.code == 0
+    assert len(notes) == 1
+    assert "q0" not in notes[0]
 
 
 def test_a_table_of_several_systems_is_several_runs(call: Any, data: Path) -> None:
