@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 
 from trectools_plus.formats.collection import load_collection
-from trectools_plus.formats.tables import Topics
+from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.languages import language_note
 
+CORPUS = Corpus.from_dict({"1": "short stature", "2": "a dog and a cat"})
 END = ", but the built-in embeddings of vector support only English."
 
 
@@ -25,9 +26,10 @@ def topics_of(*texts: str, languages: list[str | None] | None = None) -> Topics:
     ("topics", "expected"),
     [
         (topics_of("short stature"), ""),
-        (topics_of("Kleinwuchs"), ""),
+        (topics_of("Kleinwuchs"), "The query shares no word with the documents, which suggests"),
         (topics_of("der Hund und die Katze"), "The query seems not to be in English (de)"),
         (topics_of("short", "cat", "Hund"), ""),
+        (topics_of("short", "Katze", "Hund"), "2 of 3 queries share no word with the documents"),
         (topics_of("short", "a dog", "le chien et le chat"), "1 of 3 queries seems not to be"),
         (topics_of("short", "der Hund und die", "le chien et le"), "2 of 3 queries seem not to"),
         (topics_of("der Hund und", languages=["en-GB"]), ""),
@@ -37,14 +39,16 @@ def topics_of(*texts: str, languages: list[str | None] | None = None) -> Topics:
     ],
 )
 def test_notes(topics: Topics, expected: str) -> None:
-    note = language_note(topics, ["vector"])
+    note = language_note(topics, CORPUS, ["vector"])
     assert note.startswith(expected)
     assert note.endswith(END) == bool(expected)
-    assert language_note(topics, []) == ""
+    assert language_note(topics, CORPUS, []) == ""
 
 
-def test_all_modes_are_named() -> None:
-    assert "of a, b and c support" in language_note(topics_of("der und die"), list("abc"))
+def test_without_documents_stop_words_decide() -> None:
+    assert language_note(topics_of("Kleinwuchs"), None, ["vector"]) == ""
+    assert "(de)" in language_note(topics_of("der Hund und die Katze"), None, ["a", "b"])
+    assert "of a, b and c support" in language_note(topics_of("der und die"), None, list("abc"))
 
 
 def test_english_queries_of_a_real_collection_have_no_note(
@@ -52,4 +56,4 @@ def test_english_queries_of_a_real_collection_have_no_note(
 ) -> None:
     monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
     collection = load_collection("irds:cranfield")
-    assert language_note(collection.topics, ["vector"]) == ""
+    assert language_note(collection.topics, collection.corpus, ["vector"]) == ""
