@@ -275,7 +275,7 @@ _ENDINGS = (
 )
 """Endings of words in texts, each with an ending of the same words in names: plurals, adjectives.
 ``fold`` makes *fistule* of *fistulae*."""
-_MIN_KNOWN_LETTERS = 4
+_MIN_KNOWN_LETTERS = 3
 """Letters that a word needs before an ending that is replaced."""
 
 

@@ -17,6 +17,7 @@ from trectools_plus.retrieval.confidence import confidence_in
 from trectools_plus.retrieval.rewording.lay_terms import AMBIGUOUS
 from trectools_plus.retrieval.rewording.measurements import find_measurements, prepare
 from trectools_plus.retrieval.rewording.rewording import GLOSSARY_LANGUAGES, is_hpo, rewording_of
+from trectools_plus.retrieval.rewording.tables import cue_words
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.validation.texts import guess_language, stop_words, words_of
 
@@ -30,10 +31,11 @@ _FINDINGS = "HP:0000118"
 """The root of the terms of the HPO that are findings."""
 _BETWEEN = re.compile(
     r"\s*(?:[,;](?!\d)(?:\s+(?:and|or|but|und|oder|aber|et|ou|mais|y|o|pero|en|of|maar)\b)?"
-    r"|\s(?:and|or|but|und|oder|aber|et|ou|mais|y|e|o|pero|en|of|maar)(?=\s))\s*",
+    r"|\s(?:and|or|but|und|oder|aber|et|ou|mais|y|e|o|pero|en|maar)(?=\s)"
+    r"|(?<!\babsence)(?<!\black)(?<!\bfree)\sof(?=\s))\s*",
     re.IGNORECASE,
 )
-"""Between two findings, in five languages."""
+"""Between two findings, in five languages; *of* is Dutch."""
 _WORD = re.compile(r"[^\W\d_]+")
 _ID = re.compile(r"\s*([a-z]+)[:_]\d+\s*", re.IGNORECASE)
 _NORMAL = re.compile(
@@ -209,7 +211,9 @@ class TextSearcher:
     def _find_negated(self, text: str) -> Assertions:
         """Return the words that a text negates, or says of a relative."""
         words = {*words_of(text)} - stop_words("en")
-        languages = [one for one in GLOSSARY_LANGUAGES if words & stop_words(one)]
+        languages = [
+            one for one in GLOSSARY_LANGUAGES if words & (stop_words(one) | cue_words(one))
+        ]
         rewording = self._rewording
         languages += rewording.languages_of(text) if rewording else [guess_language(text) or "en"]
         for language in languages:

@@ -640,6 +640,9 @@ def test_one_finding_has_no_parts(text: str) -> None:
         ("mother has epilepsy", (), []),
         ("Die Mutter hat Epilepsie", (), []),
         ("seizures, her brother has ataxia", (), [("HP:0001250", False)]),
+        ("absence of seizures", (), [("HP:0001250", True)]),
+        ("absence d'ataxie", (), [("HP:0001251", True)]),
+        ("absence of speech", (), [("HP:0001344", False)]),
         ("quarterly revenue report", ("--take", "3"), []),
     ],
 )

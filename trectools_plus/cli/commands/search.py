@@ -291,7 +291,7 @@ def _negated_words(text: str, language: str) -> dict[tuple[int, int], str]:
     if language not in extraction.CUE_LANGUAGES:
         return {}
     negated = dict[tuple[int, int], str]()
-    for match in re.finditer(r"[\w'’-]+", text):
+    for match in re.finditer(r"\b[dl]['’](?=\w)|[\w'’-]+", text, re.IGNORECASE):
         start, end = match.span()
         word = extraction.Mention("", start, end, frozenset({start}), 1.0)
         # One by one, because a word that expresses the negation is not negated itself.

@@ -221,7 +221,8 @@ def test_a_service_that_dies_leaves_an_incomplete_run(start: Any, tmp_path: Path
     answered = read_run(tmp_path / "dense.run").query_ids
     failed = [one.query_id for one in manifest.failed_queries]
     assert sorted(answered + failed) == sorted(texts)
-    assert len(answered) < 25
+    # Twenty queries are sent alone to measure the latency, some of them after the one that kills.
+    assert len(answered) < 45
     # It was not asked on and on: most of the rest never was.
     assert sum(one.reason.startswith("not asked") for one in manifest.failed_queries) > 50
 
