@@ -51,7 +51,6 @@ OF_EXTRAS = [
     ("service", "uvicorn", "serve --dataset garden --port 0", "review serve . --port 0"),
     ("service", "prometheus-client", "serve --dataset garden --port 0"),
     ("service", "python-multipart", "serve --dataset garden --port 0"),
-    ("phenopackets", "phenopackets", "query seizure --phenopackets out"),
     ("plots", "matplotlib", f"{RUN} --plots"),
 ]  # fmt: skip
 # A package that plain `pip install trectools-plus` installs, and a command that needs it.
