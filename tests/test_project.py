@@ -346,9 +346,8 @@ def pinned(constraints: str) -> dict[str, Version]:
     return {canonicalize_name(name): Version(version) for name, version in pins}
 
 
-# The local models take a gigabyte, and their lowest version an older transformers. Phenopackets
-# need an older protobuf than other packages.
-UNTESTED = {"sentence-transformers", "phenopackets"}
+# The local models take a gigabyte, and their lowest version an older transformers.
+UNTESTED = {"sentence-transformers"}
 
 
 @pytest.mark.parametrize("name", sorted(REQUIREMENTS.keys() - UNTESTED))

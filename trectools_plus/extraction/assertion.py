@@ -32,7 +32,7 @@ from trectools_plus.extraction.inputs.assertion_fields import Assertion
 from trectools_plus.extraction.inputs.predictions import Mention
 from trectools_plus.extraction.segmentation import Chunk, chunk, fold, words_of
 from trectools_plus.retrieval.rewording.glossary import included_glossary
-from trectools_plus.retrieval.rewording.tables import cue_words, read_cues
+from trectools_plus.retrieval.rewording.tables import function_words, read_cues
 from trectools_plus.validation.texts import stop_words
 
 ENGLISH = "en"
@@ -440,8 +440,8 @@ def languages_of(text: str, english: Container[str], names: Container[str]) -> t
         stop = sum(len(word) for word in words if word.lower() in stops) / total
         known[language] = sum(len(word) for word in words if fold(word) in english) / total
         if glossary:
-            cues = stops.union(cue_words(language))
-            rest = [word for word in words if cues.isdisjoint((word, word.lower()))]
+            common = function_words(language)
+            rest = [word for word in words if common.isdisjoint((word, word.lower()))]
             unknown = sum(map(len, rest)) * (1 - glossary.translate(" ".join(rest)).known)
             known[language] = 1 - unknown / total
         shares[language] = stop + known[language]

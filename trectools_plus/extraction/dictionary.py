@@ -237,8 +237,7 @@ def _match(
 ) -> tuple[tuple[str, ...], float] | None:
     """Return the stems that make words a name, in their order, and the trust.
 
-    At most one word varies. ``None`` if the words are not
-    the name.
+    At most one word varies. ``None`` if the words are not the name.
     """
     needed = Counter(key)
     order, trust, varied = list[str](), 1.0, 0

@@ -36,9 +36,9 @@ from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.rewording.lay_terms import lay_words
-from trectools_plus.retrieval.rewording.tables import cue_words
+from trectools_plus.retrieval.rewording.tables import function_words
 from trectools_plus.retrieval.source import Ranking, Retriever
-from trectools_plus.validation.texts import guess_language, stop_words
+from trectools_plus.validation.texts import guess_language
 
 
 def corpus_of_names(names: Iterable[Name], path: str) -> Corpus:
@@ -149,7 +149,7 @@ class Extractor:
         texts = " ".join(ontology.terms[term_id].definition or "" for term_id in terms)
         self._named = frozenset(word for name in names for word in name.words)
         self._english = self._named.union(
-            map(fold, [*texts.split(), *lay_words(), *stop_words(ENGLISH), *cue_words(ENGLISH)])
+            map(fold, [*texts.split(), *lay_words(), *function_words(ENGLISH)])
         )
         further = derived_names(ontology, names)
         self._searcher = self._notes = None

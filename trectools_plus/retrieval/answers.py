@@ -17,7 +17,7 @@ from trectools_plus.retrieval.confidence import confidence_in
 from trectools_plus.retrieval.rewording.lay_terms import AMBIGUOUS
 from trectools_plus.retrieval.rewording.measurements import find_measurements, prepare
 from trectools_plus.retrieval.rewording.rewording import GLOSSARY_LANGUAGES, is_hpo, rewording_of
-from trectools_plus.retrieval.rewording.tables import cue_words
+from trectools_plus.retrieval.rewording.tables import function_words
 from trectools_plus.retrieval.source import Retriever
 from trectools_plus.validation.texts import guess_language, stop_words, words_of
 
@@ -211,9 +211,7 @@ class TextSearcher:
     def _find_negated(self, text: str) -> Assertions:
         """Return the words that a text negates, or says of a relative."""
         words = {*words_of(text)} - stop_words("en")
-        languages = [
-            one for one in GLOSSARY_LANGUAGES if words & (stop_words(one) | cue_words(one))
-        ]
+        languages = [name for name in GLOSSARY_LANGUAGES if words & function_words(name)]
         rewording = self._rewording
         languages += rewording.languages_of(text) if rewording else [guess_language(text) or "en"]
         for language in languages:
@@ -239,8 +237,7 @@ class TextSearcher:
         phrases = [text[start:end] for start, _ in negated for _, end in negated if start < end]
         phrases.sort(key=len, reverse=True)
         words = next(filter(self._find_exact, phrases), phrases[0])
-        is_relative = "other_person" in negated.values()
-        assertion = "other_person" if is_relative else "negated"
+        assertion = "other_person" if "other_person" in negated.values() else "negated"
         if assertion == "negated" and self._is_missing(words, answer):
             return answer
         of_words = self._search(words)

@@ -24,19 +24,18 @@ _VALUES: tuple[tuple[Assertion, str], ...] = (
     ("other_person", "paternal,associated_with_someone_else"),
 )
 """The values of fields, by what they say."""
-_SPELLINGS: dict[str, Assertion] = {
-    name: assertion for assertion, names in _VALUES for name in split_list(names)
-}
 _FIELDS: tuple[tuple[Assertion, str], ...] = (
     ("affirmed", "present,presence,observed,affirmed,polarity,positive,assertion,status"),
     ("negated", "negated,negation,negative,absent,absence,excluded,exclusion,denied"),
     ("uncertain", "uncertain,uncertainty,hypothetical,suspected"),
     ("other_person", "experiencer,subject,family"),
 )
-_MEANINGS: dict[str, Assertion] = {
-    name: assertion for assertion, names in _FIELDS for name in split_list(names)
-}
-"""What a field means if it is true; ``false`` negates a field of the assertion affirmed."""
+_SPELLINGS, _MEANINGS = (
+    {name: assertion for assertion, names in rows for name in split_list(names)}
+    for rows in (_VALUES, _FIELDS)
+)
+"""What a value says, and what a field means if it is true; ``false`` negates a field of the
+assertion affirmed."""
 _SIGNS = {"asserted", "ruled", *_MEANINGS} - {"status", "subject", "family", "positive"}
 """Words in the names of fields about assertion."""
 _FILLERS = frozenset(split_list("is,was,status,value,flag,type,assertion,in,history,patient"))

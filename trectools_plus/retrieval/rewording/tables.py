@@ -7,6 +7,8 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.resources import files
 
+from trectools_plus.validation.texts import stop_words
+
 _FOLDER = files("trectools_plus.retrieval") / "data"
 
 
@@ -34,9 +36,10 @@ def read_cues(language: str) -> dict[str, str]:
 
 
 @cache
-def cue_words(language: str) -> frozenset[str]:
-    """Return the words of these phrases that are too long for an abbreviation."""
-    return frozenset(re.findall(r"\w{4,}", " ".join(read_cues(language).values())))
+def function_words(language: str) -> frozenset[str]:
+    """Return stop words, and the words of these phrases that are too long for an abbreviation."""
+    cues = " ".join(read_cues(language).values())
+    return stop_words(language).union(re.findall(r"\w{4,}", cues))
 
 
 @lru_cache(maxsize=1)
