@@ -5,11 +5,8 @@ from __future__ import annotations
 import atexit
 import os
 import signal
-import sys
 import threading
-from importlib.machinery import ModuleSpec, PathFinder
 from time import sleep
-from typing import Any
 
 from trectools_plus.plugins import SIGNALS, end_for_signal
 
@@ -23,8 +20,8 @@ def handle_signals() -> None:
     """Raise an error for a signal instead of ending the process at once.
 
     The error lets the command remove its temporary files, which can be as large as a run. User
-    code may catch the error, or be busy in C, where Python handles no signal. Therefore a thread
-    ends the process after some seconds; for SIGINT, after the second one.
+    code may catch the error, be busy in C, or wait in a read that goes on after a signal, as it
+    does once Polars is imported. Therefore a thread ends the process after some seconds.
     """
     if threading.current_thread() is not threading.main_thread():
         return
@@ -36,41 +33,8 @@ def handle_signals() -> None:
             signal.signal(number, end_for_signal)
             if hasattr(signal, "siginterrupt"):  # not on Windows
                 signal.siginterrupt(number, True)
-    if hasattr(signal, "siginterrupt"):
-        if "polars" in sys.modules:
-            signal.siginterrupt(signal.SIGINT, True)
-        elif not any(isinstance(finder, _PolarsFinder) for finder in sys.meta_path):
-            sys.meta_path.insert(0, _PolarsFinder())
     if hasattr(os, "register_at_fork"):  # not on Windows
         _watch_signals()
-
-
-class _PolarsFinder:
-    """Makes blocked reads end after Ctrl-C once Polars is imported.
-
-    Polars sets a signal handler on import. With it, a blocked read restarts after Ctrl-C instead of
-    ending.
-    """
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        """Find Polars like the usual finder, and restore the handling of SIGINT after its import.
-
-        Returns:
-            ``None`` for all other modules, which other finders find.
-        """
-        if name != "polars":
-            return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def execute_and_restore(module: Any) -> None:
-                execute(module)
-                signal.siginterrupt(signal.SIGINT, True)
-
-            spec.loader.exec_module = execute_and_restore  # type: ignore[method-assign]
-        return spec
 
 
 def end_soon() -> None:
@@ -99,15 +63,10 @@ def _watch_signals() -> None:
 
 
 def _watch(reader: int) -> None:
-    interrupted = False
     while True:
         number = os.read(reader, 1)[0]
-        if signal.getsignal(number) is not end_for_signal:
-            continue  # a server handles the signal itself
-        if number == signal.SIGINT and not interrupted:
-            interrupted = True
-            continue
-        _end(128 + number)
+        if signal.getsignal(number) is end_for_signal:  # else a server handles the signal itself
+            _end(128 + number)
 
 
 def _end(code: int) -> None:
