@@ -59,7 +59,7 @@ def test_quiet_still_prints_errors(program: Program, tmp_path: Path) -> None:
 
 def test_verbose_prints_steps_with_their_times(program: Program, tmp_path: Path) -> None:
     command = ["benchmark", "run", "--runs", f"one={RUN}", "--qrels", QRELS]
-    command += ["--resamples", "100", "--format", "json", "--output-dir"]
+    command += ["--set", "resamples=100", "--format", "json", "--output-dir"]
     usual = program([*command, "a"], tmp_path)
     verbose = program([*command, "b", "-v"], tmp_path)
     assert "finished in " not in usual.stderr

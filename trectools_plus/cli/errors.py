@@ -145,9 +145,19 @@ def _report_usage(error: Any) -> int:
     what = error.format_message().rstrip(".").replace("Value error, ", "")
     words = [part for word in sys.argv[1:] for part in word.split("=", 1)]
     remedy = next((_REMOVED[word] for word in words if word in _REMOVED), None)
+    if remedy is None and str(program).endswith("benchmark run"):
+        remedy = _setting_of(getattr(error, "option_name", ""))
     remedy = remedy or (f"see {program} -h" if program else None)
     print(f"error: {UsageError(what[:1].lower() + what[1:], remedy=remedy)}", file=sys.stderr)
     return int(error.exit_code)
+
+
+def _setting_of(option: str) -> str | None:
+    """Return the setting that replaces an option of earlier versions of ``benchmark run``."""
+    from trectools_plus.cli.options.retrieval import moved_option
+
+    assignment = moved_option(option)
+    return assignment and f"write {assignment}"
 
 
 def _describe(error: OSError) -> str:

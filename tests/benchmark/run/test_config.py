@@ -109,9 +109,9 @@ def test_the_deciding_test(tmp_path: Path) -> None:
     assert (config.test, config.correction) == ("wilcoxon", "bh")
     for name, replacement in REPLACEMENTS.items():
         option = "test" if name == "sign_test" else "correction"
-        with pytest.raises(UsageError, match=f"{name}.*--{option}.*{replacement}"):
+        with pytest.raises(UsageError, match=f"{name}.*{option}.*{replacement}"):
             load_config(options={"dataset": "hpo", option: name})
-    with pytest.raises(UsageError, match="--test"):
+    with pytest.raises(UsageError, match="test"):
         load_config(options={"dataset": "hpo", "test": "z_test"})
 
 
@@ -119,20 +119,20 @@ def test_the_deciding_test(tmp_path: Path) -> None:
     ("values", "words"),
     [
         ({}, "no data"),
-        ({"dataset": "hpo", **FILES}, "--dataset and --corpus"),
-        ({"dataset": "hpo", **RUNS}, "--qrels and --dataset"),
-        ({"dataset": "hpo", "qrels": "q"}, "--qrels and --dataset"),
-        ({"corpus": "c", "qrels": "q"}, "--corpus needs --topics"),
-        ({"corpus": "c", "topics": "t"}, "--corpus needs --qrels"),
-        ({"runs": {"a": "a"}}, "--runs needs --qrels"),
-        ({**RUNS, "modes": ["lexical"]}, "--runs and --modes"),
-        ({"dataset": "irds:x", "test_file": "x"}, "--test-file"),
+        ({"dataset": "hpo", **FILES}, "`dataset` and `corpus`"),
+        ({"dataset": "hpo", **RUNS}, "`qrels` and `dataset`"),
+        ({"dataset": "hpo", "qrels": "q"}, "`qrels` and `dataset`"),
+        ({"corpus": "c", "qrels": "q"}, "`corpus` needs `topics`"),
+        ({"corpus": "c", "topics": "t"}, "`corpus` needs `qrels`"),
+        ({"runs": {"a": "a"}}, "`runs` needs `qrels`"),
+        ({**RUNS, "modes": ["lexical"]}, "`runs` and `modes`"),
+        ({"dataset": "irds:x", "test_file": "x"}, "test_file"),
         ({"dataset": "hpo", "modes": ["lexcal"]}, "unknown mode 'lexcal'"),
         ({"dataset": "hpo", "modes": ["lexical", "lexical"]}, "twice"),
         ({"dataset": "hpo", "modes": []}, "no mode"),
         (
             {"dataset": "hpo", "baseline": "bm25"},
-            " — --baseline — use",
+            " — baseline — use",
         ),
         (
             {"dataset": "hpo", "mode_names": {"bm25": "BM25"}},
@@ -154,11 +154,11 @@ def test_the_deciding_test(tmp_path: Path) -> None:
         ({"runs": {".x": "a"}, "qrels": "q"}, "run name '.x'"),
         ({"runs": {"A": "a", "a": "b"}, "qrels": "q"}, "lower case"),
         ({"runs": {}, "qrels": "q"}, "write NAME=FILE"),
-        ({"dataset": "hpo", "cutoffs": "1", "measures": ["AP"]}, "--cutoffs"),
+        ({"dataset": "hpo", "cutoffs": "1", "measures": ["AP"]}, "cutoffs"),
         ({"dataset": "hpo", "cutoffs": ""}, "no cutoff"),
         ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
-        ({"dataset": "hpo", "cutoffs": "1,x"}, "got 'x' — --cutoffs"),
-        ({"dataset": "hpo", "annotations": "x"}, "--annotations — add a measure"),
+        ({"dataset": "hpo", "cutoffs": "1,x"}, "got 'x' — cutoffs"),
+        ({"dataset": "hpo", "annotations": "x"}, "annotations — add a measure"),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error(values: dict[str, Any], words: str) -> None:
@@ -236,9 +236,9 @@ def test_headline_measures_are_measures_of_the_benchmark() -> None:
         not {"primary_measure", "headline_measures"}
         & load_config(options=FILES).as_manifest().keys()
     )
-    with pytest.raises(UsageError, match=r"P@5.*--primary-measure"):
+    with pytest.raises(UsageError, match=r"P@5.*primary_measure"):
         load_config(options={**FILES, "primary_measure": "P@5"})
-    with pytest.raises(UsageError, match=r"nope.*--headline-measures"):
+    with pytest.raises(UsageError, match=r"nope.*headline_measures"):
         load_config(options={**FILES, "headline_measures": ["nope"]})
     seven = [f"P@{cutoff}" for cutoff in range(1, 8)]
     manifest = load_config(options={**FILES, "measures": seven}).as_manifest()
@@ -370,7 +370,7 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
         (
             "dataset: hpo\ntargets:\n  AP@7: 0.5\n",
             "AP@7 is not one of the measures — {}:2: targets — "
-            "add it to measures, or leave its target out",
+            "add it to `measures`, or leave its target out",
         ),
         (
             "dataset: hpo\nretrieval:\n  weights: 1\n",
@@ -380,7 +380,7 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
         ),
         ("dataset: hpo\nbaseline: x\n",
          "'x' is not one of the modes — {}:2: baseline — use lexical, vector, hybrid"),
-        ("corpus: c\ntopics: t\n", "corpus needs qrels — {} — give the file"),
+        ("corpus: c\ntopics: t\n", "`corpus` needs `qrels` — {} — give the file"),
         ("dataset: hpo\ndepth: 0\n", "expected at least 1 but got 0 — {}:2: depth"),
         ("dataset: hpo\nmissing: no\n", "expected 'zero' or 'drop' but got 'no' — {}:2: missing"),
         ("dataset: hpo\nmesures: AP\n", "unknown setting 'mesures' — {}:2: mesures — "

@@ -137,18 +137,18 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
     [
         (
             {"backend": "http"},
-            "--backend http .* give http.url, or --http-url",
+            "backend. http .* give http.url",
         ),
-        ({"backend": "python"}, "--backend python requires --retriever"),
+        ({"backend": "python"}, "`backend` python requires `retriever`"),
         ({"retriever": ["a:b", "c:b"]}, "named 'b'"),
         ({"retriever": ["a b=c:d"]}, "'a b'"),
         (
             {"retriever": ["a:b"], "http": {"url": "http://a"}},
-            "http and --retriever",
+            "http. and .retriever",
         ),
         (
             {"retriever": ["a:b"], "backend": "http"},
-            "--retriever",
+            "retriever",
         ),
         (
             {"retriever": ["a:b"], "retrieval": {"reranker": "lexical"}},

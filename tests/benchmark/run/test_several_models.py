@@ -161,7 +161,7 @@ def test_commands_with_several_models(tmp_path: Path, program: Program) -> None:
 
 @pytest.mark.process
 def test_a_benchmark_with_several_models(tmp_path: Path, program: Program) -> None:
-    command = f"benchmark run --dataset {GARDEN} --modes vector -m RR --resamples 100"
+    command = f"benchmark run --dataset {GARDEN} --modes vector -m RR --set resamples=100"
     done = program(f"{command} {MODELS} -o out --format json", tmp_path)
     assert done.code == 0, done.stderr
     assert list(json.loads(done.text)["modes"]) == ["vector-a", "vector-b"]

@@ -177,7 +177,7 @@ def test_a_benchmark_keeps_no_secret(store: Store, tmp_path: Path) -> None:
     runs = [f"one={store.base}/a.run", f"two={store.base}/c.run.zst"]
     words = ["--qrels", f"{store.base}/qrels.txt", "--output-dir", str(tmp_path / "out")]
     words += [word for run in runs for word in ("--runs", run)]
-    done = store.run("benchmark", "run", *words, "--resamples", "100")
+    done = store.run("benchmark", "run", *words, "--set", "resamples=100")
     assert done.code == 0, done.err
     written = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert any(f"{store.base}/c.run.zst".encode() in content for content in written)

@@ -65,9 +65,6 @@ _SUPERSEDES = {
 _MODELS_OF_BACKENDS = tuple(
     entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
 )
-_FILE_ONLY = ("mode_names", "language", "retrieval", *_MODELS_OF_BACKENDS, "collapse")
-"""Settings without an option on the command line."""
-
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
 """Folders among the settings of ``retrieval``."""
 
@@ -288,28 +285,18 @@ class _SettingsFile:
         if not place and spelled:
             # A check of several settings that reports one of them.
             place, what = (spelled[1],), what[spelled.end() :]
-        return self._spell(what) or "", self._where(place), self._spell(remedy)
+        return what, self._where(place), remedy
 
     def _where(self, place: tuple[int | str, ...]) -> str | None:
-        """Return ``--option``, or the file with the line and name of the field."""
+        """Return the name of the field, with the file and the line if it is in the file."""
         if place and (self._path is None or place[0] in self.given):
             inside = len(place) > 1 and not isinstance(place[1], int)  # a mapping, not a list
-            return _dotted(place) if inside else self._name(str(place[0]))
+            return _dotted(place) if inside else str(place[0])
         if self._path is None:
             return None
         line = find_line(self._root, place)
         parts = [str(self._path), *([] if line is None else [str(line)])]
         return ":".join(parts) + (f": {_dotted(place)}" if place else "")
-
-    def _spell(self, text: str | None) -> str | None:
-        """Write names of settings as the user does: options, or keys of the file."""
-        return text and re.sub(r"`(\w+)`", lambda match: self._name(match[1]), text)
-
-    def _name(self, field: str) -> str:
-        is_option = self._path is None or field in self.given
-        if not is_option or field in _FILE_ONLY:
-            return field
-        return f"--{field.replace('_', '-')}"
 
 
 def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:

@@ -101,7 +101,7 @@ class SettingOptions:
         model: A model whose fields are made by
             :func:`~trectools_plus.retrieval.setting_types.setting`.
         names: The settings; all that have an option if none is given. A nested model is named
-            like a setting, and stands for all its options.
+            like a setting, and stands for all its options; one of them is named with a dot.
     """
 
     def __init__(self, model: type[BaseModel], *names: str) -> None:
@@ -138,13 +138,20 @@ class SettingOptions:
 def _find_options(
     model: type[BaseModel], names: Sequence[str], place: tuple[str, ...] = ()
 ) -> Iterable[SettingOption]:
-    for name in names or model.model_fields:
+    for path in names or model.model_fields:
+        name, _, inner = path.partition(".")
         field = model.model_fields[name]
-        if isinstance(field.json_schema_extra, Option):
+        if isinstance(field.json_schema_extra, Option) and not inner:
             yield SettingOption((*place, name), field, field.json_schema_extra)
-        nested = _kind_of(field.annotation)[0]
-        if isinstance(nested, type) and issubclass(nested, BaseModel):
-            yield from _find_options(nested, (), (*place, name))
+        nested = nested_model(field.annotation)
+        if nested is not None:
+            yield from _find_options(nested, [inner] if inner else [], (*place, name))
+
+
+def nested_model(annotation: Any) -> type[BaseModel] | None:
+    """Return the model of a setting that is one, perhaps optional."""
+    kind = _kind_of(annotation)[0]
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
 def _kind_of(annotation: Any) -> tuple[Any, tuple[str, ...]]:

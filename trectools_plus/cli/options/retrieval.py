@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
+from pydantic import BaseModel
 
 from trectools_plus import benchmark, formats, retrieval
 from trectools_plus.choices import RANK_FUSION, Panel
 from trectools_plus.cli.options.common import split_assignments
-from trectools_plus.cli.options.from_models import Given, SettingOptions
+from trectools_plus.cli.options.from_models import Given, SettingOptions, nested_model
+from trectools_plus.cli.printing import WIDTH
 from trectools_plus.errors import UsageError
 
 SettingValue = str | bool | list[str] | None
@@ -30,13 +34,42 @@ DocumentFiles = Annotated[Given, SettingOptions(benchmark.BenchmarkConfig, "corp
 """Files of documents, beside ``--dataset``."""
 
 
-def _list_settings() -> str:
-    """Return each setting with its default, or with an example."""
-    shown = []
-    for name, field in retrieval.RetrievalSettings.model_fields.items():
-        examples = field.examples or [field.default]
-        shown.append(f"{name}={examples[0]}")
-    return ", ".join(shown)
+def list_settings(model: type[BaseModel]) -> Callable[[bool], None]:
+    """Return the callback of ``--settings``, which lists the settings of a model and exits."""
+
+    def print_settings(wanted: bool) -> None:
+        if not wanted:
+            return
+        for name, default, description in setting_rows(model):
+            typer.echo(f"{name}={default}")
+            typer.echo(textwrap.indent(textwrap.fill(description, WIDTH - 4), "    "))
+        raise typer.Exit
+
+    return print_settings
+
+
+def setting_rows(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield the name, default and description of each setting, those of nested models with dots."""
+    for name, field in model.model_fields.items():
+        nested = nested_model(field.annotation)
+        if nested is not None:
+            yield from setting_rows(nested, "" if name == "retrieval" else f"{prefix}{name}.")
+            continue
+        default = None if field.is_required() else field.get_default(call_default_factory=True)
+        shown = ",".join(map(str, default)) if isinstance(default, tuple | dict) else default
+        text = "" if shown is None else str(shown).partition("\n")[0]
+        yield f"{prefix}{name}", text, field.description or ""
+
+
+def moved_option(option: str) -> str | None:
+    """Return the assignment that replaces an option of earlier versions; ``None`` without one."""
+    key = option.removeprefix("--").replace("-", "_")
+    for name, _, _ in setting_rows(benchmark.BenchmarkConfig):
+        if name.replace(".", "_") == key.removeprefix("no_"):
+            return f"--set {name}={'false' if key.startswith('no_') else 'VALUE'}"
+        if name.startswith(f"{key}."):
+            return f"--set {key}.NAME=VALUE"
+    return None
 
 
 Setting = Annotated[
@@ -44,7 +77,8 @@ Setting = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help=f"Setting of the modes; repeatable. Defaults and examples: {_list_settings()}.",
+        help="Setting of the modes, for example k1=1.2 or fusion=rrf; repeatable. "
+        "`benchmark run --settings` lists all.",
         rich_help_panel=Panel.SEARCH,
     ),
 ]
@@ -63,10 +97,12 @@ class SearchOptions:
 
     def __init__(self, given: Given, assignments: Sequence[str] | None) -> None:
         self._assigned = parse_assignments(assignments or [])
-        if "reranker_model" in given:
-            if "reranker" not in given:
-                raise UsageError("--reranker-model needs --enable-reranker")
-            given["reranker"] = "cross-encoder"
+        named = {*given, *self._assigned}
+        if "reranker_model" in named:
+            if "reranker" not in named:
+                raise UsageError("a reranker model needs --enable-reranker")
+            if "reranker" in given:
+                given["reranker"] = "cross-encoder"
         for name in given.keys() & self._assigned.keys():
             raise UsageError(
                 f"{_SPELLED[name]} and --set {name} set the same value",
@@ -92,6 +128,47 @@ class SearchOptions:
                     f"{option} has no effect: {unused[name]}",
                     remedy="leave it out, or choose a mode that uses it",
                 )
+
+
+def assign_settings(
+    given: Given, assignments: Sequence[str] | None, model: type[BaseModel]
+) -> list[str]:
+    """Add the settings of a model that ``--set`` names, and return the assignments of the search.
+
+    Args:
+        given: The settings that the user gave with other options; a dot in the name of an
+            assignment leads to a setting of a nested model, or to a key of a mapping.
+        assignments: The values of ``--set``.
+        model: The model. Its settings that the search has too, and those of its field
+            ``retrieval``, are settings of the search.
+
+    Raises:
+        UsageError: If an assignment has no ``=``, or a setting is given twice.
+    """
+    of_search = []
+    for name, text in split_assignments(assignments or [], "--set").items():
+        first, *inner = name.removeprefix("retrieval.").split(".")
+        known = {*model.model_fields, *retrieval.RetrievalSettings.model_fields, "fusion_method"}
+        if first not in known:
+            near = get_close_matches(first, known, n=1)
+            raise UsageError(
+                f"unknown setting '{name}'",
+                where="--set",
+                remedy=f"did you mean {near[0]}?" if near else "see benchmark run --settings",
+            )
+        own = first in model.model_fields and first not in retrieval.RetrievalSettings.model_fields
+        if not own:
+            of_search.append(f"{name.removeprefix('retrieval.')}={text}")
+            continue
+        place = given
+        for key in (first, *inner)[: len(inner)]:
+            place = place.setdefault(key, {})
+        if name.rpartition(".")[2] in place:
+            raise UsageError(
+                f"--set {name}: an option sets the same value", remedy="leave one of them out"
+            )
+        place[name.rpartition(".")[2]] = text
+    return of_search
 
 
 _SCORE_SETTINGS = ("normalisation", "missing_documents")

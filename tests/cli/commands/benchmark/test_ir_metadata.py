@@ -17,7 +17,7 @@ def test_runs_have_a_header_only_when_it_is_asked_for(
     asked: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     command = ["benchmark", "run", "--qrels", str(FIXTURES / "garden-trec" / "qrels.txt")]
-    command += ["--runs", f"a={FIXTURES / 'runs' / 'lexical.run'}", "--resamples", "100"]
+    command += ["--runs", f"a={FIXTURES / 'runs' / 'lexical.run'}", "--set", "resamples=100"]
     command += ["--output-dir", str(tmp_path), *(["--ir-metadata"] if asked else [])]
     monkeypatch.setattr("sys.argv", command)
     with pytest.raises(SystemExit) as left:

@@ -172,7 +172,7 @@ def test_show_gives_the_table_for_papers_and_programs(
 def test_results_come_back_unless_told_otherwise(call: Call, bench: Any) -> None:
     bench.make("made", {"bm25": {}})
     arguments = ("run", "--runs", "bm25=made-data/bm25.run", "--qrels", "made-data/qrels.txt")
-    arguments += ("-m", "R@10", "--resamples", "100", "--output-dir", "out")
+    arguments += ("-m", "R@10", "--set", "resamples=100", "--output-dir", "out")
     for more, reused in ((), False), ((), True), (("--no-cache",), False):
         assert call(*arguments, *more)[0] == 0
         manifest = json.loads(Path("out/BenchmarkReport.json").read_text("utf-8"))["manifest"]

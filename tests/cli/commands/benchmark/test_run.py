@@ -42,7 +42,7 @@ def files(tmp_path: Path) -> dict[str, str]:
 
 DATA = ("--corpus", "c.jsonl", "--topics", "t.tsv", "--qrels", "q.txt")
 RUNS = ("--runs", "good=good.run", "--runs", "bad=bad.run", "--qrels", "q.txt")
-FAST = ("--resamples", "100")
+FAST = ("--set", "resamples=100")
 ONE = ("-m", "RR@10")
 
 
@@ -134,23 +134,23 @@ def test_a_configuration_file_and_options_above_it(call: Call, files: dict[str, 
     [
         (("--qrels", "q.txt"), 2, "no data given"),
         (("--retriever", "a:b"), 2, "no data given"),
-        (("--test-file", "t.json", *DATA), 2, "--topics and --test-file"),
+        (("--test-file", "t.json", *DATA), 2, "`topics` and `test_file`"),
         (("--dataset", "hpo", *DATA), 2, "cannot be combined"),
-        (("--corpus", "c.jsonl"), 2, "--corpus needs --topics"),
-        (("--runs", "a=good.run"), 2, "--runs needs --qrels"),
-        ((*RUNS, "--modes", "lexical"), 2, "--runs and --modes"),
-        ((*RUNS, "--exclude-self"), 2, "--exclude-self"),
+        (("--corpus", "c.jsonl"), 2, "`corpus` needs `topics`"),
+        (("--runs", "a=good.run"), 2, "`runs` needs `qrels`"),
+        ((*RUNS, "--modes", "lexical"), 2, "`runs` and `modes`"),
+        ((*RUNS, "--set", "exclude_self=true"), 2, "exclude_self"),
         (("--runs", "=good.run", "--qrels", "q.txt"), 2, "NAME=FILE"),
         (("--runs", "a=", "--qrels", "q.txt"), 2, "NAME=FILE"),
         ((*RUNS, "--runs", "bad=good.run"), 2, "named 'bad'"),
         (("good.run", "--qrels", "q.txt"), 2, "unexpected argument 'good.run'"),
         ((*DATA, "--modes", "lexcal"), 2, "lexcal"),
         ((*DATA, "--measures", "nDGC@10"), 2, "nDGC@10"),
-        ((*DATA, "--confidence", "95"), 2, "--confidence — write 0.95"),
+        ((*DATA, "--confidence", "95"), 2, "confidence — write 0.95"),
         ((*RUNS, "--baseline", "x"), 2, "baseline"),
-        ((*RUNS, "--depth", "3"), 2, "--runs and --depth"),
-        ((*RUNS, "--measures", ""), 2, "--measures"),
-        (("--corpus", "c.jsonl", "--topics", "t.tsv"), 2, "--corpus needs --qrels"),
+        ((*RUNS, "--depth", "3"), 2, "`runs` and `depth`"),
+        ((*RUNS, "--measures", ""), 2, "measures"),
+        (("--corpus", "c.jsonl", "--topics", "t.tsv"), 2, "`corpus` needs `qrels`"),
         (("--dataset", "nowhere"), 2, "nowhere"),
         (("--config", "nowhere.yaml"), 2, "nowhere.yaml"),
         (("--corpus", "nowhere", "--topics", "t.tsv", "--qrels", "q.txt"), 2, "nowhere"),
@@ -176,7 +176,7 @@ def test_mistakes_are_one_line_and_an_exit_code(
 def test_without_data_the_dataset_is_hpo(
     call: Call, arguments: tuple[str, ...], test_set: str, noted: bool
 ) -> None:
-    options = ("--modes", "lexical", "-m", "RR", "--resamples", "100", "--output-dir", "out")
+    options = ("--modes", "lexical", "-m", "RR", "--set", "resamples=100", "--output-dir", "out")
     code, out, err = call(*arguments, *options, "--format", "json")
     assert code == 0
     dataset = json.loads(out)["manifest"]["dataset"]
@@ -193,7 +193,7 @@ def test_values_of_the_wrong_kind_are_usage_errors(call: Call) -> None:
 
 OPTIONS = (
     "--modes --dataset --corpus --topics --qrels --runs --config --output-dir --measures "
-    "--baseline --confidence --seed --depth --missing --exclude-self --resamples --test-file"
+    "--baseline --confidence --seed --depth --missing --test-file --set --settings"
 )
 
 
@@ -274,12 +274,12 @@ def test_a_mode_without_results_is_reported_and_noted(
 
 def test_cutoffs_of_the_default_measures(call: Call, files: dict[str, str]) -> None:
     given = ["--runs", files["good.run"], "--qrels", files["q.txt"]]
-    code, out, _ = call(*given, "--cutoffs", "1,2", "--format", "json")
+    code, out, _ = call(*given, "--set", "cutoffs=1,2", "--format", "json")
     assert code == 0
     assert list(json.loads(out)["best_mode"])[:4] == ["nDCG@1", "nDCG@2", "AP@1", "AP@2"]
-    code, _, err = call(*given, "--cutoffs", "1,2", "--measures", "AP")
+    code, _, err = call(*given, "--set", "cutoffs=1,2", "--measures", "AP")
     assert code == 2
-    assert "--measures and --cutoffs" in err
+    assert "`measures` and `cutoffs`" in err
 
 
 def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text("1 0 TOY:0006 1\n2 0 TOY:0007 1\n")
     (tmp_path / "a.run").write_text("1 Q0 TOY:0008 1 2 a\n2 Q0 TOY:0007 1 2 a\n")
     given = ["--runs", "a.run", "--qrels", "q.txt", "--ontology", str(toy)]
-    code, out, err = call(*given, "--cutoffs", "1", "--output-dir", "out")
+    code, out, err = call(*given, "--set", "cutoffs=1", "--output-dir", "out")
     assert code == 0, err
     assert "MaxOntSim@1" in out
     assert "by run, of 2 queries: a 1." in " ".join(out.split())
@@ -298,9 +298,9 @@ def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
     code, _, err = call(*given[:-1], "none.obo")
     assert code == 2
     assert "— none.obo" in err
-    code, _, err = call(*given, "--annotations", "x.hpoa")
+    code, _, err = call(*given, "--set", "annotations=x.hpoa")
     assert code == 2
-    assert "--annotations" in err
+    assert "annotations" in err
 
 
 def test_given_runs_with_errors_that_change_no_figure(call: Call, tmp_path: Path) -> None:
@@ -320,3 +320,39 @@ def test_given_runs_with_errors_that_change_no_figure(call: Call, tmp_path: Path
         assert code == 1
         assert "R105" in err
         assert "R120" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--resamples", "200"], "--set resamples=VALUE"),
+        (["--no-multi-vector"], "--set multi_vector=false"),
+        (["--http", "index=a"], "--set http.NAME=VALUE"),
+        (["--set", "resample=200"], "resamples"),
+        (["--set", "resamples=20"], "resamples"),
+        (["--set", "seed=2", "--seed", "3"], "seed"),
+        (["--set", "resamples"], "resamples"),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_settings_without_an_option(call: Call, words: list[str], problem: str) -> None:
+    code, _, err = call(*RUNS, *words)
+    assert code == 2
+    assert problem in err
+
+
+@pytest.mark.usefixtures("files")
+def test_settings_are_those_of_the_configuration_file(call: Call) -> None:
+    words = ("--set", "mode_names.good=BM25", "--set", "interval=t", "--format", "json")
+    code, out, _ = call(*RUNS, *FAST, *words)
+    assert code == 0
+    config = json.loads(out)["manifest"]["config"]
+    assert (config["mode_names"], config["interval"]) == ({"good": "BM25"}, "t")
+    assert config["resamples"] == 100
+
+
+def test_settings_lists_every_setting(call: Call) -> None:
+    code, out, _ = call("--settings")
+    listed = {line.partition("=")[0] for line in out.splitlines() if not line.startswith(" ")}
+    assert code == 0
+    assert {"resamples", "k1", "http.url", "mode_names", "collapse.method"} <= listed

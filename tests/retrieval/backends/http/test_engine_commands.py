@@ -169,8 +169,8 @@ def test_an_error_with_status_200_is_never_scored(engine: Engine, data: Path) ->
 
 def test_run_a_benchmark(engine: Engine, data: Path) -> None:
     words = ["--topics", str(data / "topics.tsv"), "--qrels", str(data / "qrels.txt")]
-    words += ["--engine", "opensearch", "--http-url", engine.url, "--http", "index=articles"]
-    words += ["--http", "text_fields=text", "--measure", "RR@10", "-o", str(data / "report")]
+    words += ["--engine", "opensearch", "--http-url", engine.url, "--set", "http.index=articles"]
+    words += ["--set", "http.text_fields=text", "--measure", "RR@10", "-o", str(data / "report")]
     result = CliRunner().invoke(benchmark_app, ["run", *words])
     assert result.exit_code == 0, result.output
     report = load_report(data / "report" / "BenchmarkReport.json")

@@ -23,7 +23,12 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.retrieval import SearchOptions, Setting
+from trectools_plus.cli.options.retrieval import (
+    SearchOptions,
+    Setting,
+    assign_settings,
+    list_settings,
+)
 from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
@@ -37,7 +42,14 @@ from trectools_plus.errors import (
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
 
-_SETTINGS = SettingOptions(benchmark.BenchmarkConfig)
+_SETTINGS = SettingOptions(
+    benchmark.BenchmarkConfig,
+    *("dataset", "test_file", "corpus", "topics", "qrels", "language", "ontology"),
+    *("unknown_terms", "exclude", "modes", "backend", "retriever", "http.engine", "http.url"),
+    *("retrieval.embedding_model", "retrieval.reranker", "retrieval.device", "depth"),
+    *("measures", "baseline", "test", "confidence", "seed", "missing", "targets", "output_dir"),
+)
+"""The settings that have an option; all others are set by ``--set``."""
 _DATA = ("dataset", "test_file", "corpus", "topics", "qrels", "runs")
 _BACKENDS = ("backend", "retriever", "http", "milvus")
 """Settings of a backend, which may have its own documents."""
@@ -58,6 +70,15 @@ def benchmark_run(
     ] = None,
     given: Annotated[Given, _SETTINGS],
     setting: Setting = None,
+    settings: Annotated[
+        bool,
+        typer.Option(
+            "--settings",
+            callback=list_settings(benchmark.BenchmarkConfig),
+            is_eager=True,
+            help="List every setting of --set and of the configuration file, and exit.",
+        ),
+    ] = False,
     everything: Everything = False,
     output_format: TextOrJson = "text",
     config: Annotated[
@@ -92,7 +113,7 @@ def benchmark_run(
 
     \b
     Examples:
-      benchmark run --dataset hpo --modes lexical,vector,hybrid --cutoffs 1,5,20
+      benchmark run --dataset hpo --modes lexical,vector,hybrid --set cutoffs=1,5,20
       benchmark run --corpus corpus.jsonl --topics topics.tsv --qrels qrels.txt
       benchmark run --runs bm25=bm25.run --runs mine=mine.run --qrels qrels.txt --baseline bm25
       benchmark run --dataset irds:cranfield --runs bm25=bm25.run --runs mine=mine.run
@@ -103,7 +124,8 @@ def benchmark_run(
       benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
     files, names = _given_runs(runs or [], further_runs or [], given.pop("measures", None))
-    searching = SearchOptions(given.pop("retrieval", {}), setting)
+    of_search = assign_settings(given, setting, benchmark.BenchmarkConfig)
+    searching = SearchOptions(given.pop("retrieval", {}), of_search)
     settings = {**given, "runs": files, "measures": names, "retrieval": searching.values or None}
     if files is not None and "baseline" in given:
         settings["baseline"] = formats.name_baselines(split_list(given["baseline"]), files)
