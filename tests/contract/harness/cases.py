@@ -22,8 +22,8 @@ EIGHT = (
 HPO_MEASURES = "RR,HitRate@10,nDCG@10,R@10,P@5,APcap@10,MaxOntSim@10"
 # As the frozen runs were fetched.
 FETCHED_HPO = (
-    "--dataset hpo --test-file hpo-en-standard --set multi_vector=false --set components=bm25,dense "
-    "--set fusion=rrf --set rewording=false"
+    "--dataset hpo --test-file hpo-en-standard --set multi_vector=false "
+    "--set components=bm25,dense --set fusion=rrf --set rewording=false"
 )
 ROBUST = "apl=shared/robust03/input.aplrob03a.gz hum=shared/robust03/input.humR03dc.gz"
 
