@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from importlib import import_module
@@ -10,12 +11,24 @@ from pathlib import Path
 import pytest
 
 import trectools_plus
-from trectools_plus.lazy_names import read_stub
 
 ROOT = Path(trectools_plus.__file__).parent
 PACKAGES = [
     ".".join(stub.relative_to(ROOT.parent).parent.parts) for stub in ROOT.rglob("__init__.pyi")
 ]
+
+
+def read_stub(name: str) -> tuple[dict[str, str], list[str]]:
+    """The module of each name in a stub, and the public names."""
+    stub = Path(str(import_module(name).__file__)).with_suffix(".pyi")
+    homes: dict[str, str] = {}
+    public = None
+    for node in ast.parse(stub.read_text("utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            homes |= {alias.name: str(node.module) for alias in node.names}
+        elif isinstance(node, ast.Assign):
+            public = ast.literal_eval(node.value)
+    return homes, sorted(homes) if public is None else public
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -24,8 +37,9 @@ def test_every_public_name_can_be_imported(name: str) -> None:
     homes, public = read_stub(name)
     assert public == package.__all__
     assert set(public) <= set(homes) <= set(dir(package))
-    for listed in homes:
-        assert getattr(package, listed) is not None
+    for listed, home in homes.items():
+        value = getattr(package, listed)
+        assert getattr(value, "__wrapped__", value) is getattr(import_module(home), listed)
     with pytest.raises(AttributeError, match="nothing_of_this_name"):
         package.nothing_of_this_name  # noqa: B018
 

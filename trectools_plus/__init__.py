@@ -27,7 +27,41 @@ _EQUIVALENTS = {
 }
 """Names of other tools; the import of one fails with its equivalent here."""
 
-_get, __dir__ = import_lazily(__name__)
+_get, __dir__ = import_lazily(
+    __name__,
+    {
+        "benchmark": ["BenchmarkConfig", "compare_reports", "load_report", "run_benchmark"],
+        "benchmark.compare.comparisons": ["compare"],
+        "benchmark.evaluate": ["evaluate"],
+        "errors": ["TrectoolsPlusError"],
+        "formats": [
+            "Collection",
+            "Corpus",
+            "Qrels",
+            "Run",
+            "Topics",
+            "load_collection",
+            "load_corpus",
+            "write_qrels",
+            "write_run",
+        ],
+        "measures": ["BaseMeasure", "BaseMetric", "Evaluation", "explain"],
+        "ontology": ["Ontology", "load_ontology"],
+        "reporting": ["write_reports"],
+        "retrieval": ["fuse"],
+        "retrieval.fetch.fetch": ["fetch"],
+        "testsets": ["TestSet", "load_test_set", "validate_test_sets"],
+        "validation": [
+            "load_qrels",
+            "load_run",
+            "load_topics",
+            "validate",
+            "validate_qrels",
+            "validate_run",
+            "validate_topics",
+        ],
+    },
+)
 
 
 def _load_renderings() -> object:

@@ -2,4 +2,45 @@
 
 from trectools_plus.lazy_names import import_lazily
 
-__getattr__, __dir__ = import_lazily(__name__)
+__getattr__, __dir__ = import_lazily(
+    __name__,
+    {
+        "benchmark.compare.comparisons": ["Comparisons"],
+        "benchmark.compare_vectors": ["compare_vectors_options"],
+        "benchmark.curves": ["hit_rate_curves", "precision_recall_curves"],
+        "benchmark.gate": ["GateResult", "GateRules", "run_gate"],
+        "benchmark.multilingual": ["run_multilingual"],
+        "benchmark.overfitting": ["check_overfitting"],
+        "benchmark.report.listing": ["list_reports"],
+        "benchmark.report.model": ["BenchmarkReport", "report_json_schema"],
+        "benchmark.run.config_file": ["load_config"],
+        "benchmark.run.dataset": ["load_hpo_collection"],
+        "benchmark.run.runner": ["BenchmarkResult"],
+        "benchmark.sweep.config": ["load_sweep_config"],
+        "benchmark.sweep.report": ["SweepReport"],
+        "benchmark.sweep.runner": ["SweepResult", "run_sweep"],
+        "reporting.verification.verify": ["verify_report"],
+        "statistics.comparison": ["Comparison"],
+    },
+    internal={
+        "benchmark.compare.compare_reports": ["compare_reports"],
+        "benchmark.compare.comparisons": ["make_comparisons"],
+        "benchmark.compare.side_by_side": ["SideBySide", "list_groups", "list_queries"],
+        "benchmark.gate": ["DEFAULT_MEASURES", "parse_drop"],
+        "benchmark.multilingual": ["PARALLEL_SETS", "multilingual_report_schema"],
+        "benchmark.report.folder": ["ReportFolder"],
+        "benchmark.report.listing": ["ListedReport"],
+        "benchmark.report.model": ["load_report"],
+        "benchmark.run.config": ["BenchmarkConfig"],
+        "benchmark.run.config_file": [
+            "ConfigOptions",
+            "FetchSettings",
+            "load_fetch_settings",
+            "load_search_settings",
+        ],
+        "benchmark.run.dataset": ["open_collection", "open_corpus"],
+        "benchmark.run.output_folder": ["refuse_overwriting_in"],
+        "benchmark.run.runner": ["input_notes", "run_benchmark"],
+        "benchmark.sweep.config": ["SweepConfig"],
+    },
+)

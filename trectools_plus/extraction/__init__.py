@@ -21,4 +21,27 @@
 
 from trectools_plus.lazy_names import import_lazily
 
-__getattr__, __dir__ = import_lazily(__name__)
+__getattr__, __dir__ = import_lazily(
+    __name__,
+    {
+        "extraction.comparison": ["compare_extractions"],
+        "extraction.extractor": ["Extractor"],
+        "extraction.report": ["load_extraction_report"],
+        "extraction.runner": [
+            "ExtractionOptions",
+            "SweepOptions",
+            "run_extraction",
+            "sweep_extraction",
+        ],
+        "extraction.settings": ["ExtractionSettings"],
+    },
+    internal={
+        "extraction.assertion": ["CUE_LANGUAGES", "assert_mentions"],
+        "extraction.inputs.phenopackets": ["write_phenopackets"],
+        "extraction.inputs.predictions": ["Mention", "Predictions", "write_predictions"],
+        "extraction.report": ["REPORT_FILE", "extraction_report_schema"],
+        "extraction.runner": ["DEFAULT_VALUES", "ExtractedTexts", "extract_texts"],
+        "extraction.settings": ["make_extraction_settings"],
+        "statistics.arrays": ["Resampling"],
+    },
+)

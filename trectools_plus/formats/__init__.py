@@ -2,4 +2,41 @@
 
 from trectools_plus.lazy_names import import_lazily
 
-__getattr__, __dir__ = import_lazily(__name__)
+__getattr__, __dir__ = import_lazily(
+    __name__,
+    {
+        "formats.collection": ["stream_documents"],
+        "formats.corpus": ["StreamedDocuments"],
+        "formats.topics": ["write_topics"],
+    },
+    internal={
+        "formats.collection": [
+            "Collection",
+            "SAMPLE",
+            "SAMPLE_FOLDER",
+            "load_collection",
+            "sample_files",
+        ],
+        "formats.corpus": ["DocumentCollection", "load_corpus"],
+        "formats.files.atomic": ["atomic_write", "refuse_other_content", "write_new"],
+        "formats.files.opening": ["check_readable", "is_address", "is_catalogue_name"],
+        "formats.files.outputs": ["refuse_link_out", "refuse_lost_data", "refuse_overwriting"],
+        "formats.interchange.names": [
+            "ColumnNames",
+            "column_names",
+            "columns_for_qrels",
+            "columns_for_run",
+        ],
+        "formats.run_names": [
+            "NamedRun",
+            "name_baselines",
+            "name_of_file",
+            "name_runs",
+            "name_runs_of_files",
+        ],
+        "formats.tables": ["Corpus", "Qrels", "Run", "Topics"],
+        "formats.topic_records.model": ["TopicOptions"],
+        "formats.topics": ["read_topics"],
+        "formats.trec_files": ["write_qrels", "write_run"],
+    },
+)

@@ -15,4 +15,30 @@
 
 from trectools_plus.lazy_names import import_lazily
 
-__getattr__, __dir__ = import_lazily(__name__)
+__getattr__, __dir__ = import_lazily(
+    __name__,
+    {
+        "judging.estimates.combined": ["CombinedMean", "combine_judgments"],
+        "judging.estimates.estimate": ["estimate"],
+        "judging.estimates.report": ["JudgmentReport"],
+        "judging.estimates.verification": ["verify_plan"],
+        "judging.labels": ["Label"],
+        "judging.plan": ["JudgmentPlan", "PlanFolder", "PlanOptions", "make_plan"],
+    },
+    internal={
+        "judging.agreement": ["LabelAgreement"],
+        "judging.endpoint": ["EndpointOptions", "FunctionLabeller", "Labeller", "ModelLabeller"],
+        "judging.estimates.estimate": ["write_judgments"],
+        "judging.labelling": [
+            "LabelOptions",
+            "LabelSummary",
+            "Labelling",
+            "describe_labels",
+            "raise_if_stopped",
+        ],
+        "judging.pilot": ["Pilot", "plan_people"],
+        "judging.plan": ["find_plan"],
+        "judging.prompt": ["read_prompt"],
+        "retrieval.backends.secrets": ["read_key"],
+    },
+)

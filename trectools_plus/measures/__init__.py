@@ -2,4 +2,26 @@
 
 from trectools_plus.lazy_names import import_lazily
 
-__getattr__, __dir__ = import_lazily(__name__)
+__getattr__, __dir__ = import_lazily(
+    __name__,
+    {
+        "measures.definitions.base": ["Definition", "Measure"],
+        "measures.parser": ["measure_labels", "parse_measure", "parse_measures"],
+        "measures.scoring.bounds": ["residual_bounds", "tie_bounds"],
+    },
+    internal={
+        "measures.definitions.max_ont_sim": ["bind_files", "check_files_used"],
+        "measures.evaluation": [
+            "Counts",
+            "DEFAULT_MEASURES",
+            "Evaluation",
+            "evaluate",
+            "score_runs",
+        ],
+        "measures.judged": ["Grades", "notes_on_judges"],
+        "measures.parser": ["ALIASES", "explain", "ir_measures_labels", "split_names"],
+        "measures.providers.ir_measures": ["UNDEFINED"],
+        "measures.providers.user": ["BaseMeasure", "BaseMetric"],
+        "measures.scoring.scored_files": ["open_files"],
+    },
+)

@@ -10,4 +10,14 @@
 
 from trectools_plus.lazy_names import import_lazily
 
-__getattr__, __dir__ = import_lazily(__name__)
+__getattr__, __dir__ = import_lazily(
+    __name__,
+    {
+        "ontology.hpo": ["load_information"],
+        "ontology.similarity": ["best_matches"],
+    },
+    internal={
+        "ontology.hpo": ["load_ontology"],
+        "ontology.ontology": ["Ontology"],
+    },
+)

@@ -2,4 +2,47 @@
 
 from trectools_plus.lazy_names import import_lazily
 
-__getattr__, __dir__ = import_lazily(__name__)
+__getattr__, __dir__ = import_lazily(
+    __name__,
+    {
+        "retrieval.backends.embedded.backend": ["build_indexes", "build_retrievers"],
+        "retrieval.index.parts": ["TextParts"],
+        "retrieval.index.vector": ["MultiVectorRetriever"],
+        "retrieval.ontology_terms": ["corpus_of"],
+        "retrieval.run_info": ["RunInfo", "describe_run"],
+        "retrieval.settings": ["RetrievalSettings"],
+        "retrieval.source": [
+            "Backend",
+            "Failure",
+            "Hits",
+            "Query",
+            "Ranking",
+            "Retriever",
+            "Source",
+        ],
+    },
+    internal={
+        "retrieval.answers": ["TextAnswer", "TextSearcher"],
+        "retrieval.backends.embedded.backend": ["BuiltIndex"],
+        "retrieval.backends.embedded.modes": [
+            "check_modes",
+            "expand_modes",
+            "puts_exact_first",
+            "unused_settings",
+            "uses_builtin_embeddings",
+            "uses_vectors",
+        ],
+        "retrieval.backends.registry": ["EMBEDDED", "list_backends"],
+        "retrieval.backends.selection": ["BackendSettings", "default_modes"],
+        "retrieval.fetch.answering": ["FetchOptions"],
+        "retrieval.fetch.fetch": ["FetchRequest"],
+        "retrieval.fetch.run_files": ["FetchedFile", "fetch_to_dir"],
+        "retrieval.fetch.topics": ["AnyTopics", "stream_topics"],
+        "retrieval.fusion": ["Fusion", "fuse"],
+        "retrieval.index.models": ["has_cuda"],
+        "retrieval.languages": ["language_note"],
+        "retrieval.ontology_terms": ["find_named"],
+        "retrieval.rewording.rewording": ["is_hpo"],
+        "retrieval.settings": ["make_settings"],
+    },
+)

@@ -15,4 +15,31 @@
 
 from trectools_plus.lazy_names import import_lazily
 
-__getattr__, __dir__ = import_lazily(__name__)
+__getattr__, __dir__ = import_lazily(
+    __name__,
+    {
+        "testsets.agreement": ["grade_agreement"],
+        "testsets.conversion": ["convert_test_set", "write_test_set"],
+        "testsets.loading": ["list_test_sets"],
+        "testsets.model": ["TestQuery"],
+        "testsets.refreshing": ["refresh_test_set"],
+        "testsets.splitting": ["split_test_set"],
+    },
+    internal={
+        "testsets.agreement": ["read_grades"],
+        "testsets.conversion": ["form_of_output", "path_of_language", "read_folder", "read_parts"],
+        "testsets.languages": ["split_languages", "with_text_field"],
+        "testsets.loading": [
+            "ListedTestSet",
+            "find_shipped",
+            "find_test_set",
+            "load_test_set",
+            "load_with_notes",
+            "shipped_names",
+        ],
+        "testsets.model": ["TestSet", "json_schema_of_test_sets", "topics_of"],
+        "testsets.refreshing": ["record_annotators"],
+        "testsets.splitting": ["PLURALS", "strata_fields", "write_split"],
+        "testsets.validation": ["TestSetChecker", "resolve_terms", "validate_test_sets"],
+    },
+)

@@ -19,4 +19,16 @@ are imported on first use, so that ``-h`` loads few.
 
 from trectools_plus.lazy_names import import_lazily
 
-__getattr__, __dir__ = import_lazily(__name__)
+__getattr__, __dir__ = import_lazily(
+    __name__,
+    {
+        "trec_eval.arguments": ["parse_arguments"],
+        "trec_eval.inputs": ["read_input"],
+        "trec_eval.output": ["output_lines"],
+        "trec_eval.scoring": ["score"],
+    },
+    internal={
+        "trec_eval.command": ["score_files"],
+        "trec_eval.explain": ["help_lines"],
+    },
+)

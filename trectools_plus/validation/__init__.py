@@ -2,4 +2,45 @@
 
 from trectools_plus.lazy_names import import_lazily
 
-__getattr__, __dir__ = import_lazily(__name__)
+__getattr__, __dir__ = import_lazily(
+    __name__,
+    {
+        "validation.engine": ["check_pair", "check_qrels", "check_run"],
+        "validation.findings": ["FileReport", "Finding", "FindingsError"],
+        "validation.fixes.engine": ["fix_qrels", "fix_run", "fix_topics"],
+        "validation.fixes.session": ["FixOptions"],
+    },
+    internal={
+        "validation.catalogue": ["CATALOGUE"],
+        "validation.conversion": ["ConvertedTable", "convert_qrels", "convert_run", "convert_runs"],
+        "validation.description": ["describe_file"],
+        "validation.engine": [
+            "open_qrels",
+            "open_run",
+            "report_view",
+            "validate_qrels",
+            "validate_run",
+        ],
+        "validation.exclusions": ["Exclusions"],
+        "validation.findings": ["Fix", "Severity", "refuse_errors"],
+        "validation.fixes.engine": ["split_fix_values"],
+        "validation.fixes.summary": ["FixSummary"],
+        "validation.inputs": ["validate"],
+        "validation.loading": ["load_qrels", "load_run", "load_runs", "load_topics"],
+        "validation.registry": ["Rule"],
+        "validation.rendering": ["RENDERERS"],
+        "validation.rendering.rules_page": ["fix_of", "render_rules_markdown"],
+        "validation.rendering.text": ["print_text"],
+        "validation.settings": [
+            "Choices",
+            "Settings",
+            "find_settings",
+            "read_settings",
+            "resolve_choices",
+        ],
+        "validation.topics.engine": ["validate_topics"],
+        "validation.views.pairs": ["DocumentIds", "read_document_ids"],
+        "validation.views.qrels": ["QrelsView"],
+        "validation.views.runs": ["RunView"],
+    },
+)
