@@ -32,8 +32,6 @@ from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
 from trectools_plus.retrieval.fetch.topics import (
-    AnyTopics,
-    TopicsChangedError,
     check_topic_fields,
     check_topics,
     hash_topics,
@@ -65,7 +63,7 @@ class FetchRequest:
     Attributes:
         corpus: The documents; ``None`` if the backend has its own. A stream requires a backend
             that ``streams_documents``.
-        topics: The queries; a stream requires a backend that is not embedded.
+        topics: The queries.
         modes: The modes, without repetition.
         options: Options of the results of each query.
         settings: Settings of modes that index documents.
@@ -73,7 +71,7 @@ class FetchRequest:
     """
 
     corpus: DocumentCollection | None
-    topics: AnyTopics
+    topics: Topics
     modes: Sequence[str]
     options: FetchOptions = field(default_factory=FetchOptions)
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
@@ -111,10 +109,12 @@ class FetchRequest:
 
     @property
     def _facts_of_fields(self) -> dict[str, str]:
-        fields, topics = self.topic_fields, self.topics
-        if not fields or not isinstance(topics, Topics):
+        fields = self.topic_fields
+        if not fields:
             return {}
-        texts = topics.frame.select(pl.col(fields).map_elements(repr, pl.String, skip_nulls=False))
+        texts = self.topics.frame.select(
+            pl.col(fields).map_elements(repr, pl.String, skip_nulls=False)
+        )
         return {"topic_fields": sha256_columns(texts, fields)}
 
     def backend_request(self, progress: Progress = no_progress) -> BackendRequest:
@@ -224,8 +224,7 @@ def _check_request(request: FetchRequest) -> None:
     check_topic_fields(request.topics, request.topic_fields)
     if depth < 1:
         raise UsageError(f"expected a depth of at least 1 but got {depth}")
-    if isinstance(request.topics, Topics):
-        check_topics(request.topics)
+    check_topics(request.topics)
     if backend.needs_corpus and request.corpus is None:
         raise UsageError(
             f"the backend {backend.name} needs documents to search",
@@ -247,11 +246,6 @@ def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dic
                 resume=resume,
             )
         yield journals
-    except TopicsChangedError:
-        # The answers do not belong to the queries that the journals describe.
-        for journal in journals.values():
-            journal.discard()
-        raise
     except BaseException:
         for journal in journals.values():
             journal.discard_if_new()

@@ -68,14 +68,10 @@ class Journal:
         self._reader.close()
         self._file.close()
 
-    def discard(self) -> None:
-        """Remove the file."""
-        self.path.unlink(missing_ok=True)
-
     def discard_if_new(self) -> None:
         """Remove the file if it is new and contains no outcome."""
         if self._file.size == self._header_size:
-            self.discard()
+            self.path.unlink(missing_ok=True)
 
     def _write_header(self, header: bytes) -> None:
         self._file.append(header)

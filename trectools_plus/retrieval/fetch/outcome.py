@@ -16,16 +16,15 @@ from pydantic import ConfigDict, Field
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
-from trectools_plus.formats.tables import Run
+from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.models import Model
 from trectools_plus.retrieval.fetch.answering import Answer
-from trectools_plus.retrieval.fetch.topics import AnyTopics, iter_queries
+from trectools_plus.retrieval.fetch.topics import iter_queries
 from trectools_plus.retrieval.source import Failure, empty_ranking, run_of
 from trectools_plus.text import plural
 
 _QUERIES_PER_STEP = 1_000
 _MAX_EXAMPLES = 3  # maximum number of reasons in a message, and of queries for each reason
-_NOT_SENT = Failure("not asked")
 
 FetchStatus = Literal["ok", "empty", "incomplete", "failed", "unavailable"]
 """``ok``: every query was answered; ``empty``: every query was answered without any result;
@@ -150,7 +149,7 @@ class AnsweredRun:
     def __init__(
         self,
         mode: str,
-        topics: AnyTopics,
+        topics: Topics,
         answers: Mapping[str, Answer],
         failures: Mapping[str, Failure],
         index_keys: dict[str, str],
@@ -183,9 +182,7 @@ class AnsweredRun:
                 latencies.append(np.nan if answer is None else answer.latency_ms)
                 rankings.append(empty_ranking() if answer is None else answer.ranking)
                 if answer is None:
-                    # Neither an answer nor a failure: the topics changed, and reading them to the
-                    # end raises the error.
-                    failures[query_id] = self._failures.get(query_id, _NOT_SENT)
+                    failures[query_id] = self._failures[query_id]
                     continue
                 if not answer.ranking:
                     missing.append(query_id)
