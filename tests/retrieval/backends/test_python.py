@@ -127,22 +127,6 @@ def test_a_function_cannot_move_the_output(tmp_path: Path, monkeypatch: pytest.M
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("takes_list", [False, True])
-def test_a_promise_is_no_answer(tmp_path: Path, takes_list: bool) -> None:
-    class Later:
-        async def answer(self, text: Any, depth: int) -> Any:
-            return ["d1"]
-
-        def __call__(self, text: str, depth: int) -> Any:
-            return self.answer(text, depth)
-
-    later = Later()
-    retriever = type("Listed", (), {"search": lambda _, *given: later(*given)})()
-    with pytest.raises(InputError, match="TypeError"):
-        fetch(retriever if takes_list else later, tmp_path)
-
-
 def test_an_index_that_fails_is_not_called_a_wrong_name(tmp_path: Path) -> None:
     class Full:
         def index(self, corpus: Any) -> None:

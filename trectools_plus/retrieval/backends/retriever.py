@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Seq
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import entry_points
-from inspect import Parameter, isawaitable, iscoroutine, iscoroutinefunction, signature
+from inspect import Parameter, iscoroutinefunction, signature
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ from trectools_plus.plugins import (
     describe_error,
     find_entry_point,
     import_object,
-    raise_for_signal,
     working_directory_on_path,
 )
 from trectools_plus.retrieval.source import Ranking
@@ -37,23 +36,22 @@ _DEPTH = re.compile(
     r"results?(limit|count|size)|(page|result)?size|(results)?perpage"
 )
 """Names of a parameter that takes the number of results."""
-_POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-_NAMED = (*_POSITIONAL, Parameter.KEYWORD_ONLY)
-_WRONG_NUMBER = re.compile(r"\barguments?\b")
+_KINDS = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 class Call:
     """A call of a function with a query and, if it takes one, the number of results.
 
-    A function takes the number if a parameter is named like one (``k``, ``top_k``, ``limit`` …), or
-    if a second argument is required. Values that ``functools.partial`` sets are never changed.
+    The query is the parameter that is named like one, otherwise the first. A function takes the
+    number if a parameter is named like one (``k``, ``top_k``, ``limit`` …), or if a second argument
+    is required. Values that ``functools.partial`` sets are never changed.
 
     Args:
         function: Any callable.
         where: Its name in messages.
 
     Attributes:
-        takes_text: Whether the name or type of the first parameter is that of one query.
+        takes_text: Whether the name or type of the parameter is that of one query.
 
     Raises:
         UsageError: If it takes no argument, or requires more than these two.
@@ -63,34 +61,32 @@ class Call:
         try:
             parameters = list(signature(function).parameters.values())
         except (TypeError, ValueError):  # a builtin
-            parameters = [Parameter("rest", Parameter.VAR_POSITIONAL)]
+            parameters = [Parameter("query", Parameter.POSITIONAL_ONLY)]
         bound = function.keywords if isinstance(function, partial) else {}
-        named = [one for one in parameters if one.kind in _NAMED and one.name not in bound]
+        free = [one for one in parameters if one.kind in _KINDS and one.name not in bound]
         takes_rest = any(one.kind is Parameter.VAR_POSITIONAL for one in parameters)
-        query = _find_query(named)
-        if query is None and not takes_rest:
+        if not free and takes_rest:
+            free = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("query", "k")]
+        if not free:
             raise UsageError(
                 "the function takes no query", where=where, remedy="define it as (query, k)"
             )
-        depth = _find_depth([one for one in named if one is not query])
-        required = [one for one in named if one.default is Parameter.empty]
-        if others := [one.name for one in required if one not in (query, depth)]:
+        query = next(filter(_is_query, free), free[0])
+        others = [one for one in free if one is not query]
+        required = [one for one in others if one.default is Parameter.empty]
+        depth = next(filter(_is_depth, others), required[0] if len(required) == 1 else None)
+        if names := [one.name for one in required if one is not depth]:
             raise UsageError(
-                f"the function requires {', '.join(others)} beside the query and the number of "
+                f"the function requires {', '.join(names)} beside the query and the number of "
                 "results",
                 where=where,
                 remedy="give default values, or set them with functools.partial",
             )
         self._function = function
-        self.takes_text = query is not None and _is_text(query)
-        # Names of keywords; None is by position.
-        self._query = query.name if query is not None and query is not parameters[0] else None
-        if query is not None and query.kind is Parameter.KEYWORD_ONLY:
-            self._query = query.name
-        by_position = depth is None or depth.kind is Parameter.POSITIONAL_ONLY
-        self._depth = None if depth is None or by_position else depth.name
-        self._passes_depth = depth is not None or (takes_rest and self._query is None)
-        self._may_refuse_depth = depth is None and self._passes_depth
+        self._parameters = [one for one in free if one in (query, depth)]
+        self._query = query
+        self._by_name = free[: len(self._parameters)] != self._parameters
+        self.takes_text = _is_query(query) or query.annotation in (str, "str")
 
     def __call__(self, query: Any, depth: int) -> Any:
         """Call the function.
@@ -98,52 +94,27 @@ class Call:
         Raises:
             Exception: Any error of the function.
         """
-        arguments = [query] if self._query is None else []
-        named = {} if self._query is None else {self._query: query}
-        if not self._passes_depth:
-            return self._function(*arguments, **named)
-        if self._depth is not None:
-            return self._function(*arguments, **named, **{self._depth: depth})
-        try:
-            return self._function(*arguments, depth, **named)
-        except TypeError as error:
-            # Neither a builtin nor *args shows the number of arguments.
-            if not self._may_refuse_depth or not _WRONG_NUMBER.search(str(error)):
-                raise
-            found = self._function(*arguments, **named)
-        self._passes_depth = False
-        return found
+        positional, named = [], {}
+        for one in self._parameters:
+            value = query if one is self._query else depth
+            if one.kind is Parameter.POSITIONAL_ONLY:
+                positional.append(value)
+            elif one.kind is Parameter.KEYWORD_ONLY or self._by_name:
+                named[one.name] = value
+            else:
+                positional.append(value)
+        return self._function(*positional, **named)
 
 
-def _find_query(named: list[Parameter]) -> Parameter | None:
-    """Return the parameter that takes the query: by its name, otherwise the first."""
-    by_name = next((one for one in named if _QUERY.fullmatch(normalize(one.name))), None)
-    positional = [one for one in named if one.kind in _POSITIONAL]
-    if by_name is not None and (by_name.kind in _POSITIONAL or not positional):
-        return by_name
-    others = [one for one in positional if not _is_depth(one)]
-    required = [one for one in named if one.default is Parameter.empty and not _is_depth(one)]
-    return next(iter([*others, *positional, *required, *named]), None)
-
-
-def _find_depth(others: list[Parameter]) -> Parameter | None:
-    """Return the parameter that takes the number of results."""
-    by_name = next((one for one in others if _is_depth(one)), None)
-    required = [one for one in others if one.default is Parameter.empty]
-    return by_name or (required[0] if len(required) == 1 else None)
+def _is_query(parameter: Parameter) -> bool:
+    return _QUERY.fullmatch(normalize(parameter.name)) is not None
 
 
 def _is_depth(parameter: Parameter) -> bool:
     return _DEPTH.fullmatch(normalize(parameter.name)) is not None
 
 
-def _is_text(parameter: Parameter) -> bool:
-    is_named = _QUERY.fullmatch(normalize(parameter.name)) is not None
-    return is_named or parameter.annotation in (str, "str")
-
-
 ENTRY_POINT_GROUP = "trectools_plus.retrievers"
-_ASYNCHRONOUS = "an asynchronous function is not awaited"
 
 Results = Any
 """A retriever's results for one query: ids, best first; pairs of id and score; a dictionary of ids
@@ -189,7 +160,7 @@ class LoadedRetriever:
         function = retriever.search if has_search else retriever
         if iscoroutinefunction(function):
             raise UsageError(
-                _ASYNCHRONOUS,
+                "an asynchronous function is not awaited",
                 where=self._where,
                 remedy="name a function that calls it with asyncio.run",
             )
@@ -225,8 +196,8 @@ class LoadedRetriever:
 
     def _call(self, text: str, depth: int) -> Results:
         if not self._takes_list:
-            return _refuse_asynchronous(self._function(text, depth))
-        answers = list(_refuse_asynchronous(self._function([text], depth)))
+            return self._function(text, depth)
+        answers = list(self._function([text], depth))
         if len(answers) != 1:
             raise TypeError(f"search returned {len(answers)} entries for 1 query")
         return answers[0]
@@ -359,9 +330,7 @@ def _one_line_errors(where: str, remedy: Callable[[], str]) -> Iterator[None]:
     except TrectoolsPlusError:
         raise
     except (Exception, SystemExit) as error:
-        raise_for_signal()
         raise UsageError(describe_error(error), where=where, remedy=remedy()) from error
-    raise_for_signal()
 
 
 @contextmanager
@@ -374,15 +343,6 @@ def _working_directory() -> Iterator[None]:
         finally:
             # Relative paths of output files refer to it.
             os.chdir(directory)
-
-
-def _refuse_asynchronous(result: Any) -> Any:
-    """Return the result of a function; refuse the coroutine of an asynchronous function."""
-    if isawaitable(result):
-        if iscoroutine(result):
-            result.close()  # otherwise Python warns that it was never awaited
-        raise TypeError(f"{_ASYNCHRONOUS}: call it with asyncio.run")
-    return result
 
 
 def _read_id(value: Any) -> str:
