@@ -39,7 +39,7 @@ from trectools_plus.text import split_list
 
 _SETTINGS = SettingOptions(benchmark.BenchmarkConfig)
 _DATA = ("dataset", "test_file", "corpus", "topics", "qrels", "runs")
-_BACKENDS = ("backend", "retriever", "http", "milvus")
+_BACKENDS = ("backend", "retriever", "http")
 """Settings of a backend, which may have its own documents."""
 _FILE_LINES = 6
 """Lines after the report: the names of its files, and a note."""
@@ -100,7 +100,6 @@ def benchmark_run(
       benchmark run --config benchmark.yaml --output-dir results/today
       benchmark run --dataset hpo --modes bm25,dense,hybrid,hybrid+exact --enable-reranker
       benchmark run --dataset DIR --backend python --retriever my_search:search
-      benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
     files, names = _given_runs(runs or [], further_runs or [], given.pop("measures", None))
     searching = SearchOptions(given.pop("retrieval", {}), setting)

@@ -66,7 +66,6 @@ def runs_fetch(
       runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
       runs fetch --topics topics.tsv --engine solr --http-url http://localhost:8983/solr/articles \\
         --http text_fields=title,text --output-dir runs
-      runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
     searching = SearchOptions(given.pop("retrieval", {}), setting)
     retrieval.make_settings(searching.values)  # reports errors of --set
