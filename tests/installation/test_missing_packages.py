@@ -25,7 +25,7 @@ EXTRAS: dict[str, list[str]] = {
     for extra, texts in PROJECT["project"]["optional-dependencies"].items()
     if not extra.startswith("dev")
 }
-MODULES = {"cwl-eval": "cwl", "pystemmer": "Stemmer", "python-jsonpath": "jsonpath"}
+MODULES = {"cwl-eval": "cwl", "pystemmer": "Stemmer"}
 """The modules of packages, if they have other names."""
 
 FETCH = "runs fetch --dataset garden --modes lexical --output-dir out"
@@ -56,7 +56,6 @@ OF_PACKAGES = [
     ("bm25s", FETCH),
     ("httpx", f"{HTTP} --http-url http://127.0.0.1:9/"),
     ("ir-datasets", "runs validate a.run --topics irds:cranfield"),
-    ("python-jsonpath", f"{HTTP} --config http.yaml"),
     ("wordllama", "query --dataset garden --mode vector roses"),
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, takewhile
@@ -22,8 +22,6 @@ from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
-    AnswerStore,
-    FailedQuery,
     FetchOptions,
     MemoryAnswers,
     answer_batch,
@@ -48,9 +46,6 @@ from trectools_plus.retrieval.source import (
     Source,
 )
 from trectools_plus.validation.inputs import Input, as_corpus, as_topics
-
-Outcomes = list[Answer | FailedQuery]
-
 
 _TIMED_ALONE = 20
 """Number of queries that are sent alone to a service that is then asked several at a time."""
@@ -257,7 +252,7 @@ def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dic
 
 def _fetch_modes(
     request: FetchRequest,
-    stores: Mapping[str, AnswerStore],
+    stores: Mapping[str, MemoryAnswers | Journal],
     progress: Progress,
     *,
     leave_one_out: bool = False,
@@ -292,70 +287,53 @@ def _fetch_modes(
 
 
 def _fetch_mode(
-    mode: str, source: Source, request: FetchRequest, store: AnswerStore, progress: Progress
+    mode: str,
+    source: Source,
+    request: FetchRequest,
+    store: MemoryAnswers | Journal,
+    progress: Progress,
 ) -> AnsweredRun:
     failures: dict[str, Failure] = {}
-    known, breaker = store.answers, CircuitBreaker()
-    done, total = len(known), len(request.topics)
-    progress(f"searching {mode}", done, total)
+    breaker, total = CircuitBreaker(), len(request.topics)
+    progress(f"searching {mode}", len(store), total)
     # Simultaneous requests slow each other down.
     is_parallel = source.latency_sample is None and source.concurrency > 1
     size = _TIMED_ALONE if is_parallel else source.latency_sample
     sample = sample_queries(request.topics, size)
+    queries = iter_queries(request.topics, request.topic_fields)
+    pending = [query for query in queries if query.query_id not in store]
+    alone = [query for query in pending if sample is not None and query.query_id in sample]
+    others = (query for query in pending if sample is None or query.query_id not in sample)
 
-    def pending() -> Iterator[Query]:
-        queries = iter_queries(request.topics, request.topic_fields)
-        return (query for query in queries if query.query_id not in known)
+    def answer(batch: Sequence[Query]) -> dict[str, Answer | Failure]:
+        return answer_batch(source, batch, request.options)
 
-    timed = _timed_batches(pending, sample)
-    others = _other_batches(pending, source.batch_size, sample)
-
-    def answer(queries: list[Query]) -> Outcomes:
-        return answer_batch(source, queries, request.options)
-
-    one_by_one = ([answer(batch)] for batch in takewhile(lambda _: not breaker.stopped, timed))
-    for found in chain(one_by_one, call_concurrently(answer, others, source, breaker)):
-        outcomes = [outcome for batch in found for outcome in batch]
-        outcomes = outcomes if sample is None else _keep_latencies(outcomes, sample)
-        store.add(outcomes)
-        for outcome in outcomes:
-            failure = outcome.failure if isinstance(outcome, FailedQuery) else None
-            breaker.record(failure)
-            if failure is not None:
-                failures[outcome.query_id] = failure
-        done += len(outcomes)
-        progress(f"searching {mode}", done, total)
-    answers = store.answers
-    if done < total:
-        for query in iter_queries(request.topics):
-            if query.query_id not in failures and query.query_id not in answers:
-                cause = breaker.stopped
-                assert cause is not None
-                reason = f"not asked: {cause.reason}"
-                failures[query.query_id] = Failure(reason, cause.kind, attempts=0)
-    return AnsweredRun(mode, request.topics, answers, failures, source.index_keys())
+    timed = ([answer([query])] for query in takewhile(lambda _: not breaker.stopped, alone))
+    batches = iter(lambda: list(islice(others, source.batch_size)), [])
+    for results in chain(timed, call_concurrently(answer, batches, source, breaker)):
+        for outcomes in results:
+            store.add(_keep_latencies(outcomes, sample))
+            for query_id, outcome in outcomes.items():
+                breaker.record(outcome if isinstance(outcome, Failure) else None)
+                if isinstance(outcome, Failure):
+                    failures[query_id] = outcome
+        progress(f"searching {mode}", len(store) + len(failures), total)
+    if cause := breaker.stopped:
+        not_asked = Failure(f"not asked: {cause.reason}", cause.kind, attempts=0)
+        rest = (query.query_id for query in pending if query.query_id not in store)
+        failures = {query_id: failures.get(query_id, not_asked) for query_id in rest}
+    return AnsweredRun(mode, request.topics, store, failures, source.index_keys())
 
 
-def _timed_batches(
-    queries: Callable[[], Iterator[Query]], sample: frozenset[str] | None
-) -> Iterator[list[Query]]:
-    """Yield each query of the sample alone."""
-    return ([query] for query in queries() if query.query_id in sample) if sample else iter(())
-
-
-def _other_batches(
-    queries: Callable[[], Iterator[Query]], size: int, sample: frozenset[str] | None
-) -> Iterator[list[Query]]:
-    """Yield the other queries in batches; they are read again, as too many may not be kept."""
-    others = (one for one in queries() if sample is None or one.query_id not in sample)
-    yield from iter(lambda: list(islice(others, size)), [])
-
-
-def _keep_latencies(outcomes: Outcomes, sample: frozenset[str]) -> Outcomes:
+def _keep_latencies(
+    outcomes: Mapping[str, Answer | Failure], sample: frozenset[str] | None
+) -> Mapping[str, Answer | Failure]:
     """Return the outcomes without the latencies of queries that are not in the sample."""
-    return [
-        replace(one, latency_ms=math.nan)
-        if isinstance(one, Answer) and one.query_id not in sample
-        else one
-        for one in outcomes
-    ]
+    if sample is None:
+        return outcomes
+    return {
+        query_id: replace(outcome, latency_ms=math.nan)
+        if isinstance(outcome, Answer) and query_id not in sample
+        else outcome
+        for query_id, outcome in outcomes.items()
+    }

@@ -223,22 +223,27 @@ def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None =
     """
     errors: list[TrectoolsPlusError] = []
     for mode, run in fetched.items():
-        if run.status not in SCORED:
-            status = "failed" if run.status == "failed" else f"is {run.status}"
-            what = f"{mode} {status}: {describe_failures(run)}"
-            kind = CheckFailedError if run.status == "incomplete" else InputError
-            where = None if folder is None else str(folder)
-            remedy = None if folder is None else _resume_remedy(mode, run)
-            errors.append(kind(what, where=where, remedy=remedy))
-    raise_all([*errors, *([] if folder is None else _errors_of_empty_runs(fetched, folder))])
-
-
-def _resume_remedy(mode: str, run: FetchOutcome) -> str:
-    resume = "add --resume to send only these queries again"
-    if run.status != "incomplete":
-        return f"fix the cause, and {resume}"
-    listing = "manifest.json" if run.results else "journal"
-    return f"{resume}; {mode}.run.{listing} lists them with the reasons"
+        is_empty = run.status == "empty"
+        if run.status == "ok" or (is_empty and folder is None):
+            continue
+        what = f"{mode} is {run.status}: {describe_failures(run)}"
+        remedy = (
+            "add --resume to send only these queries again; the manifest and the journal have the "
+            "reasons"
+        )
+        if is_empty:
+            queries = plural(run.queries, "query", "queries")
+            what = (
+                f"{mode} found nothing for {queries}, so only {mode}.run.manifest.json is written"
+            )
+            remedy = (
+                "check that the topics belong to this corpus and have its language; for a service, "
+                "check http.ids"
+            )
+        kind = CheckFailedError if is_empty or run.status == "incomplete" else InputError
+        where = None if folder is None else str(folder)
+        errors.append(kind(what, where=where, remedy=None if folder is None else remedy))
+    raise_all(errors)
 
 
 def describe_failures(run: FetchOutcome) -> str:
@@ -256,25 +261,3 @@ def describe_failures(run: FetchOutcome) -> str:
         named.append("…")
     total = plural(run.queries, "query", "queries")
     return f"{count} of {total} {verb} no answer ({'; '.join(named)})"
-
-
-def _errors_of_empty_runs(
-    fetched: Mapping[str, FetchOutcome], folder: Path
-) -> list[TrectoolsPlusError]:
-    """Return an error if a mode found nothing and therefore has no run file."""
-    empty = [mode for mode, run in fetched.items() if run.status == "empty"]
-    if not empty:
-        return []
-    written = [f"{mode}.run" for mode, run in fetched.items() if run.results]
-    earlier = [f"{mode}.run" for mode in empty if (folder / f"{mode}.run").exists()]
-    queries = plural(len(fetched[empty[0]].missing_queries), "query", "queries")
-    what = f"{' and '.join(empty)} found nothing ({queries}), so only a manifest was written"
-    if earlier:
-        what += f" (left from an earlier fetch: {', '.join(earlier)})"
-    if written:
-        what += f"; other runs: {', '.join(written)}"
-    remedy = (
-        "check that the topics belong to this corpus and have its language; for a service, check "
-        "http.ids"
-    )
-    return [CheckFailedError(what, where=str(folder), remedy=remedy)]
