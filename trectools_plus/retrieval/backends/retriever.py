@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import entry_points
@@ -16,14 +15,14 @@ from typing import Any, NamedTuple
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.corpus import DocumentCollection
-from trectools_plus.formats.interchange.names import RESULT_FIELDS, find_fields, normalize
+from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.plugins import (
     describe_error,
     find_entry_point,
     import_object,
     working_directory_on_path,
 )
-from trectools_plus.retrieval.source import Ranking
+from trectools_plus.retrieval.backends.results import Results, read_results
 
 _QUERY = re.compile(
     r"q|s|(search|query|question|topic|input)?(query|question|text|string|str|term)|topic|input|"
@@ -115,14 +114,8 @@ def _is_depth(parameter: Parameter) -> bool:
 
 
 ENTRY_POINT_GROUP = "trectools_plus.retrievers"
-
-Results = Any
-"""A retriever's results for one query: ids, best first; pairs of id and score; a dictionary of ids
-to scores; dictionaries or objects with an id and a score; a data frame; or a
-:class:`~trectools_plus.retrieval.source.Ranking`."""
-
-_RESULT_NAMES = frozenset(normalize(name) for names in RESULT_FIELDS.values() for name in names)
-_ACCEPTED = "ids, pairs of id and score, dictionaries or a data frame"
+_METHODS = ("retrieve", "invoke", "run")
+"""Other names of the method ``search``: of LlamaIndex, LangChain and Haystack."""
 
 
 class Found(NamedTuple):
@@ -157,7 +150,9 @@ class LoadedRetriever:
         has_search = callable(getattr(retriever, "search", None))
         self.needs_documents = has_search and callable(getattr(retriever, "index", None))
         self._retriever = retriever
-        function = retriever.search if has_search else retriever
+        methods = () if callable(retriever) else _METHODS
+        names = [name for name in ("search", *methods) if hasattr(retriever, name)]
+        function = getattr(retriever, names[0]) if names else retriever
         if iscoroutinefunction(function):
             raise UsageError(
                 "an asynchronous function is not awaited",
@@ -201,101 +196,6 @@ class LoadedRetriever:
         if len(answers) != 1:
             raise TypeError(f"search returned {len(answers)} entries for 1 query")
         return answers[0]
-
-
-def read_results(results: Results) -> tuple[list[str], list[float] | None]:
-    """Return the ids and scores in a retriever's results; no scores if it returned only ids.
-
-    Raises:
-        TypeError: If the results have an unsupported type.
-    """
-    if isinstance(results, Ranking):
-        return results.doc_ids, [float(score) for score in results.scores]
-    if isinstance(results, Mapping):
-        pairs = [(_read_id(one), _read_score(score)) for one, score in results.items()]
-        pairs.sort(key=lambda pair: -pair[1])
-        return [one for one, _ in pairs], [score for _, score in pairs]
-    if hasattr(type(results), "columns"):
-        return _read_table(results)
-    if isinstance(results, str | bytes) or not isinstance(results, Iterable):
-        raise TypeError(f"expected {_ACCEPTED} but got {_kind(results)}")
-    if isinstance(results, Set) and not isinstance(results, Sequence | KeysView):
-        raise TypeError("expected ids, best first, but got a set, which has no order")
-    if hasattr(results, "keys") and not isinstance(results, KeysView):
-        # Iterating over it would give its keys.
-        raise TypeError(f"expected {_ACCEPTED} but got a {type(results).__name__}")
-    items = list(results)
-    rows = [_fields_of(item) for item in items]
-    if any(row is not None for row in rows):
-        return _read_rows(items, rows)
-    if not any(isinstance(item, tuple | list) for item in items):
-        return [_read_id(item) for item in items], None
-    for item in items:
-        if not isinstance(item, tuple | list) or len(item) != 2:
-            raise TypeError(f"expected a pair of id and score but got {_kind(item)}")
-    return [_read_id(one) for one, _ in items], [_read_score(score) for _, score in items]
-
-
-def _read_table(table: Any) -> tuple[list[str], list[float] | None]:
-    """Return ids and scores of a data frame, in its order."""
-    from trectools_plus.formats.interchange.frames import is_frame
-
-    if not is_frame(table):
-        raise TypeError(f"expected {_ACCEPTED} but got a {type(table).__name__}")
-    table = table.collect() if hasattr(table, "collect") else table
-    names = [str(name) for name in table.columns]
-    found = find_fields(names, RESULT_FIELDS)
-    if "doc_id" not in found:
-        shown = ", ".join(names) or "none"
-        raise TypeError(f"expected a table with the columns doc_id and score but got {shown}")
-    columns = {
-        field: (
-            table.iloc[:, place].tolist() if hasattr(table, "iloc") else table[:, place].to_list()
-        )
-        for field, place in found.items()
-    }
-    return _read_columns(columns)
-
-
-def _fields_of(item: Any) -> Mapping[str, Any] | None:
-    """Return the fields of a result that is a dictionary or an object; ``None`` for others."""
-    if isinstance(item, Mapping):
-        return {str(name): value for name, value in item.items()}
-    if isinstance(item, str | bytes | int | list):
-        return None
-    names = (name for name in dir(item) if name[:2] != "__" and normalize(name) in _RESULT_NAMES)
-    fields = {name: getattr(item, name) for name in names}
-    fields = {name: value for name, value in fields.items() if not callable(value)}
-    return fields if "doc_id" in find_fields(fields, RESULT_FIELDS) else None
-
-
-def _read_rows(
-    items: Sequence[Any], rows: Sequence[Mapping[str, Any] | None]
-) -> tuple[list[str], list[float] | None]:
-    """Return ids and scores of dictionaries or objects, all with the same fields."""
-    columns: dict[str, list[Any]] = {}
-    for item, row in zip(items, rows, strict=True):
-        found = find_fields(row or (), RESULT_FIELDS)
-        if row is None or "doc_id" not in found:
-            raise TypeError(f"expected a result with doc_id and score but got {_kind(item)}")
-        values = list(row.values())
-        for field, place in found.items():
-            columns.setdefault(field, []).append(values[place])
-    for field in ("score", "rank"):
-        if field in columns and len(columns[field]) < len(items):
-            raise TypeError(f"expected a {field} in every result, but some have none")
-    return _read_columns(columns)
-
-
-def _read_columns(columns: Mapping[str, list[Any]]) -> tuple[list[str], list[float] | None]:
-    """Return ids and scores; without scores, in the order of the ranks, if there are any."""
-    ids = [_read_id(value) for value in columns["doc_id"]]
-    if "score" in columns:
-        return ids, [_read_score(value) for value in columns["score"]]
-    if "rank" in columns:
-        order = [_read_score(value) for value in columns["rank"]]
-        ids = [one for _, one in sorted(zip(order, ids, strict=True), key=lambda pair: pair[0])]
-    return ids, None
 
 
 def name_of(given: Any) -> str:
@@ -343,27 +243,3 @@ def _working_directory() -> Iterator[None]:
         finally:
             # Relative paths of output files refer to it.
             os.chdir(directory)
-
-
-def _read_id(value: Any) -> str:
-    if isinstance(value, str):
-        return str(value)
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return str(operator.index(value))  # whole numbers of any library
-    except TypeError:
-        raise TypeError(f"expected an id but got {_kind(value)}") from None
-
-
-def _read_score(value: Any) -> float:
-    if isinstance(value, str | bytes | bool):
-        raise TypeError(f"expected a score but got {_kind(value)}")
-    try:
-        return float(value)
-    except TypeError:
-        raise TypeError(f"expected a score but got {_kind(value)}") from None
-
-
-def _kind(value: Any) -> str:
-    return "None" if value is None else f"{type(value).__name__} {repr(value)[:40]}"
