@@ -177,44 +177,19 @@ def fetch_runs(
         UsageError: If a mode or setting is not valid for the request.
         InputError: If something cannot be read or built.
     """
-    _check_request(request)
+    check_request(request)
     stores = {mode: MemoryAnswers() for mode in request.modes}
-    runs = _fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
+    runs = fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
     return {mode: run.collect() for mode, run in runs.items()}
 
 
-@contextmanager
-def fetch_with_journals(
-    request: FetchRequest,
-    folder: Path,
-    *,
-    resume: bool = False,
-    progress: Progress = no_progress,
-) -> Iterator[Mapping[str, AnsweredRun]]:
-    """Fetch every mode with journals in a folder, and yield the runs while the journals are open.
-
-    The runs read their answers from the journals. A backend without ``keeps_journal`` writes one
-    only with ``resume``.
-
-    Args:
-        request: The request.
-        folder: The folder of the journals.
-        resume: Whether to continue the journals in the folder.
-        progress: Receives the progress of building indexes and of the queries.
+def check_request(request: FetchRequest) -> None:
+    """Check that a request has queries, documents if the backend needs them, and a depth.
 
     Raises:
-        UsageError: If a mode, setting or journal is not valid for the request.
-        InputError: If something cannot be read, built or written.
+        UsageError: If a setting is not valid for the request.
+        InputError: If there are no queries, or an id cannot be written to a run.
     """
-    _check_request(request)
-    if not request.backend.keeps_journal and not resume:
-        yield _fetch_modes(request, {mode: MemoryAnswers() for mode in request.modes}, progress)
-        return
-    with _journals(request, folder, resume) as journals:
-        yield _fetch_modes(request, journals, progress)
-
-
-def _check_request(request: FetchRequest) -> None:
     depth, backend = request.options.depth, request.backend
     check_topic_fields(request.topics, request.topic_fields)
     if depth < 1:
@@ -228,18 +203,32 @@ def _check_request(request: FetchRequest) -> None:
 
 
 @contextmanager
-def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dict[str, Journal]]:
-    """Open the journals of all modes; remove new journals if the fetch fails to start."""
+def open_stores(
+    request: FetchRequest, folder: Path, *, resume: bool
+) -> Iterator[Mapping[str, MemoryAnswers | Journal]]:
+    """Open a store of answers for each mode: its journal in a folder.
+
+    A backend without ``keeps_journal`` writes one only with ``resume``. New journals are removed if
+    the fetch fails to start.
+
+    Args:
+        request: The request.
+        folder: The folder of the journals.
+        resume: Whether to continue the journals in the folder.
+
+    Raises:
+        UsageError: If a journal is not valid for the request.
+        InputError: If one cannot be read or written.
+    """
+    if not request.backend.keeps_journal and not resume:
+        yield {mode: MemoryAnswers() for mode in request.modes}
+        return
     journals: dict[str, Journal] = {}
-    facts = request.facts
+    facts, count = request.facts, len(request.topics)
     try:
         for mode in request.modes:
-            journals[mode] = open_journal(
-                folder / f"{mode}.run.journal",
-                {"mode": mode, **facts},
-                len(request.topics),
-                resume=resume,
-            )
+            path = folder / f"{mode}.run.journal"
+            journals[mode] = open_journal(path, {"mode": mode, **facts}, count, resume=resume)
         yield journals
     except BaseException:
         for journal in journals.values():
@@ -250,7 +239,7 @@ def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dic
             journal.close()
 
 
-def _fetch_modes(
+def fetch_modes(
     request: FetchRequest,
     stores: Mapping[str, MemoryAnswers | Journal],
     progress: Progress,
@@ -260,6 +249,12 @@ def _fetch_modes(
     """Send each mode every query whose answer is not in its store.
 
     Matrix products use one thread, because waking several threads takes longer than a query.
+
+    Args:
+        request: The request.
+        stores: The answers of each mode so far; further ones are added.
+        progress: Receives the progress of building indexes and of the queries.
+        leave_one_out: Whether to fetch every fusion also with each one of its components left out.
     """
     sources = request.backend.open(request.backend_request(progress))
     try:

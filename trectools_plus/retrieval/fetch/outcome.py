@@ -132,35 +132,26 @@ class FetchedRun(FetchOutcome):
         return f"<FetchedRun {self.run.name}: {self.status}, {plural(self.results, 'result')}>"
 
 
+@dataclass(slots=True, eq=False)
 class AnsweredRun:
     """The answers of one mode as a run that is produced a thousand queries at a time.
 
-    Args:
+    Attributes:
         mode: The run's name.
         topics: The queries.
         answers: The answers by query id.
         failures: The failures of the other queries, by query id.
         index_keys: The key of each searched index, by mode.
-
-    Attributes:
         without: For a mode that merges rankings, the run without each component, by component.
     """
 
-    def __init__(
-        self,
-        mode: str,
-        topics: Topics,
-        answers: Mapping[str, Answer],
-        failures: Mapping[str, Failure],
-        index_keys: dict[str, str],
-    ) -> None:
-        self.mode = mode
-        self._topics = topics
-        self._answers = answers
-        self._failures = failures
-        self._index_keys = index_keys
-        self.without: dict[str, AnsweredRun] = {}
-        self._outcome: FetchOutcome | None = None
+    mode: str
+    topics: Topics
+    answers: Mapping[str, Answer]
+    failures: Mapping[str, Failure]
+    index_keys: dict[str, str]
+    without: dict[str, AnsweredRun] = field(default_factory=dict)
+    _outcome: FetchOutcome | None = None
 
     @property
     def outcome(self) -> FetchOutcome:
@@ -174,15 +165,15 @@ class AnsweredRun:
         failures: dict[str, Failure] = {}
         missing: list[str] = []
         cut_short: list[str] = []
-        queries = iter_queries(self._topics)
+        queries = iter_queries(self.topics)
         while query_ids := [one.query_id for one in islice(queries, _QUERIES_PER_STEP)]:
             rankings = []
             for query_id in query_ids:
-                answer = self._answers.get(query_id)
+                answer = self.answers.get(query_id)
                 latencies.append(np.nan if answer is None else answer.latency_ms)
                 rankings.append(empty_ranking() if answer is None else answer.ranking)
                 if answer is None:
-                    failures[query_id] = self._failures[query_id]
+                    failures[query_id] = self.failures[query_id]
                     continue
                 if not answer.ranking:
                     missing.append(query_id)
@@ -196,7 +187,7 @@ class AnsweredRun:
             results=results,
             latency_ms=np.array(latencies),
             missing_queries=missing,
-            index_keys=self._index_keys,
+            index_keys=self.index_keys,
             failures=failures,
             cut_short=cut_short,
         )

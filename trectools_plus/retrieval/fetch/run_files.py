@@ -25,7 +25,12 @@ from trectools_plus.provenance import (
     utc_now,
 )
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_with_journals
+from trectools_plus.retrieval.fetch.fetch import (
+    FetchRequest,
+    check_request,
+    fetch_modes,
+    open_stores,
+)
 from trectools_plus.retrieval.fetch.outcome import (
     AnsweredRun,
     FetchOutcome,
@@ -216,7 +221,9 @@ def fetch_to_dir(
     corpus, topics = request.corpus, request.topics
     _refuse_other_files(Path(output_dir), request.modes)
     with _output_folder(Path(output_dir)) as folder:
-        with fetch_with_journals(request, folder, resume=resume, progress=progress) as runs:
+        check_request(request)
+        with open_stores(request, folder, resume=resume) as stores:
+            runs = fetch_modes(request, stores, progress)
             common = {
                 "dataset": dataset,
                 "command": command,

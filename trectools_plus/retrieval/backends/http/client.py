@@ -203,24 +203,26 @@ class JsonClient:
         headers = response.headers
         # The service's own clock determines how far away a date in Retry-After is.
         after = read_retry_after(headers.get("retry-after"), read_http_date(headers.get("date")))
-        status, reason = response.status_code, self._describe_status(response.status_code, content)
-        if status in RETRIED_STATUS or status == HTTPStatus.PARTIAL_CONTENT:
+        status = response.status_code
+        if response.is_success and status != HTTPStatus.PARTIAL_CONTENT:
+            if not content.strip():
+                return _Retry("the answer is empty, where JSON is expected", retry_after=after)
+            try:
+                return _Document(json.loads(content, parse_constant=_refuse_constant), after)
+            except (ValueError, RecursionError):
+                # Probably an error page of a proxy, or a truncated answer.
+                reason = f"the answer is no JSON: {self._excerpt(content)}"
+                return _Retry(reason, retry_after=after)
+        reason = self._describe_status(status, content)
+        if status in RETRIED_STATUS or response.is_success:
             return _Retry(reason, retry_after=after)
         if response.has_redirect_location:
             target = self._excerpt(headers["location"].encode())
             reason = f"HTTP {status}: it is at {target}, and redirects are not followed"
             return Failure(reason, stops=True)
-        if not response.is_success:
-            stops = status in _STOPPING_STATUS or response.is_redirect
-            # Errors of the service, unlike those of a request, probably concern the next one too.
-            return Failure(reason, lasting=response.is_server_error, stops=stops)
-        if not content.strip():
-            return _Retry("the answer is empty, where JSON is expected", retry_after=after)
-        try:
-            return _Document(json.loads(content, parse_constant=_refuse_constant), after)
-        except (ValueError, RecursionError):
-            # Probably an error page of a proxy, or a truncated answer.
-            return _Retry(f"the answer is no JSON: {self._excerpt(content)}", retry_after=after)
+        stops = status in _STOPPING_STATUS or response.is_redirect
+        # Errors of the service, unlike those of a request, probably concern the next one too.
+        return Failure(reason, lasting=response.is_server_error, stops=stops)
 
     def describe_error(self, error: AnswerError) -> str:
         """Return the problem of an answer, with the part that is shown, without the key."""

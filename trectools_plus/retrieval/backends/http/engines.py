@@ -358,19 +358,19 @@ def resolve_preset(name: str, mode: str, given: Mapping[str, Any]) -> dict[str, 
     url, index = _join_url(str(given["url"]), preset["path"], given.get("index"))
     values = _values({**engine.defaults, **given, "index": index})
     where = f"the engine {name} needs it for the mode {mode}"
+    quoted = {**values, "index": None if index is None else quote(index, safe=",*")}
+    batch = engine.batch if is_batch and engine.batch is not None else {}
+    path = _fill(batch.get("path", preset.pop("path")), quoted, where)
     body = preset.pop("body", None)
     if own is None:
         body = _fill(body, values, where)
     elif is_batch and isinstance(own, str):
         body = json.loads(own)
-    if is_batch and engine.batch is not None:
-        preset |= engine.batch
-        body = _embed(preset.pop("body", "{body}"), body)
+    preset |= {name: value for name, value in batch.items() if name not in ("path", "body")}
+    body = _embed(batch.get("body", "{body}"), body)
     field_ids = preset.pop("field_ids", None)
     if field_ids is not None and given.get("id_field") is not None:
         preset["ids"] = field_ids
-    quoted = {**values, "index": None if index is None else quote(index, safe=",*")}
-    path = _fill(preset.pop("path"), quoted, where)
     settings: dict[str, Any] = _fill(preset, values, where)
     settings["url"] = urlunsplit(url._replace(path=url.path + path, fragment=""))
     settings["body"] = own
