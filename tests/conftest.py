@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -176,17 +175,6 @@ def shared_index_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRECTOOLS_PLUS_CACHE", str(folder / "index-cache"))
         yield
-
-
-@pytest.fixture(scope="session")
-def milvus() -> None:
-    """Skip tests if the extra ``milvus`` is not installed; fail if ``REQUIRE_MILVUS=1``."""
-    missing = [name for name in ("pymilvus", "milvus_lite") if find_spec(name) is None]
-    if missing:
-        reason = f"{' and '.join(missing)} not installed: pip install '.[milvus]'"
-        if os.environ.get("REQUIRE_MILVUS") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

@@ -17,8 +17,6 @@ from trectools_plus.errors import (
     UsageError,
 )
 from trectools_plus.formats.files.binary import BinaryFileError, find_binary
-from trectools_plus.retrieval.backends.milvus.connection import UnreachableError
-from trectools_plus.retrieval.fetch.topics import TopicsChangedError
 from trectools_plus.validation import CATALOGUE, FindingsError
 from trectools_plus.validation.registry import Hit
 
@@ -26,8 +24,6 @@ FINDING = CATALOGUE["R110"].finding(Hit("score 'x' is not a number", [3]), "a.ru
 EXAMPLES = [
     TrectoolsPlusError("what", where="where", remedy="how"),
     InputError("what"),
-    UnreachableError("what", where="where"),
-    TopicsChangedError("what", where="where"),
     FormatError("what", path="a.run", line=3, column=4, remedy="how"),
     BinaryFileError(find_binary(b"%PDF-1.7"), "a.run"),
     UsageError("what", remedy="how"),

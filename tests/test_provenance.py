@@ -40,7 +40,7 @@ def test_source_date_epoch_replaces_the_clock(monkeypatch: pytest.MonkeyPatch) -
         (["/x/__main__.py", "eval"], "trectools-plus eval"),
         (["t", "--runs", "a=my run.txt"], "t --runs 'a=my run.txt'"),
         (["t", "--api-key", "S3CRET", "--seed", "1"], "t --api-key '***' --seed 1"),
-        (["t", "--milvus-token=S3CRET"], "t '--milvus-token=***'"),
+        (["t", "--http-token=S3CRET"], "t '--http-token=***'"),
         (["t", "--password", "--S3CRET"], "t --password '***'"),
         (["t", "--uri", "http://me:S3CRET@host/x"], "t --uri 'http://***@host/x'"),
         (["t", "--tokenizer", "x", "--runs", "token=a.run"], "t --tokenizer x --runs token=a.run"),

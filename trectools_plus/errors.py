@@ -106,7 +106,6 @@ class MissingExtraError(UsageError):
 _DISTRIBUTIONS = {
     "Stemmer": "pystemmer",
     "backports": "backports.zstd",
-    "jsonpath": "python-jsonpath",
     "multipart": "python-multipart",
     "pytrec_eval_ext": "pytrec-eval-terrier",
     "yaml": "pyyaml",

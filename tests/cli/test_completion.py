@@ -42,7 +42,7 @@ def test_commands_are_completed(complete):
 
 def test_options_are_completed(complete):
     assert complete("trectools-plus eval --per") == ["--per-query"]
-    assert complete("runs fetch --mil") == ["--milvus-uri"]
+    assert complete("runs fetch --http-u") == ["--http-url"]
 
 
 @pytest.mark.parametrize(

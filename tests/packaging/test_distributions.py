@@ -58,7 +58,7 @@ def test_the_wheel_states_licence_and_python(metadata: Message) -> None:
     assert metadata["License-Expression"] == "MIT"
     assert metadata["Requires-Python"] == ">=3.11"
     extras = set(metadata.get_all("Provides-Extra", []))
-    assert {"hpo", "service", "measures", "neural", "milvus"} <= extras
+    assert {"hpo", "service", "measures", "neural"} <= extras
 
 
 def test_the_sdist_has_every_file_of_the_repository(unpacked: Path) -> None:

@@ -1,7 +1,7 @@
 """Sources of search results, and the requests and answers that they exchange.
 
 A :class:`Backend` opens one :class:`Source` for each mode. A source receives a few queries at a
-time and answers each with hits or a failure. The embedded modes, Milvus, JSON services and users'
+time and answers each with hits or a failure. The embedded modes, JSON services and users'
 functions are all sources. A source retries its own requests. ``retrieval.fetch`` does everything
 else for all sources: it requests more results until there are enough documents, collapses chunks,
 writes journals and determines statuses.

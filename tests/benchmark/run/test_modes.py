@@ -154,7 +154,6 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
             {"retriever": ["a:b"], "retrieval": {"reranker": "lexical"}},
             " — retrieval — leave",
         ),
-        ({"backend": "milvus", "modes": ["splade"], "corpus": "c"}, "'splade'"),
         ({"collapse": {"method": "max"}}, "embedded modes"),
         ({"http": {"url": "ftp://a"}}, "starts with http://"),
         ({"http": {"url": "http://a", "nosuch": "1"}}, "unknown setting 'http.nosuch'"),
@@ -188,7 +187,7 @@ def test_options_override_the_file(tmp_path: Path) -> None:
     assert "retrieval" not in config.as_manifest()
     path.write_text("dataset: hpo\nretrieval: {reranker: lexical}\n")
     kept, given = (
-        load_config(path, {"backend": "milvus"}),
+        load_config(path, {"dataset": "hpo"}),
         load_config(path, {"backend": "http", "http": {"url": "http://a"}}),
     )
     assert (kept.retrieval.reranker, given.retrieval.reranker) == ("lexical", None)

@@ -1,4 +1,4 @@
-"""A service in a process of its own, for tests of the HTTP backend; connections to Milvus."""
+"""A service in a process of its own, for tests of the HTTP backend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -75,23 +74,3 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
-
-
-@pytest.fixture
-def connect(milvus: None, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """Opens connections to Milvus, by default to a local ``.db``, and closes them at the end."""
-    from trectools_plus.retrieval.backends.milvus.connection import (
-        MilvusAddress,
-        MilvusConnection,
-    )
-
-    opened: list[MilvusConnection] = []
-
-    def open_one(uri: str | None = None) -> MilvusConnection:
-        address = MilvusAddress.parse(uri or str(tmp_path / "milvus.db"))
-        opened.append(MilvusConnection(address))
-        return opened[-1]
-
-    yield open_one
-    for connection in opened:
-        connection.close()

@@ -31,10 +31,6 @@ class Methods:
         return record(text, top_k)
 
 
-def decorated(*arguments: Any, **named: Any) -> list[str]:
-    return Methods().alone(*arguments, **named)
-
-
 def index_first(index: str, query: str, k: int = 3) -> list[str]:
     return record(index, query, k)
 
@@ -66,7 +62,6 @@ def depth_first(top_k: int, query: str) -> list[str]:
         (lambda *values: record(*values), ["text", 7]),
         (keywords_only, ["text", 7]),
         (depth_first, ["text", 7]),
-        (decorated, ["text"]),
         (partial(index_first, "i"), ["i", "text", 7]),
         (partial(index_first, index="i"), ["i", "text", 7]),
         (partial(index_first, "i", k=4), ["i", "text", 4]),
@@ -85,18 +80,6 @@ def test_builtins_have_no_signature() -> None:
     table = {"text": ["d1"]}
     for function in (table.get, table.__getitem__):
         assert Call(function, "table")("text", 7) == ["d1"]
-
-
-def test_an_error_of_the_function_is_not_taken_for_a_wrong_number_of_arguments() -> None:
-    calls = []
-
-    def fails(*values: Any) -> list[str]:
-        calls.append(values)
-        raise TypeError("unsupported operand")
-
-    with pytest.raises(TypeError, match="operand"):
-        Call(fails, "fails")("text", 7)
-    assert calls == [("text", 7)]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.backends.python import PythonBackend
-from trectools_plus.retrieval.backends.retriever import read_results
+from trectools_plus.retrieval.backends.results import read_results
 from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
@@ -73,7 +73,19 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
             ["d2", "d1"],
             [2.0, 1.5],
         ),
-        (pd.DataFrame({"docno": [], "score": []}), [], []),
+        (pd.DataFrame({"docno": [], "score": []}), [], None),
+        (pd.Series([0.5, 2], ["d1", "d2"]), ["d2", "d1"], [2.0, 0.5]),
+        # LangChain: documents with ids in their metadata, with and without scores.
+        ([SimpleNamespace(id=None, page_content="x", metadata={"doc_id": "d2"})], ["d2"], None),
+        ([(SimpleNamespace(id="u", metadata={"doc_id": "d2"}), 0.5)], ["d2"], [0.5]),
+        ([(SimpleNamespace(id="u", metadata={"source": "x"}), 0.5)], ["u"], [0.5]),
+        # LlamaIndex: nodes with scores.
+        ([SimpleNamespace(score=0.5, node=SimpleNamespace(node_id="d2"))], ["d2"], [0.5]),
+        # Haystack, Elasticsearch, Chroma and FAISS.
+        ({"documents": [SimpleNamespace(id="d2", score=1.5, meta={})]}, ["d2"], [1.5]),
+        ({"hits": {"hits": [{"_id": "d2", "_score": 2, "_source": {"id": 5}}]}}, ["d2"], [2.0]),
+        ({"ids": [["d2", "d1"]], "distances": [[0.1, 0.4]]}, ["d2", "d1"], [-0.1, -0.4]),
+        ((np.array([[0.1, 0.4, 9]]), np.array([[7, 3, -1]])), ["7", "3"], None),
     ],
 )
 def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[float] | None) -> None:
@@ -85,9 +97,9 @@ def test_what_a_function_may_return(found: Any, ids: list[str], scores: list[flo
     [
         *(None, "d1", b"d1", 3, [None], [("d1",)], [("d1", "1.0")], ["d1", ("d2", 1)], [True]),
         *({"d1", "d2"}, [("d1", None)], np.array([["d1", "0.5"]]), [1.5]),
-        *([{"title": "x"}], [{"doc_id": "d1"}, "d2"], [{"doc_id": "d1", "score": "high"}]),
+        *([{"title": "x"}], [{"doc_id": "d1", "score": "high"}]),
         *([{"doc_id": "d1", "score": 1}, {"doc_id": "d2"}], [{"doc_id": None}], {"d1": [1, 2]}),
-        *(pl.DataFrame({"a": ["d1"]}), pl.DataFrame({"doc_id": [1.5]}), pd.Series([0.5], ["d1"])),
+        *(pl.DataFrame({"a": ["d1"]}), pl.DataFrame({"doc_id": [1.5]}), pd.Series(["x"], ["d1"])),
     ],
 )
 def test_what_a_function_may_not_return(found: Any) -> None:
@@ -125,22 +137,6 @@ def test_a_function_cannot_move_the_output(tmp_path: Path, monkeypatch: pytest.M
     fetch(Moving(), Path("out"), corpus=corpus)
     assert (tmp_path / "out" / "mine.run").is_file()
     assert list((tmp_path / "elsewhere").iterdir()) == []
-
-
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("takes_list", [False, True])
-def test_a_promise_is_no_answer(tmp_path: Path, takes_list: bool) -> None:
-    class Later:
-        async def answer(self, text: Any, depth: int) -> Any:
-            return ["d1"]
-
-        def __call__(self, text: str, depth: int) -> Any:
-            return self.answer(text, depth)
-
-    later = Later()
-    retriever = type("Listed", (), {"search": lambda _, *given: later(*given)})()
-    with pytest.raises(InputError, match="TypeError"):
-        fetch(retriever if takes_list else later, tmp_path)
 
 
 def test_an_index_that_fails_is_not_called_a_wrong_name(tmp_path: Path) -> None:

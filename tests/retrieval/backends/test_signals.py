@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 RETRIEVER = """
-import hashlib, os, subprocess, sys, threading, time
+import os, time
 from pathlib import Path
 
 def ignore():
@@ -37,46 +37,16 @@ def loop():
     while True:
         pass
 
-def block():
-    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # in C, without a look at signals
-
-def hold():
-    sum(range(10**15))  # in C, without releasing Python's global lock
-
-def start():
-    code = "import os, time; from pathlib import Path; "
-    code += "Path('child').write_text(str(os.getpid())); time.sleep(600)"
-    subprocess.run([sys.executable, "-c", code])
-
-def join():
-    thread = threading.Thread(target=ignore)
-    thread.start()
-    thread.join()
-
-def answer():
-    try:
-        time.sleep(600)
-    except BaseException:
-        return []
-
-def fail():
-    try:
-        time.sleep(600)
-    except BaseException as error:
-        raise ValueError("no connection") from error
-
 def search(text, depth):
     if text == "text 2" and "HANG" in os.environ:
         Path("hangs").write_text(str(os.getpid()))
-        found = globals()[os.environ["HANG"]]()
-        if found is not None:
-            return found
+        globals()[os.environ["HANG"]]()
     return [(f"d{n}", len(text) * 10 - n) for n in range(3)]
 
 class Indexed:
     def index(self, corpus):
         Path("hangs").touch()
-        answer()
+        sleep()
     def search(self, queries, depth):
         return [search(query, depth) for query in queries]
 """
@@ -142,10 +112,9 @@ def finish(process: Started) -> None:
 @pytest.mark.parametrize(
     ("hang", "number"),
     [
-        *((hang, signal.SIGTERM) for hang in ("sleep", "loop", "block", "hold", "ignore", "join")),
-        *((hang, signal.SIGTERM) for hang in ("answer", "fail")),
+        *((hang, signal.SIGTERM) for hang in ("sleep", "loop", "ignore")),
         ("ignore", signal.SIGHUP),
-        *((hang, signal.SIGINT) for hang in ("sleep", "hold", "ignore", "answer")),
+        ("sleep", signal.SIGINT),
     ],
 )
 def test_a_function_that_hangs_is_ended_and_its_fetch_resumed(
@@ -161,7 +130,7 @@ def test_a_function_that_hangs_is_ended_and_its_fetch_resumed(
     assert (folder / "runs" / "mine.run").read_bytes() == uninterrupted
 
 
-@pytest.mark.parametrize("hang", ["sleep", "loop", "block", "hold", "ignore", "start"])
+@pytest.mark.parametrize("hang", ["sleep", "loop", "ignore"])
 def test_a_call_that_takes_too_long_has_failed(
     program: Program, folder: Path, hang: str, uninterrupted: bytes
 ) -> None:
@@ -170,8 +139,6 @@ def test_a_call_that_takes_too_long_has_failed(
     message = process.stderr.read_text()
     assert "mine is incomplete: 1 of 4 queries has no answer" in message
     assert "q2: mine:search: no answer within 0.5 s" in message
-    for child in folder.glob("child"):
-        assert_ended(child)
     assert_ended(folder / "hangs")
     lines = (folder / "runs" / "mine.run.journal").read_text().splitlines()
     entries = {entry["query_id"]: entry for entry in map(json.loads, lines[1:])}
@@ -191,17 +158,6 @@ def assert_ended(path: Path) -> None:
     command = ["ps", "-o", "stat=", "-p", path.read_text()]
     state = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     assert state.strip()[:1] in ("", "Z"), state
-
-
-@pytest.mark.parametrize("hang", ["sleep", "ignore", "answer"])
-def test_a_benchmark_that_hangs_is_ended_and_leaves_nothing(
-    program: Program, folder: Path, hang: str
-) -> None:
-    words = ["benchmark", "run", "--topics", "topics.tsv", "--qrels", "qrels.txt"]
-    words += ["--backend", "python", "--retriever", "mine:search", "--output-dir", "report"]
-    process = begin(program, folder, *words, hang=hang)
-    end(process, (folder / "hangs").exists, signal.SIGTERM)
-    assert not (folder / "report").exists()
 
 
 def test_an_index_that_was_cut_off_is_not_searched(program: Program, folder: Path) -> None:

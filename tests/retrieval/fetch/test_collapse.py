@@ -13,7 +13,6 @@ from trectools_plus.choices import CollapseMethod
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
     Collapse,
-    FailedQuery,
     FetchOptions,
     answer_batch,
     collapse_chunks,
@@ -41,8 +40,8 @@ class Listed(Source):
         return [Hits(self.ids[:depth], scores, 1.0) for _ in queries]
 
 
-def ask(source: Listed, wanted: FetchOptions, query_id: str = "q") -> Answer | FailedQuery:
-    return answer_batch(source, [Query(query_id, "text")], wanted)[0]
+def ask(source: Listed, wanted: FetchOptions, query_id: str = "q") -> Answer | Failure:
+    return answer_batch(source, [Query(query_id, "text")], wanted)[query_id]
 
 
 @pytest.mark.parametrize("method", ["max", "first", "sum"])
@@ -115,8 +114,8 @@ def test_unusable_answers_are_failures(
     ids: list[str], scores: list[float] | None, collapse: Collapse | None, reason: str
 ) -> None:
     outcome = ask(Listed(ids, scores), FetchOptions(5, collapse=collapse))
-    assert isinstance(outcome, FailedQuery)
-    assert reason in outcome.failure.reason
+    assert isinstance(outcome, Failure)
+    assert reason in outcome.reason
 
 
 def test_ties_are_in_canonical_order() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,10 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.fetch.answering import Answer, FailedQuery, FetchOptions
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_with_journals
+from trectools_plus.retrieval.fetch.answering import Answer, FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
-from trectools_plus.retrieval.fetch.topics import StreamedTopics, stream_topics
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
     Backend,
@@ -83,11 +81,12 @@ def test_cut_off_anywhere_it_goes_on(
 def test_scores_come_back_exactly(tmp_path: Path) -> None:
     scores = np.array([3.4028234e38, 1 / 3, 1e-45, 0.0, -2.5], dtype=np.float32)
     journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
-    journal.add([Answer("q", Ranking(list("abcdé"), scores), 1.5, diagnostics={"x": "\ud800"})])
-    journal.add([FailedQuery("p", Failure("because", attempts=3))])
+    ranking = Ranking(list("abcdé"), scores)
+    journal.add({"q": Answer("q", ranking, 1.5, diagnostics={"x": "\ud800"})})
+    journal.add({"p": Failure("because", attempts=3)})
     journal.close()
     journal = open_journal(tmp_path / "j", FACTS, 2, resume=True)
-    (answer,) = journal.answers.values()
+    (answer,) = journal.values()
     journal.close()
     assert answer.ranking.scores.tobytes() == scores.tobytes()
     assert answer.ranking.doc_ids == list("abcdé")
@@ -182,93 +181,32 @@ IDS = st.lists(st.text("abcé", min_size=1, max_size=3), unique=True, max_size=3
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(ids=IDS, others=IDS, bits=st.sampled_from([1, 3, 64]))
+@given(ids=IDS, others=IDS)
 def test_answers_are_found_by_their_query(
-    digests_of: Any,
-    tmp_path_factory: pytest.TempPathFactory,
-    ids: list[str],
-    others: list[str],
-    bits: int,
+    tmp_path_factory: pytest.TempPathFactory, ids: list[str], others: list[str]
 ) -> None:
-    """Also where digests are so short that many ids share one."""
     folder = tmp_path_factory.mktemp("found")
-    with digests_of(bits) as digested:
-        journal = open_journal(folder / "j", FACTS, 9, resume=False)
-        before = journal.answers
-        ranking = Ranking(["d"], np.array([0.5], dtype=np.float32))
-        for number, query_id in enumerate(ids):
-            journal.add([Answer(query_id, ranking, float(number))])
-            journal.add([FailedQuery(f"{query_id}!", Failure("because"))])
-        for one in (journal, _reopened(journal, folder)):
-            answers = one.answers
-            assert [*answers] == ids
-            assert len(answers) == len(ids)
-            for query_id in {*ids, *others}:
-                found = answers.get(query_id)
-                assert (query_id in answers) == (query_id in ids) == (found is not None)
-                assert found is None or (found.query_id, ids[int(found.latency_ms)]) == (
-                    query_id,
-                    query_id,
-                )
-            one.close()
-        assert len(before) == 0
-        assert {text.decode() for text in digested} >= {*ids}
+    journal = open_journal(folder / "j", FACTS, 9, resume=False)
+    ranking = Ranking(["d"], np.array([0.5], dtype=np.float32))
+    for number, query_id in enumerate(ids):
+        journal.add({query_id: Answer(query_id, ranking, float(number))})
+        journal.add({f"{query_id}!": Failure("because")})
+    for answers in (journal, _reopened(journal, folder)):
+        assert [*answers] == ids
+        assert len(answers) == len(ids)
+        for query_id in {*ids, *others}:
+            found = answers.get(query_id)
+            assert (query_id in answers) == (query_id in ids) == (found is not None)
+            assert found is None or (found.query_id, ids[int(found.latency_ms)]) == (
+                query_id,
+                query_id,
+            )
+        answers.close()
 
 
 def _reopened(journal: Journal, folder: Path) -> Journal:
     shutil.copy(journal.path, folder / "copy")
     return open_journal(folder / "copy", FACTS, 9, resume=True)
-
-
-@pytest.mark.slow("fetches very many queries")
-def test_queries_and_answers_do_not_stay_in_memory(tmp_path: Path) -> None:
-    """However many queries there are: some ten bytes of each stay, not its text and results."""
-
-    class Wordy(Counting):
-        batch_size = 50
-
-        def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-            return [
-                Hits([f"{query.query_id}-{n}" for n in range(50)], None, 1.0) for query in queries
-            ]
-
-    def topics_of(count: int) -> StreamedTopics:
-        file = tmp_path / f"topics-{count}.tsv"
-        file.write_text("".join(f"q{n}\t{'words ' * 100}\n" for n in range(count)))
-        topics = stream_topics(None, str(file))
-        assert topics is not None
-        return topics
-
-    def peak_of_hashing(count: int) -> int:
-        topics = topics_of(count)
-        tracemalloc.start()
-        assert len(topics) == count
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return most
-
-    def peak(count: int) -> int:
-        topics = topics_of(count)
-        assert len(topics) == count
-        backend = Wordy()
-        request = FetchRequest(None, topics, ["m"], FetchOptions(50), RetrievalSettings(), backend)
-        folder = tmp_path / str(count)
-        folder.mkdir()
-        tracemalloc.start()
-        with fetch_with_journals(request, folder) as runs:
-            rows = sum(frame.height for frame in runs["m"].frames())
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert rows == 50 * count
-        return most
-
-    peak(100)
-    few, many = peak(3_000), peak(6_000)
-    # Held, 3,000 queries with 50 ids and scores each would take 10 MB and more.
-    assert many - few < 1_000_000
-    few, many = peak_of_hashing(9_000), peak_of_hashing(18_000)
-    # Topics are hashed in steps of some thousand. Held, 9,000 texts would take 6 MB.
-    assert many - few < 1_000_000
 
 
 def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:
@@ -287,43 +225,3 @@ def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:
     fetch_to_dir(request, resumed, resume=True)
     for mode, file in plain.items():
         assert (resumed / f"{mode}.run").read_bytes() == file.path.read_bytes()
-
-
-@pytest.mark.parametrize(
-    "later",
-    [
-        "q1\twing\nq3\tflow\n",
-        "q1\twing\nq2\theat of another kind\n",
-        "q1\twing\n",
-        "q1\twing\nq2\theat\nq3\tflow\n",
-        "q2\theat\nq1\twing\n",
-    ],
-)
-@pytest.mark.parametrize("when", ["open", "ask", "close"])
-def test_topics_that_change_during_a_fetch(tmp_path: Path, later: str, when: str) -> None:
-    """Nothing is left of it, that could be taken for the answers to the first queries."""
-    file = tmp_path / "topics.tsv"
-    file.write_text("q1\twing\nq2\theat\n")
-
-    class Meddling(Counting):
-        def open(self, request: BackendRequest) -> dict[str, Any]:
-            self.meddle("open")
-            return super().open(request)
-
-        def ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-            self.meddle("ask")
-            return super().ask(queries, depth)
-
-        def close(self) -> None:
-            self.meddle("close")
-
-        def meddle(self, now: str) -> None:
-            if now == when:
-                file.write_text(later)
-
-    with pytest.raises(InputError, match=r"topics\.tsv"):
-        fetch_to_dir(
-            FetchRequest(None, stream_topics(None, str(file)), ["m"], backend=Meddling()),
-            tmp_path / "out",
-        )
-    assert not (tmp_path / "out").exists()

@@ -79,7 +79,7 @@ _GO_WITH = {
 _MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Mappings of which the command line may set a part."""
 
-_NOT_SERVED = ("backend", "retriever", "http", "milvus", "collapse", "timeout", "exclude_self")
+_NOT_SERVED = ("backend", "retriever", "http", "collapse", "timeout", "exclude_self")
 _NOT_SERVED_DATA = ("topics", "qrels", "runs", "exclude", "ontology", "annotations")
 """Settings of documents, queries and judgments that the service does not use."""
 _SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from trectools_plus.errors import UsageError
-from trectools_plus.plugins import describe_error, raise_for_signal
+from trectools_plus.plugins import describe_error
 from trectools_plus.retrieval.backends.retriever import Found, LoadedRetriever, name_of
-from trectools_plus.retrieval.backends.timed_calls import (
-    CallThread,
-    RetrieverError,
-    RetrieverProcess,
-    TimedOutError,
-    index_documents,
-)
+from trectools_plus.retrieval.backends.timed_calls import CallThread, TimedOutError
 from trectools_plus.retrieval.source import (
     Backend,
     BackendRequest,
@@ -31,12 +24,14 @@ DEFAULT_TIMEOUT = 30.0
 """Seconds for one call of a retriever that is given by name."""
 _ATTEMPTS = 2
 
+Result = TypeVar("Result")
+
 
 class PythonBackend(Backend):
     """Retrievers by mode: functions, or objects with a method ``search``.
 
-    Retrievers that are given by name run in a process of their own, which is ended if a call takes
-    too long. Objects are called by the calling thread; with a timeout, by another thread.
+    Retrievers that are given by name are imported and called in another thread, which is abandoned
+    if a call takes too long. Objects are called by the calling thread; with a timeout, by another.
 
     Args:
         retrievers: ``module:name``, the name of an entry point, or the object itself, by mode.
@@ -81,37 +76,41 @@ class PythonBackend(Backend):
                 f"no retriever is named '{unknown[0]}'",
                 remedy=f"use one of {', '.join(self._retrievers)}",
             )
-        process = RetrieverProcess(request)
-        try:
-            return {mode: self._open_retriever(mode, request, process) for mode in request.modes}
-        except BaseException:
-            process.close()
-            raise
+        thread = CallThread()
+        return {mode: self._open_retriever(mode, request, thread) for mode in request.modes}
 
-    def _open_retriever(
-        self, mode: str, request: BackendRequest, process: RetrieverProcess
-    ) -> Source:
+    def _open_retriever(self, mode: str, request: BackendRequest, thread: CallThread) -> Source:
         given = self._retrievers[mode]
         where = name_of(given)
         # Messages name the mode, which usually has the function's name.
         named = "" if mode == re.split("[:.]", where)[-1] else f"{where}: "
-        # The objects of a script exist in this process only.
-        is_importable = isinstance(given, str) and not given.startswith("__main__:")
-        if is_importable and sys.executable and not hasattr(sys, "frozen"):
-            process.open(given)
-            seconds = DEFAULT_TIMEOUT if self._timeout is None else self._timeout
-
-            def search(text: str, depth: int) -> Found:
-                return process.search(given, text, depth, seconds)
-
-            return FunctionSource(search, process.close, named)
-        retriever = LoadedRetriever(given)
+        seconds = self._timeout
+        if seconds is None and isinstance(given, str):
+            seconds = DEFAULT_TIMEOUT
+        # A connection to a database may belong to the thread in which the module is imported.
+        call = thread.call if isinstance(given, str) else _call_here
+        retriever = call(LoadedRetriever, given)
         if retriever.needs_documents:
-            index_documents(where, request, retriever.index)
-        if self._timeout is None:
+            if request.corpus is None:
+                raise UsageError(
+                    "this retriever indexes documents, but none were given",
+                    where=where,
+                    remedy="give --dataset or --corpus",
+                )
+            request.progress(f"indexing for {where}", 0, 1)
+            call(retriever.index, request.corpus)
+            request.progress(f"indexing for {where}", 1, 1)
+        if seconds is None:
             return FunctionSource(retriever.search, named=named)
-        thread = CallThread(retriever.search, self._timeout)
-        return FunctionSource(thread.call, thread.close, named)
+
+        def search(text: str, depth: int) -> Found:
+            return thread.call(retriever.search, text, depth, seconds=seconds)
+
+        return FunctionSource(search, thread.close, named)
+
+
+def _call_here(function: Callable[..., Result], *arguments: Any) -> Result:
+    return function(*arguments)
 
 
 class FunctionSource(Source):
@@ -138,7 +137,7 @@ class FunctionSource(Source):
         return [self._search_one(query, depth) for query in queries]
 
     def close(self) -> None:
-        """End the process or thread of the function."""
+        """End the thread of the function."""
         if self._close is not None:
             self._close()
 
@@ -149,12 +148,8 @@ class FunctionSource(Source):
                 found = self._search(query.text, depth)
             except TimedOutError as error:
                 reason, kind = str(error), "unavailable"
-            except RetrieverError as error:
-                reason = str(error)
             except (Exception, SystemExit) as error:
-                raise_for_signal()
                 reason = describe_error(error)
             else:
-                raise_for_signal()
                 return Hits(found.ids, found.scores, found.latency_ms, attempt)
         return Failure(self._named + reason, kind, lasting=True, attempts=_ATTEMPTS)

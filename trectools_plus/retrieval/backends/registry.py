@@ -63,13 +63,6 @@ BACKENDS: Mapping[str, BackendEntry] = {
         has_timeout=True,
         hint="a search engine or JSON service",
     ),
-    "milvus": BackendEntry(
-        f"{_PACKAGE}.milvus.backend:MilvusBackend",
-        needs_corpus=True,
-        streams_documents=True,
-        setting="milvus",
-        model=f"{_PACKAGE}.milvus.support:MilvusSettings",
-    ),
     "python": BackendEntry(
         f"{_PACKAGE}.python:PythonBackend",
         setting="retriever",

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import entry_points
-from inspect import Parameter, isawaitable, iscoroutine, iscoroutinefunction, signature
+from inspect import Parameter, iscoroutinefunction, signature
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.corpus import DocumentCollection
-from trectools_plus.formats.interchange.names import RESULT_FIELDS, find_fields, normalize
+from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.plugins import (
     describe_error,
     find_entry_point,
     import_object,
-    raise_for_signal,
     working_directory_on_path,
 )
-from trectools_plus.retrieval.source import Ranking
+from trectools_plus.retrieval.backends.results import Results, read_results
 
 _QUERY = re.compile(
     r"q|s|(search|query|question|topic|input)?(query|question|text|string|str|term)|topic|input|"
@@ -37,23 +35,22 @@ _DEPTH = re.compile(
     r"results?(limit|count|size)|(page|result)?size|(results)?perpage"
 )
 """Names of a parameter that takes the number of results."""
-_POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-_NAMED = (*_POSITIONAL, Parameter.KEYWORD_ONLY)
-_WRONG_NUMBER = re.compile(r"\barguments?\b")
+_KINDS = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 class Call:
     """A call of a function with a query and, if it takes one, the number of results.
 
-    A function takes the number if a parameter is named like one (``k``, ``top_k``, ``limit`` …), or
-    if a second argument is required. Values that ``functools.partial`` sets are never changed.
+    The query is the parameter that is named like one, otherwise the first. A function takes the
+    number if a parameter is named like one (``k``, ``top_k``, ``limit`` …), or if a second argument
+    is required. Values that ``functools.partial`` sets are never changed.
 
     Args:
         function: Any callable.
         where: Its name in messages.
 
     Attributes:
-        takes_text: Whether the name or type of the first parameter is that of one query.
+        takes_text: Whether the name or type of the parameter is that of one query.
 
     Raises:
         UsageError: If it takes no argument, or requires more than these two.
@@ -63,34 +60,32 @@ class Call:
         try:
             parameters = list(signature(function).parameters.values())
         except (TypeError, ValueError):  # a builtin
-            parameters = [Parameter("rest", Parameter.VAR_POSITIONAL)]
+            parameters = [Parameter("query", Parameter.POSITIONAL_ONLY)]
         bound = function.keywords if isinstance(function, partial) else {}
-        named = [one for one in parameters if one.kind in _NAMED and one.name not in bound]
+        free = [one for one in parameters if one.kind in _KINDS and one.name not in bound]
         takes_rest = any(one.kind is Parameter.VAR_POSITIONAL for one in parameters)
-        query = _find_query(named)
-        if query is None and not takes_rest:
+        if not free and takes_rest:
+            free = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("query", "k")]
+        if not free:
             raise UsageError(
                 "the function takes no query", where=where, remedy="define it as (query, k)"
             )
-        depth = _find_depth([one for one in named if one is not query])
-        required = [one for one in named if one.default is Parameter.empty]
-        if others := [one.name for one in required if one not in (query, depth)]:
+        query = next(filter(_is_query, free), free[0])
+        others = [one for one in free if one is not query]
+        required = [one for one in others if one.default is Parameter.empty]
+        depth = next(filter(_is_depth, others), required[0] if len(required) == 1 else None)
+        if names := [one.name for one in required if one is not depth]:
             raise UsageError(
-                f"the function requires {', '.join(others)} beside the query and the number of "
+                f"the function requires {', '.join(names)} beside the query and the number of "
                 "results",
                 where=where,
                 remedy="give default values, or set them with functools.partial",
             )
         self._function = function
-        self.takes_text = query is not None and _is_text(query)
-        # Names of keywords; None is by position.
-        self._query = query.name if query is not None and query is not parameters[0] else None
-        if query is not None and query.kind is Parameter.KEYWORD_ONLY:
-            self._query = query.name
-        by_position = depth is None or depth.kind is Parameter.POSITIONAL_ONLY
-        self._depth = None if depth is None or by_position else depth.name
-        self._passes_depth = depth is not None or (takes_rest and self._query is None)
-        self._may_refuse_depth = depth is None and self._passes_depth
+        self._parameters = [one for one in free if one in (query, depth)]
+        self._query = query
+        self._by_name = free[: len(self._parameters)] != self._parameters
+        self.takes_text = _is_query(query) or query.annotation in (str, "str")
 
     def __call__(self, query: Any, depth: int) -> Any:
         """Call the function.
@@ -98,60 +93,29 @@ class Call:
         Raises:
             Exception: Any error of the function.
         """
-        arguments = [query] if self._query is None else []
-        named = {} if self._query is None else {self._query: query}
-        if not self._passes_depth:
-            return self._function(*arguments, **named)
-        if self._depth is not None:
-            return self._function(*arguments, **named, **{self._depth: depth})
-        try:
-            return self._function(*arguments, depth, **named)
-        except TypeError as error:
-            # Neither a builtin nor *args shows the number of arguments.
-            if not self._may_refuse_depth or not _WRONG_NUMBER.search(str(error)):
-                raise
-            found = self._function(*arguments, **named)
-        self._passes_depth = False
-        return found
+        positional, named = [], {}
+        for one in self._parameters:
+            value = query if one is self._query else depth
+            if one.kind is Parameter.POSITIONAL_ONLY:
+                positional.append(value)
+            elif one.kind is Parameter.KEYWORD_ONLY or self._by_name:
+                named[one.name] = value
+            else:
+                positional.append(value)
+        return self._function(*positional, **named)
 
 
-def _find_query(named: list[Parameter]) -> Parameter | None:
-    """Return the parameter that takes the query: by its name, otherwise the first."""
-    by_name = next((one for one in named if _QUERY.fullmatch(normalize(one.name))), None)
-    positional = [one for one in named if one.kind in _POSITIONAL]
-    if by_name is not None and (by_name.kind in _POSITIONAL or not positional):
-        return by_name
-    others = [one for one in positional if not _is_depth(one)]
-    required = [one for one in named if one.default is Parameter.empty and not _is_depth(one)]
-    return next(iter([*others, *positional, *required, *named]), None)
-
-
-def _find_depth(others: list[Parameter]) -> Parameter | None:
-    """Return the parameter that takes the number of results."""
-    by_name = next((one for one in others if _is_depth(one)), None)
-    required = [one for one in others if one.default is Parameter.empty]
-    return by_name or (required[0] if len(required) == 1 else None)
+def _is_query(parameter: Parameter) -> bool:
+    return _QUERY.fullmatch(normalize(parameter.name)) is not None
 
 
 def _is_depth(parameter: Parameter) -> bool:
     return _DEPTH.fullmatch(normalize(parameter.name)) is not None
 
 
-def _is_text(parameter: Parameter) -> bool:
-    is_named = _QUERY.fullmatch(normalize(parameter.name)) is not None
-    return is_named or parameter.annotation in (str, "str")
-
-
 ENTRY_POINT_GROUP = "trectools_plus.retrievers"
-_ASYNCHRONOUS = "an asynchronous function is not awaited"
-
-Results = Any
-"""A retriever's results for one query: ids, best first; pairs of id and score; a dictionary of ids
-to scores; dictionaries or objects with an id and a score; a data frame; or a
-:class:`~trectools_plus.retrieval.source.Ranking`."""
-
-_RESULT_NAMES = frozenset(normalize(name) for names in RESULT_FIELDS.values() for name in names)
-_ACCEPTED = "ids, pairs of id and score, dictionaries or a data frame"
+_METHODS = ("retrieve", "invoke", "run")
+"""Other names of the method ``search``: of LlamaIndex, LangChain and Haystack."""
 
 
 class Found(NamedTuple):
@@ -186,10 +150,12 @@ class LoadedRetriever:
         has_search = callable(getattr(retriever, "search", None))
         self.needs_documents = has_search and callable(getattr(retriever, "index", None))
         self._retriever = retriever
-        function = retriever.search if has_search else retriever
+        methods = () if callable(retriever) else _METHODS
+        names = [name for name in ("search", *methods) if hasattr(retriever, name)]
+        function = getattr(retriever, names[0]) if names else retriever
         if iscoroutinefunction(function):
             raise UsageError(
-                _ASYNCHRONOUS,
+                "an asynchronous function is not awaited",
                 where=self._where,
                 remedy="name a function that calls it with asyncio.run",
             )
@@ -225,106 +191,11 @@ class LoadedRetriever:
 
     def _call(self, text: str, depth: int) -> Results:
         if not self._takes_list:
-            return _refuse_asynchronous(self._function(text, depth))
-        answers = list(_refuse_asynchronous(self._function([text], depth)))
+            return self._function(text, depth)
+        answers = list(self._function([text], depth))
         if len(answers) != 1:
             raise TypeError(f"search returned {len(answers)} entries for 1 query")
         return answers[0]
-
-
-def read_results(results: Results) -> tuple[list[str], list[float] | None]:
-    """Return the ids and scores in a retriever's results; no scores if it returned only ids.
-
-    Raises:
-        TypeError: If the results have an unsupported type.
-    """
-    if isinstance(results, Ranking):
-        return results.doc_ids, [float(score) for score in results.scores]
-    if isinstance(results, Mapping):
-        pairs = [(_read_id(one), _read_score(score)) for one, score in results.items()]
-        pairs.sort(key=lambda pair: -pair[1])
-        return [one for one, _ in pairs], [score for _, score in pairs]
-    if hasattr(type(results), "columns"):
-        return _read_table(results)
-    if isinstance(results, str | bytes) or not isinstance(results, Iterable):
-        raise TypeError(f"expected {_ACCEPTED} but got {_kind(results)}")
-    if isinstance(results, Set) and not isinstance(results, Sequence | KeysView):
-        raise TypeError("expected ids, best first, but got a set, which has no order")
-    if hasattr(results, "keys") and not isinstance(results, KeysView):
-        # Iterating over it would give its keys.
-        raise TypeError(f"expected {_ACCEPTED} but got a {type(results).__name__}")
-    items = list(results)
-    rows = [_fields_of(item) for item in items]
-    if any(row is not None for row in rows):
-        return _read_rows(items, rows)
-    if not any(isinstance(item, tuple | list) for item in items):
-        return [_read_id(item) for item in items], None
-    for item in items:
-        if not isinstance(item, tuple | list) or len(item) != 2:
-            raise TypeError(f"expected a pair of id and score but got {_kind(item)}")
-    return [_read_id(one) for one, _ in items], [_read_score(score) for _, score in items]
-
-
-def _read_table(table: Any) -> tuple[list[str], list[float] | None]:
-    """Return ids and scores of a data frame, in its order."""
-    from trectools_plus.formats.interchange.frames import is_frame
-
-    if not is_frame(table):
-        raise TypeError(f"expected {_ACCEPTED} but got a {type(table).__name__}")
-    table = table.collect() if hasattr(table, "collect") else table
-    names = [str(name) for name in table.columns]
-    found = find_fields(names, RESULT_FIELDS)
-    if "doc_id" not in found:
-        shown = ", ".join(names) or "none"
-        raise TypeError(f"expected a table with the columns doc_id and score but got {shown}")
-    columns = {
-        field: (
-            table.iloc[:, place].tolist() if hasattr(table, "iloc") else table[:, place].to_list()
-        )
-        for field, place in found.items()
-    }
-    return _read_columns(columns)
-
-
-def _fields_of(item: Any) -> Mapping[str, Any] | None:
-    """Return the fields of a result that is a dictionary or an object; ``None`` for others."""
-    if isinstance(item, Mapping):
-        return {str(name): value for name, value in item.items()}
-    if isinstance(item, str | bytes | int | list):
-        return None
-    names = (name for name in dir(item) if name[:2] != "__" and normalize(name) in _RESULT_NAMES)
-    fields = {name: getattr(item, name) for name in names}
-    fields = {name: value for name, value in fields.items() if not callable(value)}
-    return fields if "doc_id" in find_fields(fields, RESULT_FIELDS) else None
-
-
-def _read_rows(
-    items: Sequence[Any], rows: Sequence[Mapping[str, Any] | None]
-) -> tuple[list[str], list[float] | None]:
-    """Return ids and scores of dictionaries or objects, all with the same fields."""
-    columns: dict[str, list[Any]] = {}
-    for item, row in zip(items, rows, strict=True):
-        found = find_fields(row or (), RESULT_FIELDS)
-        if row is None or "doc_id" not in found:
-            raise TypeError(f"expected a result with doc_id and score but got {_kind(item)}")
-        values = list(row.values())
-        for field, place in found.items():
-            columns.setdefault(field, []).append(values[place])
-    for field in ("score", "rank"):
-        if field in columns and len(columns[field]) < len(items):
-            raise TypeError(f"expected a {field} in every result, but some have none")
-    return _read_columns(columns)
-
-
-def _read_columns(columns: Mapping[str, list[Any]]) -> tuple[list[str], list[float] | None]:
-    """Return ids and scores; without scores, in the order of the ranks, if there are any."""
-    ids = [_read_id(value) for value in columns["doc_id"]]
-    if "score" in columns:
-        return ids, [_read_score(value) for value in columns["score"]]
-    if "rank" in columns:
-        order = [_read_score(value) for value in columns["rank"]]
-        ids = [one for _, one in sorted(zip(order, ids, strict=True), key=lambda pair: pair[0])]
-    return ids, None
 
 
 def name_of(given: Any) -> str:
@@ -359,9 +230,7 @@ def _one_line_errors(where: str, remedy: Callable[[], str]) -> Iterator[None]:
     except TrectoolsPlusError:
         raise
     except (Exception, SystemExit) as error:
-        raise_for_signal()
         raise UsageError(describe_error(error), where=where, remedy=remedy()) from error
-    raise_for_signal()
 
 
 @contextmanager
@@ -374,36 +243,3 @@ def _working_directory() -> Iterator[None]:
         finally:
             # Relative paths of output files refer to it.
             os.chdir(directory)
-
-
-def _refuse_asynchronous(result: Any) -> Any:
-    """Return the result of a function; refuse the coroutine of an asynchronous function."""
-    if isawaitable(result):
-        if iscoroutine(result):
-            result.close()  # otherwise Python warns that it was never awaited
-        raise TypeError(f"{_ASYNCHRONOUS}: call it with asyncio.run")
-    return result
-
-
-def _read_id(value: Any) -> str:
-    if isinstance(value, str):
-        return str(value)
-    try:
-        if isinstance(value, bool):
-            raise TypeError
-        return str(operator.index(value))  # whole numbers of any library
-    except TypeError:
-        raise TypeError(f"expected an id but got {_kind(value)}") from None
-
-
-def _read_score(value: Any) -> float:
-    if isinstance(value, str | bytes | bool):
-        raise TypeError(f"expected a score but got {_kind(value)}")
-    try:
-        return float(value)
-    except TypeError:
-        raise TypeError(f"expected a score but got {_kind(value)}") from None
-
-
-def _kind(value: Any) -> str:
-    return "None" if value is None else f"{type(value).__name__} {repr(value)[:40]}"

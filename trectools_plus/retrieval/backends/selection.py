@@ -14,7 +14,6 @@ from trectools_plus.models import Model
 from trectools_plus.plugins import is_code_refused
 from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.milvus.support import MilvusSettings
 from trectools_plus.retrieval.backends.registry import (
     BACKENDS,
     EMBEDDED,
@@ -129,7 +128,6 @@ class BackendSettings(Model):
         "text_fields=title,text, vector_field=embedding or id_field=doc_id. Repeatable.",
         Option("NAME=VALUE", Panel.BACKENDS),
     )
-    milvus: MilvusSettings | None = setting(None, "The settings of the backend milvus.")
     collapse: Collapse | None = setting(
         None, "How chunks become documents, if the backend returns chunks."
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from pydantic import ConfigDict
@@ -121,6 +121,7 @@ class Answer:
         cut_short: Whether there are fewer than ``depth`` documents although the source found more
             results: it returned fewer than requested, or ``max_chunks`` was reached.
         diagnostics: Additional JSON from the source's last answer.
+        may_have_more: Whether more chunks might add documents.
     """
 
     query_id: str
@@ -130,42 +131,15 @@ class Answer:
     asked: int = 0
     cut_short: bool = False
     diagnostics: Any = None
+    may_have_more: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FailedQuery:
-    """A query without an answer, and the reason."""
+class MemoryAnswers(dict[str, Answer]):
+    """Answers in memory, by query id."""
 
-    query_id: str
-    failure: Failure
-
-
-class AnswerStore(Protocol):
-    """Storage for answers: memory or a journal."""
-
-    @property
-    def answers(self) -> Mapping[str, Answer]:
-        """The answers stored so far, by query id."""
-
-    def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
-        """Store the outcomes of some queries."""
-
-
-class MemoryAnswers:
-    """Answers in memory.
-
-    Attributes:
-        answers: The answers by query id.
-    """
-
-    def __init__(self) -> None:
-        self.answers: dict[str, Answer] = {}
-
-    def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
+    def add(self, outcomes: Mapping[str, Answer | Failure]) -> None:
         """Store the answers and ignore the failures, which the caller records."""
-        self.answers.update(
-            {outcome.query_id: outcome for outcome in outcomes if isinstance(outcome, Answer)}
-        )
+        self.update({key: one for key, one in outcomes.items() if isinstance(one, Answer)})
 
 
 class _UnusableError(ValueError):
@@ -174,7 +148,7 @@ class _UnusableError(ValueError):
 
 def answer_batch(
     source: Source, queries: Sequence[Query], options: FetchOptions
-) -> list[Answer | FailedQuery]:
+) -> dict[str, Answer | Failure]:
     """Send queries to a source, and rank its results.
 
     A query is sent in rounds. Each round requests twice as many results as the previous one, until
@@ -182,45 +156,38 @@ def answer_batch(
     reached.
 
     Returns:
-        One entry per query, in their order.
+        The outcome of each query by its id, in their order.
     """
-    outcomes: dict[str, Answer | FailedQuery] = {}
-    spent = dict.fromkeys((query.query_id for query in queries), (0.0, 0))
+    outcomes: dict[str, Answer | Failure] = {}
     pending, asked = list(queries), options.depth + options.exclude_self
     limit = asked if options.collapse is None else options.collapse.chunk_limit(asked)
     while pending:
         unfinished = []
         for query, reply in zip(pending, source.ask(pending, asked), strict=True):
-            ms, attempts = spent[query.query_id]
-            attempts += reply.attempts
-            if isinstance(reply, Failure):
-                failure = replace(reply, attempts=attempts)
-                outcomes[query.query_id] = FailedQuery(query.query_id, failure)
-                continue
-            spent[query.query_id] = ms + reply.latency_ms, attempts
-            outcome, more = _resolve(query, reply, asked, options, spent[query.query_id])
-            if more and asked < limit:
+            before = outcomes.get(query.query_id)
+            outcome = reply if isinstance(reply, Failure) else _rank(query, reply, asked, options)
+            attempts = reply.attempts + (0 if before is None else before.attempts)
+            outcome = replace(outcome, attempts=attempts)
+            if isinstance(before, Answer) and isinstance(outcome, Answer):
+                outcome = replace(outcome, latency_ms=before.latency_ms + outcome.latency_ms)
+            outcomes[query.query_id] = outcome
+            if isinstance(outcome, Answer) and outcome.may_have_more and asked < limit:
                 unfinished.append(query)
-            else:
-                outcomes[query.query_id] = outcome
         pending, asked = unfinished, min(2 * asked, limit)
-    return [outcomes[query.query_id] for query in queries]
+    return outcomes
 
 
-def _resolve(
-    query: Query, hits: Hits, asked: int, options: FetchOptions, spent: tuple[float, int]
-) -> tuple[Answer | FailedQuery, bool]:
-    """Return the outcome of one round, and whether more results might add documents."""
-    ms, attempts = spent
+def _rank(query: Query, hits: Hits, asked: int, options: FetchOptions) -> Answer | Failure:
+    """Return the outcome of one round."""
     if hits.is_ranking and options.collapse is None:
         ranking = Ranking(list(hits.ids), np.asarray(hits.scores, dtype=np.float32))
         if options.exclude_self:
             ranking = ranking.without(query.query_id)
-        return Answer(query.query_id, ranking.head(options.depth), ms, attempts, asked), False
+        return Answer(query.query_id, ranking.head(options.depth), hits.latency_ms, asked=asked)
     try:
         scores = score_documents(hits, options.collapse)
     except _UnusableError as error:
-        return FailedQuery(query.query_id, Failure(str(error), attempts=attempts)), False
+        return Failure(str(error))
     if options.exclude_self:
         scores.pop(query.query_id, None)
     values = np.array(list(scores.values()), dtype=np.float64)
@@ -228,8 +195,15 @@ def _resolve(
     is_short, returned = len(ranking) < options.depth, len(hits.ids)
     more = options.collapse is not None and is_short and returned >= asked
     is_cut = is_short and returned < asked and hits.total is not None and hits.total > returned
-    cut_short = more or is_cut
-    return Answer(query.query_id, ranking, ms, attempts, asked, cut_short, hits.diagnostics), more
+    return Answer(
+        query.query_id,
+        ranking,
+        hits.latency_ms,
+        asked=asked,
+        cut_short=more or is_cut,
+        diagnostics=hits.diagnostics,
+        may_have_more=more,
+    )
 
 
 def score_documents(hits: Hits, collapse: Collapse | None) -> dict[str, float]:

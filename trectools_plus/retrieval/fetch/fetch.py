@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, takewhile
@@ -22,8 +22,6 @@ from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
 from trectools_plus.retrieval.backends.embedded.modes import expand_modes
 from trectools_plus.retrieval.fetch.answering import (
     Answer,
-    AnswerStore,
-    FailedQuery,
     FetchOptions,
     MemoryAnswers,
     answer_batch,
@@ -32,8 +30,6 @@ from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
 from trectools_plus.retrieval.fetch.topics import (
-    AnyTopics,
-    TopicsChangedError,
     check_topic_fields,
     check_topics,
     hash_topics,
@@ -51,9 +47,6 @@ from trectools_plus.retrieval.source import (
 )
 from trectools_plus.validation.inputs import Input, as_corpus, as_topics
 
-Outcomes = list[Answer | FailedQuery]
-
-
 _TIMED_ALONE = 20
 """Number of queries that are sent alone to a service that is then asked several at a time."""
 
@@ -65,7 +58,7 @@ class FetchRequest:
     Attributes:
         corpus: The documents; ``None`` if the backend has its own. A stream requires a backend
             that ``streams_documents``.
-        topics: The queries; a stream requires a backend that is not embedded.
+        topics: The queries.
         modes: The modes, without repetition.
         options: Options of the results of each query.
         settings: Settings of modes that index documents.
@@ -73,7 +66,7 @@ class FetchRequest:
     """
 
     corpus: DocumentCollection | None
-    topics: AnyTopics
+    topics: Topics
     modes: Sequence[str]
     options: FetchOptions = field(default_factory=FetchOptions)
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
@@ -111,10 +104,12 @@ class FetchRequest:
 
     @property
     def _facts_of_fields(self) -> dict[str, str]:
-        fields, topics = self.topic_fields, self.topics
-        if not fields or not isinstance(topics, Topics):
+        fields = self.topic_fields
+        if not fields:
             return {}
-        texts = topics.frame.select(pl.col(fields).map_elements(repr, pl.String, skip_nulls=False))
+        texts = self.topics.frame.select(
+            pl.col(fields).map_elements(repr, pl.String, skip_nulls=False)
+        )
         return {"topic_fields": sha256_columns(texts, fields)}
 
     def backend_request(self, progress: Progress = no_progress) -> BackendRequest:
@@ -182,50 +177,24 @@ def fetch_runs(
         UsageError: If a mode or setting is not valid for the request.
         InputError: If something cannot be read or built.
     """
-    _check_request(request)
+    check_request(request)
     stores = {mode: MemoryAnswers() for mode in request.modes}
-    runs = _fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
+    runs = fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
     return {mode: run.collect() for mode, run in runs.items()}
 
 
-@contextmanager
-def fetch_with_journals(
-    request: FetchRequest,
-    folder: Path,
-    *,
-    resume: bool = False,
-    progress: Progress = no_progress,
-) -> Iterator[Mapping[str, AnsweredRun]]:
-    """Fetch every mode with journals in a folder, and yield the runs while the journals are open.
-
-    The runs read their answers from the journals. A backend without ``keeps_journal`` writes one
-    only with ``resume``.
-
-    Args:
-        request: The request.
-        folder: The folder of the journals.
-        resume: Whether to continue the journals in the folder.
-        progress: Receives the progress of building indexes and of the queries.
+def check_request(request: FetchRequest) -> None:
+    """Check that a request has queries, documents if the backend needs them, and a depth.
 
     Raises:
-        UsageError: If a mode, setting or journal is not valid for the request.
-        InputError: If something cannot be read, built or written.
+        UsageError: If a setting is not valid for the request.
+        InputError: If there are no queries, or an id cannot be written to a run.
     """
-    _check_request(request)
-    if not request.backend.keeps_journal and not resume:
-        yield _fetch_modes(request, {mode: MemoryAnswers() for mode in request.modes}, progress)
-        return
-    with _journals(request, folder, resume) as journals:
-        yield _fetch_modes(request, journals, progress)
-
-
-def _check_request(request: FetchRequest) -> None:
     depth, backend = request.options.depth, request.backend
     check_topic_fields(request.topics, request.topic_fields)
     if depth < 1:
         raise UsageError(f"expected a depth of at least 1 but got {depth}")
-    if isinstance(request.topics, Topics):
-        check_topics(request.topics)
+    check_topics(request.topics)
     if backend.needs_corpus and request.corpus is None:
         raise UsageError(
             f"the backend {backend.name} needs documents to search",
@@ -234,24 +203,33 @@ def _check_request(request: FetchRequest) -> None:
 
 
 @contextmanager
-def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dict[str, Journal]]:
-    """Open the journals of all modes; remove new journals if the fetch fails to start."""
+def open_stores(
+    request: FetchRequest, folder: Path, *, resume: bool
+) -> Iterator[Mapping[str, MemoryAnswers | Journal]]:
+    """Open a store of answers for each mode: its journal in a folder.
+
+    A backend without ``keeps_journal`` writes one only with ``resume``. New journals are removed if
+    the fetch fails to start.
+
+    Args:
+        request: The request.
+        folder: The folder of the journals.
+        resume: Whether to continue the journals in the folder.
+
+    Raises:
+        UsageError: If a journal is not valid for the request.
+        InputError: If one cannot be read or written.
+    """
+    if not request.backend.keeps_journal and not resume:
+        yield {mode: MemoryAnswers() for mode in request.modes}
+        return
     journals: dict[str, Journal] = {}
-    facts = request.facts
+    facts, count = request.facts, len(request.topics)
     try:
         for mode in request.modes:
-            journals[mode] = open_journal(
-                folder / f"{mode}.run.journal",
-                {"mode": mode, **facts},
-                len(request.topics),
-                resume=resume,
-            )
+            path = folder / f"{mode}.run.journal"
+            journals[mode] = open_journal(path, {"mode": mode, **facts}, count, resume=resume)
         yield journals
-    except TopicsChangedError:
-        # The answers do not belong to the queries that the journals describe.
-        for journal in journals.values():
-            journal.discard()
-        raise
     except BaseException:
         for journal in journals.values():
             journal.discard_if_new()
@@ -261,9 +239,9 @@ def _journals(request: FetchRequest, folder: Path, resume: bool) -> Iterator[dic
             journal.close()
 
 
-def _fetch_modes(
+def fetch_modes(
     request: FetchRequest,
-    stores: Mapping[str, AnswerStore],
+    stores: Mapping[str, MemoryAnswers | Journal],
     progress: Progress,
     *,
     leave_one_out: bool = False,
@@ -271,6 +249,12 @@ def _fetch_modes(
     """Send each mode every query whose answer is not in its store.
 
     Matrix products use one thread, because waking several threads takes longer than a query.
+
+    Args:
+        request: The request.
+        stores: The answers of each mode so far; further ones are added.
+        progress: Receives the progress of building indexes and of the queries.
+        leave_one_out: Whether to fetch every fusion also with each one of its components left out.
     """
     sources = request.backend.open(request.backend_request(progress))
     try:
@@ -298,70 +282,53 @@ def _fetch_modes(
 
 
 def _fetch_mode(
-    mode: str, source: Source, request: FetchRequest, store: AnswerStore, progress: Progress
+    mode: str,
+    source: Source,
+    request: FetchRequest,
+    store: MemoryAnswers | Journal,
+    progress: Progress,
 ) -> AnsweredRun:
     failures: dict[str, Failure] = {}
-    known, breaker = store.answers, CircuitBreaker()
-    done, total = len(known), len(request.topics)
-    progress(f"searching {mode}", done, total)
+    breaker, total = CircuitBreaker(), len(request.topics)
+    progress(f"searching {mode}", len(store), total)
     # Simultaneous requests slow each other down.
     is_parallel = source.latency_sample is None and source.concurrency > 1
     size = _TIMED_ALONE if is_parallel else source.latency_sample
     sample = sample_queries(request.topics, size)
+    queries = iter_queries(request.topics, request.topic_fields)
+    pending = [query for query in queries if query.query_id not in store]
+    alone = [query for query in pending if sample is not None and query.query_id in sample]
+    others = (query for query in pending if sample is None or query.query_id not in sample)
 
-    def pending() -> Iterator[Query]:
-        queries = iter_queries(request.topics, request.topic_fields)
-        return (query for query in queries if query.query_id not in known)
+    def answer(batch: Sequence[Query]) -> dict[str, Answer | Failure]:
+        return answer_batch(source, batch, request.options)
 
-    timed = _timed_batches(pending, sample)
-    others = _other_batches(pending, source.batch_size, sample)
-
-    def answer(queries: list[Query]) -> Outcomes:
-        return answer_batch(source, queries, request.options)
-
-    one_by_one = ([answer(batch)] for batch in takewhile(lambda _: not breaker.stopped, timed))
-    for found in chain(one_by_one, call_concurrently(answer, others, source, breaker)):
-        outcomes = [outcome for batch in found for outcome in batch]
-        outcomes = outcomes if sample is None else _keep_latencies(outcomes, sample)
-        store.add(outcomes)
-        for outcome in outcomes:
-            failure = outcome.failure if isinstance(outcome, FailedQuery) else None
-            breaker.record(failure)
-            if failure is not None:
-                failures[outcome.query_id] = failure
-        done += len(outcomes)
-        progress(f"searching {mode}", done, total)
-    answers = store.answers
-    if done < total:
-        for query in iter_queries(request.topics):
-            if query.query_id not in failures and query.query_id not in answers:
-                cause = breaker.stopped
-                assert cause is not None
-                reason = f"not asked: {cause.reason}"
-                failures[query.query_id] = Failure(reason, cause.kind, attempts=0)
-    return AnsweredRun(mode, request.topics, answers, failures, source.index_keys())
+    timed = ([answer([query])] for query in takewhile(lambda _: not breaker.stopped, alone))
+    batches = iter(lambda: list(islice(others, source.batch_size)), [])
+    for results in chain(timed, call_concurrently(answer, batches, source, breaker)):
+        for outcomes in results:
+            store.add(_keep_latencies(outcomes, sample))
+            for query_id, outcome in outcomes.items():
+                breaker.record(outcome if isinstance(outcome, Failure) else None)
+                if isinstance(outcome, Failure):
+                    failures[query_id] = outcome
+        progress(f"searching {mode}", len(store) + len(failures), total)
+    if cause := breaker.stopped:
+        not_asked = Failure(f"not asked: {cause.reason}", cause.kind, attempts=0)
+        rest = (query.query_id for query in pending if query.query_id not in store)
+        failures = {query_id: failures.get(query_id, not_asked) for query_id in rest}
+    return AnsweredRun(mode, request.topics, store, failures, source.index_keys())
 
 
-def _timed_batches(
-    queries: Callable[[], Iterator[Query]], sample: frozenset[str] | None
-) -> Iterator[list[Query]]:
-    """Yield each query of the sample alone."""
-    return ([query] for query in queries() if query.query_id in sample) if sample else iter(())
-
-
-def _other_batches(
-    queries: Callable[[], Iterator[Query]], size: int, sample: frozenset[str] | None
-) -> Iterator[list[Query]]:
-    """Yield the other queries in batches; they are read again, as too many may not be kept."""
-    others = (one for one in queries() if sample is None or one.query_id not in sample)
-    yield from iter(lambda: list(islice(others, size)), [])
-
-
-def _keep_latencies(outcomes: Outcomes, sample: frozenset[str]) -> Outcomes:
+def _keep_latencies(
+    outcomes: Mapping[str, Answer | Failure], sample: frozenset[str] | None
+) -> Mapping[str, Answer | Failure]:
     """Return the outcomes without the latencies of queries that are not in the sample."""
-    return [
-        replace(one, latency_ms=math.nan)
-        if isinstance(one, Answer) and one.query_id not in sample
-        else one
-        for one in outcomes
-    ]
+    if sample is None:
+        return outcomes
+    return {
+        query_id: replace(outcome, latency_ms=math.nan)
+        if isinstance(outcome, Answer) and query_id not in sample
+        else outcome
+        for query_id, outcome in outcomes.items()
+    }

@@ -10,76 +10,122 @@ from __future__ import annotations
 
 import json
 import math
-from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.appending import AppendedFile
-from trectools_plus.formats.hashing import digest_id, sha256_text
-from trectools_plus.retrieval.fetch.answering import Answer, FailedQuery
-from trectools_plus.retrieval.source import Ranking
+from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.retrieval.fetch.answering import Answer
+from trectools_plus.retrieval.source import Failure, Ranking
 
 VERSION = 1
 
 
-class Journal:
-    """Outcomes of queries on disk; opened by :func:`open_journal`, by one process at a time.
+class Journal(Mapping[str, Answer]):
+    """The answers of queries on disk, by query id; opened by one process at a time.
 
     Only the position of each answer in the file is kept in memory.
 
+    Args:
+        path: The file; created if it is missing.
+
     Attributes:
         path: The file.
+        header: The facts in the first line; ``None`` in a new file.
+
+    Raises:
+        InputError: If the file cannot be opened, or another process uses it.
+        UsageError: If it is not a journal.
     """
 
-    def __init__(self, file: AppendedFile, index: AnswerIndex) -> None:
-        self.path = file.path
-        self._file = file
-        self._index = index
-        self._header_size = 0
-        self._reader = file.path.open("rb")
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.header: dict[str, Any] | None = None
+        self._places: dict[str, tuple[int, int]] = {}
+        self._file = AppendedFile(path, "journal", "fetch")
+        self._reader = path.open("rb")
+        try:
+            self._file.truncate(self._scan())
+        except BaseException:
+            self.close()
+            raise
+        self._first_size = self._file.size
 
-    @property
-    def answers(self) -> JournalAnswers:
-        """The answers stored so far; readable while the journal is open."""
-        return JournalAnswers(self._reader, self._index)
+    def _scan(self) -> int:
+        """Read the header and the places of answers; return the size of the complete lines."""
+        size = 0
+        for number, line in enumerate(self._reader, 1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                entry = json.loads(line)
+                if self.header is None:
+                    self.header = {"key": entry["key"], "facts": dict(entry["facts"]), **entry}
+                elif entry["status"] == "ok":
+                    self._places[_as_answer(entry).query_id] = size, len(line)
+            except (ValueError, KeyError, TypeError) as error:
+                raise UsageError(
+                    "not a fetch journal",
+                    where=f"{self.path}:{number}",
+                    remedy="remove the file to start again",
+                ) from error
+            size += len(line)
+        return size
 
-    def add(self, outcomes: Iterable[Answer | FailedQuery]) -> None:
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._places
+
+    def __getitem__(self, query_id: str) -> Answer:
+        start, size = self._places[query_id]
+        self._reader.seek(start)
+        return _as_answer(json.loads(self._reader.read(size)))
+
+    def add(self, outcomes: Mapping[str, Answer | Failure]) -> None:
         """Append the outcomes of some queries and flush them to the disk.
 
         Raises:
             InputError: If the journal cannot be written.
         """
-        lines = [
-            (one, f"{json.dumps(_as_entry(one), allow_nan=False)}\n".encode()) for one in outcomes
-        ]
-        start = self._file.size
-        self._file.append(b"".join(line for _, line in lines))
-        for outcome, line in lines:
+        start, lines, places = self._file.size, [], {}
+        for query_id, outcome in outcomes.items():
+            entry = {"query_id": query_id, **_as_entry(outcome)}
+            lines.append(f"{json.dumps(entry, allow_nan=False)}\n".encode())
             if isinstance(outcome, Answer):
-                self._index.add(outcome.query_id, start, len(line))
-            start += len(line)
+                places[query_id] = start, len(lines[-1])
+            start += len(lines[-1])
+        self._file.append(b"".join(lines))
+        self._places |= places
+
+    def start(self, header: Mapping[str, Any]) -> None:
+        """Remove all lines, and write a header.
+
+        Raises:
+            InputError: If the journal cannot be written.
+        """
+        self._places = {}
+        self._file.truncate(0)
+        self._file.append(f"{json.dumps(header, ensure_ascii=False)}\n".encode())
+        self._first_size = self._file.size
 
     def close(self) -> None:
         """Close the file and release its lock."""
         self._reader.close()
         self._file.close()
 
-    def discard(self) -> None:
-        """Remove the file."""
-        self.path.unlink(missing_ok=True)
-
     def discard_if_new(self) -> None:
-        """Remove the file if it is new and contains no outcome."""
-        if self._file.size == self._header_size:
-            self.discard()
-
-    def _write_header(self, header: bytes) -> None:
-        self._file.append(header)
-        self._header_size = self._file.size
+        """Remove the file if it has no outcome but the header that :meth:`start` wrote."""
+        if self.header is None and self._file.size == self._first_size:
+            self.path.unlink(missing_ok=True)
 
 
 def open_journal(
@@ -99,29 +145,24 @@ def open_journal(
             is unfinished.
         InputError: If it cannot be opened, or another process uses it.
     """
-    file = Path(path)
     facts = json.loads(json.dumps(facts))
-    appended = AppendedFile(file, "journal", "fetch")
+    journal = Journal(Path(path))
+    header = journal.header
     try:
-        header, index, size = _read(file)
         if header is not None and resume:
-            _check_facts(file, header, facts)
-        elif header is not None and 0 < len(index) < header.get("queries", 0):
+            _check_facts(journal.path, header, facts)
+        elif header is not None and 0 < len(journal) < header.get("queries", 0):
             raise UsageError(
-                f"this journal has answers to {len(index):,} of {header['queries']:,} queries of "
+                f"this journal has answers to {len(journal):,} of {header['queries']:,} queries of "
                 "an unfinished fetch",
-                where=str(file),
+                where=str(path),
                 remedy="add --resume to resume the fetch, or remove the file to start again",
             )
         if header is None or not resume:
-            index, size = AnswerIndex(), 0
-        appended.truncate(size)
-        journal = Journal(appended, index)
-        if size == 0:
             head = {"journal": VERSION, "key": _key(facts), "queries": queries, "facts": facts}
-            journal._write_header((json.dumps(head, ensure_ascii=False) + "\n").encode())
+            journal.start(head)
     except BaseException:
-        appended.close()
+        journal.close()
         raise
     return journal
 
@@ -130,43 +171,11 @@ def _key(facts: Mapping[str, Any]) -> str:
     return sha256_text(json.dumps(facts, sort_keys=True, ensure_ascii=False))
 
 
-def _read(path: Path) -> tuple[dict[str, Any] | None, AnswerIndex, int]:
-    """Return the header, the index of answers, and the size up to the last complete line."""
-    header: dict[str, Any] | None = None
-    index = AnswerIndex()
-    size = 0
-    with path.open("rb") as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                entry = json.loads(line)
-                if header is None:
-                    header = {"key": entry["key"], "facts": dict(entry["facts"]), **entry}
-                elif entry["status"] == "ok":
-                    index.add(_as_answer(entry).query_id, size, len(line))
-            except (ValueError, KeyError, TypeError) as error:
-                raise UsageError(
-                    "not a fetch journal",
-                    where=f"{path}:{number}",
-                    remedy="remove the file to start again",
-                ) from error
-            size += len(line)
-    return header, index, size
-
-
-def _as_entry(outcome: Answer | FailedQuery) -> dict[str, Any]:
+def _as_entry(outcome: Answer | Failure) -> dict[str, Any]:
     """Convert an outcome to the JSON of its line."""
-    if isinstance(outcome, FailedQuery):
-        failure = outcome.failure
-        return {
-            "query_id": outcome.query_id,
-            "status": failure.kind,
-            "reason": failure.reason,
-            "attempts": failure.attempts,
-        }
+    if isinstance(outcome, Failure):
+        return {"status": outcome.kind, "reason": outcome.reason, "attempts": outcome.attempts}
     entry = {
-        "query_id": outcome.query_id,
         "status": "ok",
         "doc_ids": outcome.ranking.doc_ids,
         "scores": outcome.ranking.scores.astype(np.float64).tolist(),
@@ -224,58 +233,3 @@ def _differences(name: str, old: Any, new: Any) -> Iterator[str]:
         yield f"{name} differs"
     else:
         yield f"{name} was {shown[0]} and is {shown[1]}"
-
-
-class AnswerIndex:
-    """The positions of answers in a file, in 24 bytes for each answer."""
-
-    def __init__(self) -> None:
-        self.digests, self.starts, self.lengths = array("Q"), array("Q"), array("Q")
-
-    def __len__(self) -> int:
-        return len(self.digests)
-
-    def add(self, query_id: str, start: int, length: int) -> None:
-        """Add the position of a query's answer."""
-        self.digests.append(digest_id(query_id))
-        self.starts.append(start)
-        self.lengths.append(length)
-
-
-class JournalAnswers(Mapping[str, Answer]):
-    """A snapshot of the answers in a journal, by query id.
-
-    Args:
-        file: The journal, open for reading while answers are read.
-        index: The positions of the answers; later additions are not visible.
-    """
-
-    def __init__(self, file: IO[bytes], index: AnswerIndex) -> None:
-        self._file = file
-        self._starts = np.array(index.starts, dtype=np.int64)
-        self._lengths = np.array(index.lengths, dtype=np.int64)
-        digests = np.array(index.digests, dtype=np.uint64)
-        self._order = np.argsort(digests, kind="stable")
-        self._digests = digests[self._order]
-
-    def __len__(self) -> int:
-        return len(self._digests)
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the query ids in the order of the journal."""
-        return (self._read(row).query_id for row in range(len(self)))
-
-    def __getitem__(self, query_id: str) -> Answer:
-        digest = np.uint64(digest_id(query_id))
-        row = int(np.searchsorted(self._digests, digest))
-        # Different ids may have the same digest, so compare the id in the line.
-        while row < len(self._digests) and self._digests[row] == digest:
-            answer = self._read(int(self._order[row]))
-            if answer.query_id == query_id:
-                return answer
-            row += 1
-        raise KeyError(query_id)
-
-    def _read(self, row: int) -> Answer:
-        self._file.seek(int(self._starts[row]))
-        return _as_answer(json.loads(self._file.read(int(self._lengths[row]))))

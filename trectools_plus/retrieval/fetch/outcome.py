@@ -16,16 +16,15 @@ from pydantic import ConfigDict, Field
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, raise_all
-from trectools_plus.formats.tables import Run
+from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.models import Model
 from trectools_plus.retrieval.fetch.answering import Answer
-from trectools_plus.retrieval.fetch.topics import AnyTopics, iter_queries
+from trectools_plus.retrieval.fetch.topics import iter_queries
 from trectools_plus.retrieval.source import Failure, empty_ranking, run_of
 from trectools_plus.text import plural
 
 _QUERIES_PER_STEP = 1_000
 _MAX_EXAMPLES = 3  # maximum number of reasons in a message, and of queries for each reason
-_NOT_SENT = Failure("not asked")
 
 FetchStatus = Literal["ok", "empty", "incomplete", "failed", "unavailable"]
 """``ok``: every query was answered; ``empty``: every query was answered without any result;
@@ -133,35 +132,26 @@ class FetchedRun(FetchOutcome):
         return f"<FetchedRun {self.run.name}: {self.status}, {plural(self.results, 'result')}>"
 
 
+@dataclass(slots=True, eq=False)
 class AnsweredRun:
     """The answers of one mode as a run that is produced a thousand queries at a time.
 
-    Args:
+    Attributes:
         mode: The run's name.
         topics: The queries.
         answers: The answers by query id.
         failures: The failures of the other queries, by query id.
         index_keys: The key of each searched index, by mode.
-
-    Attributes:
         without: For a mode that merges rankings, the run without each component, by component.
     """
 
-    def __init__(
-        self,
-        mode: str,
-        topics: AnyTopics,
-        answers: Mapping[str, Answer],
-        failures: Mapping[str, Failure],
-        index_keys: dict[str, str],
-    ) -> None:
-        self.mode = mode
-        self._topics = topics
-        self._answers = answers
-        self._failures = failures
-        self._index_keys = index_keys
-        self.without: dict[str, AnsweredRun] = {}
-        self._outcome: FetchOutcome | None = None
+    mode: str
+    topics: Topics
+    answers: Mapping[str, Answer]
+    failures: Mapping[str, Failure]
+    index_keys: dict[str, str]
+    without: dict[str, AnsweredRun] = field(default_factory=dict)
+    _outcome: FetchOutcome | None = None
 
     @property
     def outcome(self) -> FetchOutcome:
@@ -175,17 +165,15 @@ class AnsweredRun:
         failures: dict[str, Failure] = {}
         missing: list[str] = []
         cut_short: list[str] = []
-        queries = iter_queries(self._topics)
+        queries = iter_queries(self.topics)
         while query_ids := [one.query_id for one in islice(queries, _QUERIES_PER_STEP)]:
             rankings = []
             for query_id in query_ids:
-                answer = self._answers.get(query_id)
+                answer = self.answers.get(query_id)
                 latencies.append(np.nan if answer is None else answer.latency_ms)
                 rankings.append(empty_ranking() if answer is None else answer.ranking)
                 if answer is None:
-                    # Neither an answer nor a failure: the topics changed, and reading them to the
-                    # end raises the error.
-                    failures[query_id] = self._failures.get(query_id, _NOT_SENT)
+                    failures[query_id] = self.failures[query_id]
                     continue
                 if not answer.ranking:
                     missing.append(query_id)
@@ -199,7 +187,7 @@ class AnsweredRun:
             results=results,
             latency_ms=np.array(latencies),
             missing_queries=missing,
-            index_keys=self._index_keys,
+            index_keys=self.index_keys,
             failures=failures,
             cut_short=cut_short,
         )
@@ -226,22 +214,27 @@ def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None =
     """
     errors: list[TrectoolsPlusError] = []
     for mode, run in fetched.items():
-        if run.status not in SCORED:
-            status = "failed" if run.status == "failed" else f"is {run.status}"
-            what = f"{mode} {status}: {describe_failures(run)}"
-            kind = CheckFailedError if run.status == "incomplete" else InputError
-            where = None if folder is None else str(folder)
-            remedy = None if folder is None else _resume_remedy(mode, run)
-            errors.append(kind(what, where=where, remedy=remedy))
-    raise_all([*errors, *([] if folder is None else _errors_of_empty_runs(fetched, folder))])
-
-
-def _resume_remedy(mode: str, run: FetchOutcome) -> str:
-    resume = "add --resume to send only these queries again"
-    if run.status != "incomplete":
-        return f"fix the cause, and {resume}"
-    listing = "manifest.json" if run.results else "journal"
-    return f"{resume}; {mode}.run.{listing} lists them with the reasons"
+        is_empty = run.status == "empty"
+        if run.status == "ok" or (is_empty and folder is None):
+            continue
+        what = f"{mode} is {run.status}: {describe_failures(run)}"
+        remedy = (
+            "add --resume to send only these queries again; the manifest and the journal have the "
+            "reasons"
+        )
+        if is_empty:
+            queries = plural(run.queries, "query", "queries")
+            what = (
+                f"{mode} found nothing for {queries}, so only {mode}.run.manifest.json is written"
+            )
+            remedy = (
+                "check that the topics belong to this corpus and have its language; for a service, "
+                "check http.ids"
+            )
+        kind = CheckFailedError if is_empty or run.status == "incomplete" else InputError
+        where = None if folder is None else str(folder)
+        errors.append(kind(what, where=where, remedy=None if folder is None else remedy))
+    raise_all(errors)
 
 
 def describe_failures(run: FetchOutcome) -> str:
@@ -259,25 +252,3 @@ def describe_failures(run: FetchOutcome) -> str:
         named.append("…")
     total = plural(run.queries, "query", "queries")
     return f"{count} of {total} {verb} no answer ({'; '.join(named)})"
-
-
-def _errors_of_empty_runs(
-    fetched: Mapping[str, FetchOutcome], folder: Path
-) -> list[TrectoolsPlusError]:
-    """Return an error if a mode found nothing and therefore has no run file."""
-    empty = [mode for mode, run in fetched.items() if run.status == "empty"]
-    if not empty:
-        return []
-    written = [f"{mode}.run" for mode, run in fetched.items() if run.results]
-    earlier = [f"{mode}.run" for mode in empty if (folder / f"{mode}.run").exists()]
-    queries = plural(len(fetched[empty[0]].missing_queries), "query", "queries")
-    what = f"{' and '.join(empty)} found nothing ({queries}), so only a manifest was written"
-    if earlier:
-        what += f" (left from an earlier fetch: {', '.join(earlier)})"
-    if written:
-        what += f"; other runs: {', '.join(written)}"
-    remedy = (
-        "check that the topics belong to this corpus and have its language; for a service, check "
-        "http.ids"
-    )
-    return [CheckFailedError(what, where=str(folder), remedy=remedy)]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.blas import limited_blas_threads
@@ -17,7 +16,6 @@ from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
-from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.trec_files import write_run_frames
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import (
@@ -27,7 +25,12 @@ from trectools_plus.provenance import (
     utc_now,
 )
 from trectools_plus.retrieval.fetch.answering import Collapse
-from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_with_journals
+from trectools_plus.retrieval.fetch.fetch import (
+    FetchRequest,
+    check_request,
+    fetch_modes,
+    open_stores,
+)
 from trectools_plus.retrieval.fetch.outcome import (
     AnsweredRun,
     FetchOutcome,
@@ -36,7 +39,7 @@ from trectools_plus.retrieval.fetch.outcome import (
     refuse_unscorable,
     summarise_latency,
 )
-from trectools_plus.retrieval.fetch.topics import AnyTopics, hash_topics
+from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Finding, Severity, validate_run
@@ -218,7 +221,9 @@ def fetch_to_dir(
     corpus, topics = request.corpus, request.topics
     _refuse_other_files(Path(output_dir), request.modes)
     with _output_folder(Path(output_dir)) as folder:
-        with fetch_with_journals(request, folder, resume=resume, progress=progress) as runs:
+        check_request(request)
+        with open_stores(request, folder, resume=resume) as stores:
+            runs = fetch_modes(request, stores, progress)
             common = {
                 "dataset": dataset,
                 "command": command,
@@ -287,8 +292,8 @@ def _describe_file(
     """Validate a run file, if something was found, and write its manifest."""
     findings: list[Finding] = []
     if outcome.results:
-        ids, depth = _ids_of(request.topics), request.options.depth
-        findings += validate_run(path, topics=ids, max_depth=depth).findings
+        depth = request.options.depth
+        findings += validate_run(path, topics=request.topics, max_depth=depth).findings
     backend = request.backend
     manifest = FetchManifest(
         **common,
@@ -334,14 +339,6 @@ def _describe_file(
     with atomic_write(manifest_path, "w") as stream:
         stream.write(manifest.model_dump_json(indent=2) + "\n")
     return FetchedFile(path, manifest_path, manifest, outcome, findings)
-
-
-def _ids_of(topics: AnyTopics) -> Topics:
-    """Return topics for the validation of a run, which needs only their ids."""
-    if isinstance(topics, Topics):
-        return topics
-    ids = pl.Series("query_id", (query.query_id for query in topics), dtype=pl.String)
-    return Topics(ids.to_frame().with_columns(text=pl.lit("")), topics.path)
 
 
 def _refuse_errors(files: dict[str, FetchedFile]) -> None:

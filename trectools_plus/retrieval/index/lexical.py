@@ -18,15 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.files.index_cache import (
-    IndexRecipe,
-    load_array,
-    open_index,
-)
+from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.index import Index
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
+from trectools_plus.retrieval.source import Ranking, empty_ranking
 
 
 def check_postings(
@@ -108,7 +105,7 @@ _EMPTY_FILE = "no_terms.txt"
 _PARAMETERS = ("method", "idf_method", "k1", "b", "delta", "dtype", "int_dtype", "backend")
 
 
-class LexicalRetriever:
+class LexicalRetriever(Index):
     """BM25 over title and text. Documents that share no term with a query are not results.
 
     Args:
@@ -125,95 +122,69 @@ class LexicalRetriever:
         settings: RetrievalSettings,
         progress: Progress = no_progress,
     ) -> None:
-        documents = documents.in_index_order()
-        self._doc_ids = documents.doc_ids
+        self._documents = documents.in_index_order()
+        self._settings = settings
         self._analyzer = Analyzer(settings)
         facts = {
-            "corpus_sha256": documents.sha256(),
+            "corpus_sha256": self._documents.sha256(),
             "settings": settings.model_dump(
                 include={"k1", "b", "stemmer", "stopwords"}, mode="json"
             ),
             "packages": {name: version(name) for name in ("bm25s", "pystemmer")},
         }
-        self.recipe = IndexRecipe("lexical", facts)
-        self.index_key = self.recipe.key
-
-        def build(folder: Path) -> None:
-            _build(folder, documents, settings, self._analyzer, progress)
-
-        def load(folder: Path) -> Any | None:
-            return _load(folder, documents, settings, self._analyzer)
-
-        self._index = open_index(self.recipe, build, load, progress)
+        self.open(self._documents.doc_ids, facts, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a term with each query."""
         return [self._search_one(query, depth) for query in queries]
 
     def _search_one(self, query: str, depth: int) -> Ranking:
-        if self._index is None:
-            return empty_ranking()
-        term_ids = self._index.get_tokens_ids(self._analyzer.terms(query))
+        terms = self._analyzer.terms(query)
+        term_ids = [] if self.content is None else self.content.get_tokens_ids(terms)
         if not term_ids:
             return empty_ranking()
-        scores = self._index.get_scores_from_ids(term_ids)
-        matching = np.flatnonzero(scores > 0)
-        matching_scores = scores[matching]
-        top = top_positions(matching_scores, depth)
-        return Ranking([self._doc_ids[row] for row in matching[top].tolist()], matching_scores[top])
+        scores = self.content.get_scores_from_ids(term_ids)
+        return self.best(np.arange(len(scores)), scores, depth)
 
+    def build(self, folder: Path, progress: Progress) -> None:
+        """Write an index of ``bm25s``, or a file that says that no document has a term."""
+        vocabulary: dict[str, int] = {}
+        term_ids: list[list[int]] = []
+        for text in self._documents.searchable_texts():
+            terms = self._analyzer.terms(text)
+            term_ids.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms])
+            if len(term_ids) % _DOCUMENTS_PER_STEP == 0:
+                progress("indexing words", len(term_ids), len(self._documents))
+        if not vocabulary:
+            # bm25s would divide by the average length, which is 0.
+            (folder / _EMPTY_FILE).write_text("No document has a term.\n", encoding="utf-8")
+            return
+        index = _new_bm25(self._settings)
+        index.index((term_ids, vocabulary), create_empty_token=False, show_progress=False)
+        index.save(folder, show_progress=False)
+        progress("indexing words", len(term_ids), len(self._documents))
 
-def _build(
-    folder: Path,
-    documents: Corpus,
-    settings: RetrievalSettings,
-    analyzer: Analyzer,
-    progress: Progress,
-) -> None:
-    vocabulary: dict[str, int] = {}
-    term_ids: list[list[int]] = []
-    for text in documents.searchable_texts():
-        terms = analyzer.terms(text)
-        term_ids.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms])
-        if len(term_ids) % _DOCUMENTS_PER_STEP == 0:
-            progress("indexing words", len(term_ids), len(documents))
-    if not vocabulary:
-        # bm25s would divide by the average length, which is 0.
-        (folder / _EMPTY_FILE).write_text("No document has a term.\n", encoding="utf-8")
-        return
-    index = _new_bm25(settings)
-    index.index((term_ids, vocabulary), create_empty_token=False, show_progress=False)
-    index.save(folder, show_progress=False)
-    progress("indexing words", len(term_ids), len(documents))
-
-
-def _load(
-    folder: Path, documents: Corpus, settings: RetrievalSettings, analyzer: Analyzer
-) -> Any | None:
-    """Return the memory-mapped ``bm25s`` index; ``None`` if no document has a term.
-
-    Raises:
-        Exception: If the files are inconsistent, or do not match the documents or settings.
-    """
-    if (folder / _EMPTY_FILE).exists():
-        if any(map(analyzer.terms, documents.searchable_texts())):
-            raise ValueError("it has no terms, but the documents have")
-        return None
-    data = load_array(folder / "data.csc.index.npy", np.float32)
-    indices = load_array(folder / "indices.csc.index.npy", np.integer)
-    indptr = load_array(folder / "indptr.csc.index.npy", np.integer)
-    check_postings(data, indices, indptr, len(documents))
-    index = _import_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
-    expected = _new_bm25(settings)
-    if any(getattr(index, name) != getattr(expected, name) for name in _PARAMETERS):
-        raise ValueError("its parameters differ from the settings")
-    if index.scores["num_docs"] != len(documents):
-        raise ValueError(f"the number of documents is not {len(documents)}")
-    if sorted(index.vocab_dict.values()) != list(range(len(indptr) - 1)):
-        raise ValueError("the number of words differs from the number of their weights")
-    # Scoring is several times faster with plain arrays than with instances of np.memmap.
-    index.scores.update(data=data, indices=indices, indptr=indptr)
-    return index
+    def load(self, folder: Path) -> Any | None:
+        """Return the memory-mapped ``bm25s`` index; ``None`` if no document has a term."""
+        if (folder / _EMPTY_FILE).exists():
+            if any(map(self._analyzer.terms, self._documents.searchable_texts())):
+                raise ValueError("it has no terms, but the documents have")
+            return None
+        data = load_array(folder / "data.csc.index.npy", np.float32)
+        indices = load_array(folder / "indices.csc.index.npy", np.integer)
+        indptr = load_array(folder / "indptr.csc.index.npy", np.integer)
+        check_postings(data, indices, indptr, len(self._documents))
+        index = _import_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
+        expected = _new_bm25(self._settings)
+        if any(getattr(index, name) != getattr(expected, name) for name in _PARAMETERS):
+            raise ValueError("its parameters differ from the settings")
+        if index.scores["num_docs"] != len(self._documents):
+            raise ValueError(f"the number of documents is not {len(self._documents)}")
+        if sorted(index.vocab_dict.values()) != list(range(len(indptr) - 1)):
+            raise ValueError("the number of words differs from the number of their weights")
+        # Scoring is several times faster with plain arrays than with instances of np.memmap.
+        index.scores.update(data=data, indices=indices, indptr=indptr)
+        return index
 
 
 def _new_bm25(settings: RetrievalSettings) -> Any:

@@ -25,17 +25,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.formats.files.index_cache import (
-    IndexRecipe,
-    load_array,
-    open_index,
-)
+from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.index import Index
 from trectools_plus.retrieval.index.lexical import check_postings
 from trectools_plus.retrieval.index.parts import Positions, TextParts
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking, Scores, top_positions
+from trectools_plus.retrieval.source import Ranking, Scores
 
 _NAMES_PER_STEP = 5_000
 _NGRAMS_FILE = "ngrams.json"
@@ -83,7 +80,7 @@ def fold_spelling(text: str) -> str:
     return folded
 
 
-class NgramRetriever:
+class NgramRetriever(Index):
     """Cosine of n-gram vectors. Documents that share no n-gram with a query are not results.
 
     Args:
@@ -101,38 +98,36 @@ class NgramRetriever:
         settings: RetrievalSettings,
         progress: Progress = no_progress,
     ) -> None:
-        documents = corpus.in_index_order()
-        self._doc_ids = documents.doc_ids
+        self._documents = corpus.in_index_order()
         self._sizes = range(settings.ngram_min, settings.ngram_max + 1)
-        parts = None if corpus.parts is None else TextParts.from_corpus(corpus)
+        self._parts = None if corpus.parts is None else TextParts.from_corpus(corpus)
         facts = {
-            "corpus_sha256": documents.sha256(),
-            "parts_sha256": None if parts is None else parts.sha256,
+            "corpus_sha256": self._documents.sha256(),
+            "parts_sha256": None if self._parts is None else self._parts.sha256,
             "ngrams": [settings.ngram_min, settings.ngram_max],
             "folding": _RULES,
             "unicode": unicodedata.unidata_version,
         }
-        self.recipe = IndexRecipe("ngram", facts)
-        self.index_key = self.recipe.key
-
-        def build(folder: Path) -> None:
-            _build(folder, _names_of(documents, parts), self._sizes, progress)
-
-        def load(folder: Path) -> _Index:
-            return _load(folder, len(self._doc_ids))
-
-        self._index = open_index(self.recipe, build, load, progress)
+        self.open(self._documents.doc_ids, facts, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share an n-gram with each query."""
-        return [self._search_one(query, depth) for query in queries]
+        rows = np.arange(len(self.doc_ids))
+        found = (self.content.score(count_ngrams(query, self._sizes)) for query in queries)
+        return [self.best(rows, scores, depth) for scores in found]
 
-    def _search_one(self, query: str, depth: int) -> Ranking:
-        scores = self._index.score(count_ngrams(query, self._sizes))
-        matching = np.flatnonzero(scores > 0)
-        matching_scores = scores[matching]
-        top = top_positions(matching_scores, depth)
-        return Ranking([self._doc_ids[row] for row in matching[top].tolist()], matching_scores[top])
+    def build(self, folder: Path, progress: Progress) -> None:
+        """Write the weights of the n-grams in the names of each document."""
+        if self._parts is None:
+            names: list[Sequence[str]] = [[text] for text in self._documents.searchable_texts()]
+        else:
+            by_id = self._parts.names()
+            names = [by_id.get(doc_id, ()) for doc_id in self._documents.doc_ids]
+        _build(folder, names, self._sizes, progress)
+
+    def load(self, folder: Path) -> _Weights:
+        """Map the weights into memory."""
+        return _load(folder, len(self._documents.doc_ids))
 
 
 def count_ngrams(text: str, sizes: range) -> Counter[str]:
@@ -151,7 +146,7 @@ def count_ngrams(text: str, sizes: range) -> Counter[str]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Index:
+class _Weights:
     """The weights of n-grams in names.
 
     Attributes:
@@ -187,13 +182,6 @@ class _Index:
         of_names[found.indices] = found.data
         scores[self.documents] = np.maximum.reduceat(of_names, self.starts)
         return scores
-
-
-def _names_of(documents: Corpus, parts: TextParts | None) -> list[Sequence[str]]:
-    if parts is None:
-        return [[text] for text in documents.searchable_texts()]
-    names = parts.names()
-    return [names.get(doc_id, ()) for doc_id in documents.doc_ids]
 
 
 def _dampen(counts: Sequence[int]) -> Values:
@@ -237,7 +225,7 @@ def _build(folder: Path, names: Sequence[Sequence[str]], sizes: range, progress:
     progress("indexing n-grams", total, total)
 
 
-def _load(folder: Path, documents: int) -> _Index:
+def _load(folder: Path, documents: int) -> _Weights:
     """Map the weights into memory.
 
     Raises:
@@ -262,4 +250,4 @@ def _load(folder: Path, documents: int) -> _Index:
     named = np.flatnonzero(sizes)
     starts = (np.cumsum(sizes) - sizes)[named]
     weights = csr_array((data, indices, indptr), shape=(len(rows), total))
-    return _Index(weights, idf, rows, named, starts, documents)
+    return _Weights(weights, idf, rows, named, starts, documents)

@@ -13,24 +13,21 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.files.index_cache import (
-    IndexRecipe,
-    load_array,
-    open_index,
-)
+from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
+from trectools_plus.retrieval.index.index import Index
 from trectools_plus.retrieval.index.lexical import check_postings, clean_text
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import Ranking, empty_ranking, top_positions
+from trectools_plus.retrieval.source import Ranking, empty_ranking
 
 _TEXTS_PER_STEP = 256
 _TEXTS_PER_BATCH = 16
 _ARRAYS = ("data", "indices", "indptr")
 
 
-class SparseRetriever:
+class SparseRetriever(Index):
     """Dot product of sparse vectors. Documents that share no weighted word are not results.
 
     Args:
@@ -57,29 +54,14 @@ class SparseRetriever:
                 "the mode splade needs a model",
                 remedy="name its local folder: --splade-model DIR, or --set splade_model=DIR",
             )
-        documents = documents.in_index_order()
-        self._doc_ids = documents.doc_ids
+        self._documents = documents.in_index_order()
         path, device = settings.splade_model, settings.device
         self._model = open_model("SparseEncoder", path, device, "splade_model")
         if settings.max_length is not None:
             self._model.max_seq_length = settings.max_length
-        facts = {"corpus_sha256": documents.sha256(), **model_facts(path, device, self._model)}
-        self.recipe = IndexRecipe("splade", facts)
-        self.index_key = self.recipe.key
-
-        def build(folder: Path) -> None:
-            texts = documents.searchable_texts()
-            matrix = _encode(self._model.encode_document, texts, _TEXTS_PER_BATCH, progress)
-            by_word = matrix.T.tocsr()
-            for name in _ARRAYS:
-                np.save(folder / f"{name}.npy", getattr(by_word, name))
-            np.save(folder / "shape.npy", np.array(by_word.shape))
-
-        def load(folder: Path) -> Any:
-            vocabulary = _encode(self._model.encode_query, ["warm up"], 1, no_progress).shape[1]
-            return _load(folder, (vocabulary, len(self._doc_ids)))
-
-        self._weights = open_index(self.recipe, build, load, progress)
+        facts = model_facts(path, device, self._model)
+        corpus = {"corpus_sha256": self._documents.sha256()}
+        self.open(self._documents.doc_ids, corpus | facts, progress)
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Rank the documents that share a weighted word with each query."""
@@ -89,13 +71,22 @@ class SparseRetriever:
         if not clean_text(query):
             return empty_ranking()
         # Encode one query at a time, because the output depends on the batch.
-        found = _encode(self._model.encode_query, [query], 1, no_progress) @ self._weights
+        found = _encode(self._model.encode_query, [query], 1, no_progress) @ self.content
         order = np.argsort(found.indices)
-        scores = found.data[order].astype(np.float32)
-        matching = found.indices[order][scores > 0]
-        scores = scores[scores > 0]
-        top = top_positions(scores, depth)
-        return Ranking([self._doc_ids[row] for row in matching[top].tolist()], scores[top])
+        return self.best(found.indices[order], found.data[order].astype(np.float32), depth)
+
+    def build(self, folder: Path, progress: Progress) -> None:
+        """Write the weights of each word in the documents."""
+        texts = self._documents.searchable_texts()
+        by_word = _encode(self._model.encode_document, texts, _TEXTS_PER_BATCH, progress).T.tocsr()
+        for name in _ARRAYS:
+            np.save(folder / f"{name}.npy", getattr(by_word, name))
+        np.save(folder / "shape.npy", np.array(by_word.shape))
+
+    def load(self, folder: Path) -> Any:
+        """Map the weights into memory: a row for each word, and a column for each document."""
+        vocabulary = _encode(self._model.encode_query, ["warm up"], 1, no_progress).shape[1]
+        return _load(folder, (vocabulary, len(self._documents.doc_ids)))
 
 
 def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) -> Any:

@@ -8,7 +8,9 @@ once. Equal texts get equal scores, and a run does not depend on batch size or t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Self
 
@@ -17,26 +19,88 @@ import numpy.typing as npt
 
 from trectools_plus.arguments import checked
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.index_cache import IndexRecipe, load_array, open_index
+from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder
+from trectools_plus.retrieval.index.index import Index
 from trectools_plus.retrieval.index.models import first_rows
 from trectools_plus.retrieval.index.parts import Aggregation, Positions, TextParts, aggregation_of
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores, empty_ranking, top_positions
 
 _TEXTS_PER_STEP = 2_048
-# The products of one block of documents with a batch of queries need at most 4 MiB, so that they
-# stay in the cache of the processor.
-_PRODUCTS_PER_BLOCK = 1 << 20
+# The products of a batch of queries need at most 64 MiB, or one query needs more.
+_PRODUCTS_AT_ONCE = 1 << 24
+_ROWS_CHECKED_AT_ONCE = 4_096
 _ROWS_RESCORED_AT_ONCE = 4_096
 # Much larger than the rounding error of a square length in 32 bits.
 _LENGTH_ERROR = 1e-3
 
 
-class VectorRetriever:
-    """Cosine of query and document vectors. An empty query finds nothing.
+class EmbeddedIndex(Index):
+    """An index of vectors; each row is that of a text. An empty query finds nothing.
+
+    Args:
+        encoder: The encoder; ``None`` uses the static embeddings.
+    """
+
+    def __init__(self, encoder: Encoder | None) -> None:
+        self.encoder = encoder or TextEncoder()
+
+    @abstractmethod
+    def texts(self) -> list[str]:
+        """Return the text of each row."""
+
+    @abstractmethod
+    def nearest(self, vectors: Scores, depth: int) -> Iterator[tuple[Positions, Scores]]:
+        """Yield the documents with the highest scores for each query, and the scores."""
+
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank the documents by their similarity to each query."""
+        if not queries:
+            return []
+        vectors = self.encoder.embed_queries(queries)
+        return [
+            Ranking([self.doc_ids[row] for row in rows.tolist()], scores)
+            if vector.any()
+            else empty_ranking()
+            for vector, (rows, scores) in zip(vectors, self.nearest(vectors, depth), strict=True)
+        ]
+
+    def build(self, folder: Path, progress: Progress) -> None:
+        """Write one vector for each text to ``vectors.npy``; equal texts get equal vectors."""
+        texts, width = self.texts(), self.encoder.dimensions
+        vectors = np.lib.format.open_memmap(
+            folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), width)
+        )
+        firsts = np.array(first_rows(texts), dtype=np.intp)
+        distinct = np.unique(firsts)
+        for start in range(0, len(distinct), _TEXTS_PER_STEP):
+            rows = distinct[start : start + _TEXTS_PER_STEP]
+            vectors[rows] = self.encoder.embed_documents([texts[row] for row in rows])
+            progress("embedding documents", start + len(rows), len(distinct))
+        repeated = np.flatnonzero(firsts != np.arange(len(texts)))
+        vectors[repeated] = vectors[firsts[repeated]]
+        vectors.flush()
+
+    def load(self, folder: Path) -> Scores:
+        """Map the vectors into memory, after checking their shape and lengths."""
+        vectors: Scores = load_array(folder / "vectors.npy", np.float32, 2)
+        expected = len(self.texts()), self.encoder.dimensions
+        if vectors.shape != expected:
+            raise ValueError(f"vectors of shape {vectors.shape}, not {expected}")
+        for start in range(0, len(vectors), _ROWS_CHECKED_AT_ONCE):
+            block = vectors[start : start + _ROWS_CHECKED_AT_ONCE]
+            with np.errstate(all="ignore"):
+                lengths = np.einsum("ij,ij->i", block, block)
+            if not ((lengths == 0) | (np.abs(lengths - 1) < _LENGTH_ERROR)).all():
+                raise ValueError("the length of a vector is not 1 or 0")
+        return vectors
+
+
+class VectorRetriever(EmbeddedIndex):
+    """Cosine of query and document vectors.
 
     Args:
         documents: The corpus.
@@ -54,36 +118,24 @@ class VectorRetriever:
         progress: Progress = no_progress,
         encoder: Encoder | None = None,
     ) -> None:
-        documents = documents.in_index_order()
-        self._doc_ids = documents.doc_ids
-        self._encoder = encoder or TextEncoder()
-        self.recipe = IndexRecipe(
-            "vector", {"corpus_sha256": documents.sha256(), **self._encoder.facts()}
-        )
-        self.index_key = self.recipe.key
+        super().__init__(encoder)
+        self._documents = documents.in_index_order()
+        facts = {"corpus_sha256": self._documents.sha256(), **self.encoder.facts()}
+        self.open(self._documents.doc_ids, facts, progress)
 
-        self._vectors = _open_vectors(
-            self.recipe, documents.searchable_texts, len(self._doc_ids), self._encoder, progress
-        )
+    def texts(self) -> list[str]:
+        """Return the title and text of each document."""
+        return self._documents.searchable_texts()
 
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank all documents by their cosine with each query."""
-        if not queries:
-            return []
-        vectors = self._encoder.embed_queries(queries)
-        found = nearest(self._vectors, vectors, depth)
-        return [
-            Ranking([self._doc_ids[row] for row in rows.tolist()], scores)
-            if vector.any()
-            else empty_ranking()
-            for vector, (rows, scores) in zip(vectors, found, strict=True)
-        ]
+    def nearest(self, vectors: Scores, depth: int) -> Iterator[tuple[Positions, Scores]]:
+        """Yield the nearest documents of each query."""
+        return nearest(self.content, vectors, depth)
 
 
 def nearest(
-    documents: Scores, queries: Scores, depth: int, block: int = _PRODUCTS_PER_BLOCK
-) -> list[tuple[Positions, Scores]]:
-    """Return the rows of ``documents`` with the exactly highest dot products.
+    documents: Scores, queries: Scores, depth: int, block: int = _PRODUCTS_AT_ONCE
+) -> Iterator[tuple[Positions, Scores]]:
+    """Yield the rows of ``documents`` with the exactly highest dot products.
 
     Args:
         documents: ``float32`` of shape ``(n_documents, dimensions)``, rows of length 1 or 0.
@@ -91,17 +143,18 @@ def nearest(
         depth: Maximum number of rows for each query.
         block: Number of products to compute at once.
 
-    Returns:
+    Yields:
         For each query, the row numbers, best first and ties by lower row number, and the products,
         computed in 64 bits and rounded to 32 bits.
     """
-    candidates = _candidates(documents, queries, depth, block)
-    results = []
-    for query, rows in zip(queries, candidates, strict=True):
-        scores = exact_products(documents, rows, query).astype(np.float32)
-        top = top_positions(scores, depth)
-        results.append((rows[top], scores[top]))
-    return results
+    step, bound = max(1, block // len(documents)), error_bound(documents.shape[1])
+    for start in range(0, len(queries), step):
+        batch = queries[start : start + step]
+        for query, estimates in zip(batch, batch @ documents.T, strict=True):
+            rows = _candidates(estimates, depth, bound)
+            scores = exact_products(documents, rows, query).astype(np.float32)
+            top = top_positions(scores, depth)
+            yield rows[top], scores[top]
 
 
 def error_bound(dimensions: int) -> float:
@@ -115,55 +168,13 @@ def error_bound(dimensions: int) -> float:
     return (2 * dimensions + 24) * 2.0**-24
 
 
-# The number of the query, the row and the product of each candidate.
-_Found = tuple[Positions, Positions, Scores]
-
-
-def _candidates(documents: Scores, queries: Scores, depth: int, block_size: int) -> list[Positions]:
-    """Return, for each query, the rows that can be among its ``depth`` best, ascending."""
-    count, bound = len(queries), error_bound(documents.shape[1])
-    # By query: products below it cannot be among the best.
-    lowest = np.full(count, -np.inf, dtype=np.float32)
-    found: list[_Found] = []
-    limit = 2 * count * depth
-    for start, block in _blocks(documents, max(1, block_size // count)):
-        products, size = queries @ block.T, len(block)
-        if start == 0 and depth < size:
-            lowest = _below(np.partition(products, size - depth, axis=1)[:, size - depth], bound)
-        new = np.flatnonzero(products >= lowest[:, np.newaxis])
-        found.append((new // size, new % size + start, products.ravel()[new]))
-        if sum(len(part[0]) for part in found) > limit:
-            found = [_best(found, lowest, depth, bound)]
-            limit = 2 * len(found[0][0])
-    if not found:
-        return [np.empty(0, dtype=np.intp)] * count
-    numbers, rows, _ = _best(found, lowest, depth, bound)
-    return np.split(rows, np.cumsum(np.bincount(numbers, minlength=count))[:-1])
-
-
-def _best(found: Sequence[_Found], lowest: Scores, depth: int, bound: float) -> _Found:
-    """Merge candidates by query and row, raise ``lowest``, and drop the products below it."""
-    numbers, rows, products = map(np.concatenate, zip(*found, strict=True))
-    order = np.argsort(numbers, kind="stable")
-    numbers, rows, products = numbers[order], rows[order], products[order]
-    ends = np.cumsum(np.bincount(numbers, minlength=len(lowest)))
-    for number, of_query in enumerate(np.split(products, ends[:-1])):
-        if len(of_query) > depth:
-            cutoff = len(of_query) - depth
-            lowest[number] = _below(np.partition(of_query, cutoff)[cutoff], bound)
-    kept = products >= lowest[numbers]
-    return numbers[kept], rows[kept], products[kept]
-
-
-def _below(best: Scores | np.float32, bound: float) -> Scores:
-    """Return 32-bit numbers that are at least ``bound`` below the best."""
-    below: Scores = np.nextafter((best - np.float64(bound)).astype(np.float32), np.float32(-np.inf))
-    return below
-
-
-def _blocks(documents: Scores, size: int) -> Iterator[tuple[int, Scores]]:
-    for start in range(0, len(documents), size):
-        yield start, documents[start : start + size]
+def _candidates(scores: Scores, depth: int, bound: float) -> Positions:
+    """Return the numbers of documents that can be among the ``depth`` best, ascending."""
+    if depth >= len(scores):
+        return np.flatnonzero(scores > -np.inf)
+    cutoff = len(scores) - depth
+    lowest = np.partition(scores, cutoff)[cutoff].astype(np.float64) - bound
+    return np.flatnonzero((scores >= lowest) & (scores > -np.inf))
 
 
 def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArray[np.float64]:
@@ -177,64 +188,8 @@ def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArr
     return products
 
 
-def _open_vectors(
-    recipe: IndexRecipe,
-    read_texts: Callable[[], list[str]],
-    rows: int,
-    encoder: Encoder,
-    progress: Progress,
-) -> Scores:
-    """Load the vectors of an index; build them first if they are not in the cache."""
-
-    def build(folder: Path) -> None:
-        build_vectors(folder, read_texts(), encoder, progress)
-
-    def load(folder: Path) -> Scores:
-        return load_vectors(folder, rows, encoder.dimensions)
-
-    return open_index(recipe, build, load, progress)
-
-
-def build_vectors(folder: Path, texts: list[str], encoder: Encoder, progress: Progress) -> None:
-    """Write one vector for each text to ``vectors.npy``; equal texts get equal vectors."""
-    vectors = np.lib.format.open_memmap(
-        folder / "vectors.npy", mode="w+", dtype=np.float32, shape=(len(texts), encoder.dimensions)
-    )
-    firsts = np.array(first_rows(texts), dtype=np.intp)
-    distinct = np.unique(firsts)
-    for start in range(0, len(distinct), _TEXTS_PER_STEP):
-        rows = distinct[start : start + _TEXTS_PER_STEP]
-        vectors[rows] = encoder.embed_documents([texts[row] for row in rows])
-        progress("embedding documents", start + len(rows), len(distinct))
-    repeated = np.flatnonzero(firsts != np.arange(len(texts)))
-    vectors[repeated] = vectors[firsts[repeated]]
-    vectors.flush()
-
-
-def load_vectors(folder: Path, rows: int, dimensions: int) -> Scores:
-    """Map the vectors of an index into memory, after checking their shape and lengths.
-
-    Raises:
-        ValueError: If the shape is not the expected one, or the length of a vector is not 1 or 0.
-        OSError: If they cannot be read.
-    """
-    vectors: Scores = load_array(folder / "vectors.npy", np.float32, 2)
-    if vectors.shape != (rows, dimensions):
-        raise ValueError(f"vectors of shape {vectors.shape}, not {(rows, dimensions)}")
-    for _, block in _blocks(vectors, max(1, _PRODUCTS_PER_BLOCK // max(1, dimensions))):
-        with np.errstate(all="ignore"):
-            lengths = np.einsum("ij,ij->i", block, block)
-        if not ((lengths == 0) | (np.abs(lengths - 1) < _LENGTH_ERROR)).all():
-            raise ValueError("the length of a vector is not 1 or 0")
-    return vectors
-
-
-# The products of a batch of queries with all parts need at most 64 MiB, or one query needs more.
-_PRODUCTS_AT_ONCE = 1 << 24
-
-
-class MultiVectorRetriever:
-    """Cosines of the query and the parts, aggregated by document. An empty query finds nothing.
+class MultiVectorRetriever(EmbeddedIndex):
+    """Cosines of the query and the parts, aggregated by document.
 
     Args:
         parts: The parts of the documents.
@@ -256,18 +211,16 @@ class MultiVectorRetriever:
         progress: Progress = no_progress,
         encoder: Encoder | None = None,
     ) -> None:
+        super().__init__(encoder)
         self._parts = parts
         self._weights = settings.aggregation_weights
-        self._encoder = encoder or TextEncoder()
-        self.recipe = IndexRecipe(
-            "multi-vector", {"parts_sha256": parts.sha256, **self._encoder.facts()}
-        )
-        self.index_key = self.recipe.key
-
-        self._vectors = _open_vectors(
-            self.recipe, lambda: parts.texts, len(parts.texts), self._encoder, progress
-        )
+        facts = {"parts_sha256": parts.sha256, **self.encoder.facts()}
+        self.open(parts.doc_ids, facts, progress)
         self._set_strategy(settings.aggregation_strategy)
+
+    def texts(self) -> list[str]:
+        """Return the parts."""
+        return self._parts.texts
 
     def with_strategy(self, strategy: str) -> Self:
         """Return a retriever with another strategy on the same index.
@@ -275,8 +228,7 @@ class MultiVectorRetriever:
         Raises:
             InputError: If no document has a part that the strategy aggregates.
         """
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._set_strategy(strategy)
         return other
 
@@ -292,19 +244,9 @@ class MultiVectorRetriever:
         self.strategy = strategy
         self._aggregation = aggregation
 
-    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Rank the documents that have a part of the aggregated kinds."""
-        if not queries:
-            return []
-        vectors = self._encoder.embed_queries(queries)
-        found = nearest_documents(self._vectors, vectors, self._parts, self._aggregation, depth)
-        doc_ids = self._parts.doc_ids
-        return [
-            Ranking([doc_ids[number] for number in numbers.tolist()], scores)
-            if vector.any()
-            else empty_ranking()
-            for vector, (numbers, scores) in zip(vectors, found, strict=True)
-        ]
+    def nearest(self, vectors: Scores, depth: int) -> Iterator[tuple[Positions, Scores]]:
+        """Yield the documents that have a part of the aggregated kinds."""
+        return nearest_documents(self.content, vectors, self._parts, self._aggregation, depth)
 
 
 def nearest_documents(
@@ -342,19 +284,10 @@ def nearest_documents(
         }
         approximate = aggregation.score(by_kind, parts.segments, len(parts.doc_ids))
         for query, estimates in zip(batch, approximate, strict=True):
-            documents = _candidate_documents(estimates, depth, error_bound(vectors.shape[1]))
+            documents = _candidates(estimates, depth, error_bound(vectors.shape[1]))
             scores = _exact_scores(vectors, query, documents, parts, aggregation)
             top = top_positions(scores, depth)
             yield documents[top], scores[top]
-
-
-def _candidate_documents(scores: Scores, depth: int, bound: float) -> Positions:
-    """Return the documents that can be among the ``depth`` best, ascending."""
-    if depth >= len(scores):
-        return np.flatnonzero(scores > -np.inf)
-    cutoff = len(scores) - depth
-    lowest = np.partition(scores, cutoff)[cutoff].astype(np.float64) - bound
-    return np.flatnonzero((scores >= lowest) & (scores > -np.inf))
 
 
 def _exact_scores(

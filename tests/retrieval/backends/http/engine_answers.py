@@ -7,7 +7,7 @@ the engine and the mode.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -17,7 +17,7 @@ class Answers:
 
     Attributes:
         found: Two documents, ``d1`` and ``d2``.
-        scores: Their scores; higher is better.
+        scores: Their scores, higher is better; ``None`` if only the order is read.
         nothing: An answer without documents.
         errors: Errors with status 200, by a text that the message must show.
         partial: Answers that lack documents, by a text that the message must show.
@@ -25,7 +25,7 @@ class Answers:
     """
 
     found: Any
-    scores: list[float]
+    scores: list[float] | None
     nothing: Any
     errors: dict[str, Any] = field(default_factory=dict)
     partial: dict[str, Any] = field(default_factory=dict)
@@ -256,66 +256,45 @@ WEAVIATE_VECTOR = Answers(
     errors=WEAVIATE.errors,
 )
 
-PINECONE_ERROR = {"code": 3, "message": "Vector dimension 3 does not match", "details": []}
-PINECONE = Answers(
-    found={
-        "result": {
-            "hits": [
-                {"_id": "d1", "_score": 0.75, "fields": {"text": "wings"}},
-                {"_id": "d2", "_score": 0.5, "fields": {"text": "tails"}},
-            ]
-        },
-        "usage": {"embed_total_tokens": 5, "read_units": 6},
-    },
-    scores=[0.75, 0.5],
-    nothing={"result": {"hits": []}, "usage": {"read_units": 1}},
+
+def typesense(hits: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    found = {"found": len(hits), "hits": hits, "search_cutoff": False, "search_time_ms": 1, **more}
+    return {"results": [found]}
+
+
+TYPESENSE = Answers(
+    found=typesense(
+        [
+            {"document": {"id": "d1"}, "text_match": 578730123365711993, "vector_distance": 0.25},
+            {"document": {"id": "d2"}, "text_match": 578730123365187705, "vector_distance": 0.5},
+        ]
+    ),
+    scores=None,
+    nothing=typesense([]),
     errors={
-        "does not match": PINECONE_ERROR,
-        "INVALID_ARGUMENT": {"error": {"code": "INVALID_ARGUMENT", "message": "x"}, "status": 400},
-    },
-)
-PINECONE_VECTOR = Answers(
-    found={
-        "results": [],
-        "matches": [
-            {"id": "d1", "score": 0.75, "values": []},
-            {"id": "d2", "score": 0.5, "values": []},
-        ],
-        "namespace": "Article",
-        "usage": {"readUnits": 5},
-    },
-    scores=[0.75, 0.5],
-    nothing={"results": [], "matches": [], "namespace": "Article", "usage": {"readUnits": 1}},
-    errors={"does not match": PINECONE_ERROR, "no list": {"namespace": "Article"}},
-)
-
-
-def azure(values: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    return {"@odata.context": "https://example/$metadata#docs(*)", "value": values} | more
-
-
-TWO = [{"@search.score": 2.5, "id": "d1"}, {"@search.score": 1.5, "id": "d2"}]
-AZURE = Answers(
-    found=azure(TWO),
-    scores=[2.5, 1.5],
-    nothing=azure([]),
-    errors={
-        "syntax is invalid": {
-            "error": {"code": "", "message": "The request is invalid: syntax is invalid."}
+        "Could not find a field": {
+            "results": [{"code": 404, "error": "Could not find a field named `titel`."}]
         },
-        "no list": {"@odata.context": "https://example"},
+        "Forbidden": {"results": [{"code": 401, "error": "Forbidden - a valid key is needed."}]},
     },
-    partial={
-        "capacityOverloaded": azure(
-            TWO,
-            **{
-                "@search.semanticPartialResponseReason": "capacityOverloaded",
-                "@search.semanticPartialResponseType": "baseResults",
-            },
-        ),
-        "nextPageParameters": azure(
-            TWO, **{"@search.nextPageParameters": {"skip": 2}, "@odata.nextLink": "https://x"}
-        ),
+    partial={"search_cutoff": typesense([{"document": {"id": "d1"}}], search_cutoff=True)},
+    batch="results",
+)
+TYPESENSE_VECTOR = replace(TYPESENSE, scores=[-0.25, -0.5])
+
+
+def milvus(hits: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"code": 0, "cost": 6, "data": hits}
+
+
+MILVUS = Answers(
+    found=milvus([{"id": "d1", "distance": 0.75}, {"id": "d2", "distance": 0.5}]),
+    scores=[0.75, 0.5],
+    nothing=milvus([]),
+    errors={
+        "find collection": {"code": 100, "message": "can't find collection[articles]"},
+        "65535": {"code": 65535, "message": "internal", "data": []},
+        "no list": {"code": 0, "cost": 0},
     },
 )
 
@@ -327,9 +306,9 @@ ANSWERS: dict[str | tuple[str, str], Answers] = {
     "qdrant": QDRANT,
     "weaviate": WEAVIATE,
     ("weaviate", "vector"): WEAVIATE_VECTOR,
-    "pinecone": PINECONE,
-    ("pinecone", "vector"): PINECONE_VECTOR,
-    "azure": AZURE,
+    "typesense": TYPESENSE,
+    ("typesense", "vector"): TYPESENSE_VECTOR,
+    "milvus": MILVUS,
 }
 
 
@@ -340,4 +319,6 @@ def answers_of(engine: str, mode: str) -> Answers:
 
 def in_batch(answer: Any, answers: Answers) -> Any:
     """Return the answer of one query as an item of a batch."""
+    if answers.batch == "results":
+        return answer["results"][0]
     return answer["result"] if answers.batch == "result" and "result" in answer else answer

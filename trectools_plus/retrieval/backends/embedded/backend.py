@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -322,6 +322,14 @@ def _key_of_leaf(mode: str, settings: RetrievalSettings) -> tuple[str, str]:
     return mode, settings.model_dump_json(exclude=unused)
 
 
+_INDEXES: Mapping[str, Callable[[Corpus, RetrievalSettings, Progress], Retriever]] = {
+    "lexical": LexicalRetriever,
+    "ngram": NgramRetriever,
+    "splade": SparseRetriever,
+}
+"""Indexes of whole documents by mode."""
+
+
 class _RetrieverFactory:
     """Builds retrievers that share components, encoders and multi-vector indexes."""
 
@@ -334,22 +342,19 @@ class _RetrieverFactory:
         self._progress = progress
         self._leaves = leaves
         self._rewording = open_rewording(corpus, settings) if settings.rewording else None
-        self._built: dict[str, Retriever] = {}
+        self._hybrids: dict[str, HybridRetriever] = {}
         self._encoders: dict[str, Encoder] = {}
         self._multi: dict[str, MultiVectorRetriever] = {}
 
     def build(self, name: str, merged: dict[str, str]) -> Retriever:
         mode = "-".join(filter(None, (kind_of(name), model_of(name))))
-        if mode in self._built:
-            return self._built[mode]
-        if kind_of(mode) == "hybrid":
-            self._built[mode] = self._build_hybrid(merged)
-            return self._built[mode]
+        if kind_of(name) == "hybrid":
+            self._hybrids[mode] = self._hybrids.get(mode) or self._build_hybrid(merged)
+            return self._hybrids[mode]
         key = _key_of_leaf(mode, self._settings)
         if key not in self._leaves:
             self._leaves[key] = self._build_indexed(kind_of(mode), model_of(mode))
-        self._built[mode] = self._leaves[key]
-        return self._built[mode]
+        return self._leaves[key]
 
     def _build_hybrid(self, merged: dict[str, str]) -> HybridRetriever:
         fusion = fusion_of(self._settings, [*map(kind_of, merged)])
@@ -365,12 +370,9 @@ class _RetrieverFactory:
         return RewordedRetriever(retriever, self._rewording)
 
     def _build_indexed(self, kind: str, model: str) -> Retriever:
-        if kind == "lexical":
-            return LexicalRetriever(self._documents, self._settings, self._progress)
-        if kind == "ngram":
-            return self._reword(NgramRetriever(self._documents, self._settings, self._progress))
-        if kind == "splade":
-            return SparseRetriever(self._documents, self._settings, self._progress)
+        if kind in _INDEXES:
+            index = _INDEXES[kind](self._documents, self._settings, self._progress)
+            return self._reword(index) if kind == "ngram" else index
         settings = self._settings.for_model(model)
         if model not in self._encoders:
             self._encoders[model] = make_encoder(settings)

@@ -7,7 +7,6 @@ import os
 import random
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -19,7 +18,7 @@ from urllib.parse import urlsplit
 
 from trectools_plus.errors import UsageError
 from trectools_plus.redaction import hide_secrets
-from trectools_plus.retrieval.backends.http.answers import AnswerError, find_reason
+from trectools_plus.retrieval.backends.http.answers import AnswerError
 from trectools_plus.retrieval.backends.http.coding import ACCEPTED, CodingError, unpacked
 from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.source import Failure, FailureKind
@@ -37,7 +36,7 @@ all others, for example 501 (not implemented), a retry would get the same answer
 
 _STOPPING_STATUS = frozenset({401, 403, 404, 405, 407, 501, 505})
 """Errors that every further query would cause too."""
-_EXCERPT_LENGTH = 160
+_EXCERPT_LENGTH = 240
 _CLEANED_LENGTH = 10_000  # characters of an answer whose white space is collapsed for an excerpt
 _ENVIRONMENT = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -180,9 +179,7 @@ class JsonClient:
                 trust = "SSL_CERT_FILE names the authorities to trust"
                 return Failure(f"{reason}; {trust}", "unavailable", stops=True)
             return _Retry(reason, "unavailable")
-        except httpx.RequestError as error:
-            return _Retry(self._describe("the answer cannot be read", error))
-        except CodingError as error:
+        except (httpx.RequestError, CodingError) as error:
             return _Retry(self._describe("the answer cannot be read", error))
 
     @property
@@ -206,28 +203,26 @@ class JsonClient:
         headers = response.headers
         # The service's own clock determines how far away a date in Retry-After is.
         after = read_retry_after(headers.get("retry-after"), read_http_date(headers.get("date")))
-        if response.status_code in RETRIED_STATUS:
-            return _Retry(self._describe_status(response.status_code, content), retry_after=after)
+        status = response.status_code
+        if response.is_success and status != HTTPStatus.PARTIAL_CONTENT:
+            if not content.strip():
+                return _Retry("the answer is empty, where JSON is expected", retry_after=after)
+            try:
+                return _Document(json.loads(content, parse_constant=_refuse_constant), after)
+            except (ValueError, RecursionError):
+                # Probably an error page of a proxy, or a truncated answer.
+                reason = f"the answer is no JSON: {self._excerpt(content)}"
+                return _Retry(reason, retry_after=after)
+        reason = self._describe_status(status, content)
+        if status in RETRIED_STATUS or response.is_success:
+            return _Retry(reason, retry_after=after)
         if response.has_redirect_location:
-            target = self._excerpt(response.headers["location"].encode())
-            reason = (
-                f"HTTP {response.status_code}: it is at {target}, and redirects are not followed"
-            )
+            target = self._excerpt(headers["location"].encode())
+            reason = f"HTTP {status}: it is at {target}, and redirects are not followed"
             return Failure(reason, stops=True)
-        if response.status_code == HTTPStatus.PARTIAL_CONTENT:
-            return _Retry(self._describe_status(response.status_code, content), retry_after=after)
-        if not response.is_success:
-            stops = response.status_code in _STOPPING_STATUS or response.is_redirect
-            reason = self._describe_status(response.status_code, content)
-            # Errors of the service, unlike those of a request, probably concern the next one too.
-            return Failure(reason, lasting=response.is_server_error, stops=stops)
-        if not content.strip():
-            return _Retry("the answer is empty, where JSON is expected", retry_after=after)
-        try:
-            return _Document(json.loads(content, parse_constant=_refuse_constant), after)
-        except (ValueError, RecursionError):
-            # Probably an error page of a proxy, or a truncated answer.
-            return _Retry(f"the answer is no JSON: {self._excerpt(content)}", retry_after=after)
+        stops = status in _STOPPING_STATUS or response.is_redirect
+        # Errors of the service, unlike those of a request, probably concern the next one too.
+        return Failure(reason, lasting=response.is_server_error, stops=stops)
 
     def describe_error(self, error: AnswerError) -> str:
         """Return the problem of an answer, with the part that is shown, without the key."""
@@ -235,15 +230,7 @@ class JsonClient:
         if error.shown is None:
             return reason
         shown = json.dumps(error.shown, ensure_ascii=False).encode("utf-8", "replace")
-        return f"{reason}: {self._quote(shown, error.shown)}"
-
-    def _quote(self, content: bytes, document: Any) -> str:
-        """Return the begin of an answer, or the engine's reason if it is further down."""
-        excerpt, reason = self._excerpt(content), find_reason(document)
-        quoted = "" if reason is None else self._excerpt(reason.encode("utf-8", "replace"))
-        # Quotes and backslashes are written in another way in JSON.
-        begin = json.dumps(quoted.removesuffix("…"), ensure_ascii=False)[1:-1]
-        return excerpt if begin in excerpt else quoted
+        return f"{reason}: {self._excerpt(shown)}"
 
     def _describe(self, what: str, error: Exception) -> str:
         message = " ".join(str(error).split())[:_EXCERPT_LENGTH]
@@ -251,10 +238,7 @@ class JsonClient:
 
     def _describe_status(self, status: int, content: bytes) -> str:
         phrase = next((f" {one.phrase}" for one in HTTPStatus if one == status), "")
-        document = None
-        with suppress(ValueError, RecursionError):
-            document = json.loads(content)
-        excerpt = self._quote(content, document)
+        excerpt = self._excerpt(content)
         return f"HTTP {status}{phrase}: {excerpt}" if excerpt else f"HTTP {status}{phrase}"
 
     def _excerpt(self, content: bytes) -> str:

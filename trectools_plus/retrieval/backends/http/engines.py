@@ -1,6 +1,6 @@
 """Presets of the HTTP mapping for search engines: requests, paths of ids, and completeness.
 
-A preset is a value: settings of :class:`~.settings.HttpSettings` that all modes of an engine have,
+A preset is a value: settings of :class:`~.mapping.HttpSettings` that all modes of an engine have,
 and those of each mode. It follows the engine's documentation of its HTTP interface.
 """
 
@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit, urlunsplit
 
 LEXICAL, VECTOR, HYBRID = "lexical", "vector", "hybrid"
 NAMES = ("index", "text_fields", "vector_field", "id_field", "rank_profile")
 """Settings that describe the user's index."""
 
-_NAME = re.compile(r"\{([a-z_]+)([!?]?)\}")
-_MISSING = object()
+_NAME = re.compile(r"\{([a-z_]+)(!?)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +25,12 @@ class Engine:
     """The mapping of a search engine.
 
     Placeholders like ``{index}`` are replaced by the settings in :data:`NAMES`, before those of a
-    query like ``{query_text}``. With ``!``, the setting is required. With ``?``, the text is empty
-    if the setting is missing. Otherwise, a member with a missing value is left out.
+    query like ``{query_text}``. With ``!``, the setting is required. Otherwise, a member with a
+    missing value is left out, and inside a text, the value is empty.
 
-    ``{text_field}`` is the only text field, and ``{fields_spaced}`` and ``{fields_commas}`` are
-    the text fields in one text. ``{id_fields}`` is a list with the field of the id, or false;
-    ``{id_field_list}`` is that list or missing. ``{id_path}`` is the end of its JSONPath.
+    ``{text_field}`` is the only text field; ``{fields_spaced}`` and ``{fields_commas}`` are the
+    text fields in one text. ``{id_fields}`` is a list with the field of the id, or false;
+    ``{id_path}`` is the end of its path. ``{targets}`` names the vector field for Weaviate.
 
     Attributes:
         common: Settings of all modes. ``path`` is the path of the URL, and ``field_ids`` the path
@@ -39,14 +38,12 @@ class Engine:
         modes: Settings of each mode; ``body`` is a JSON value.
         batch: Settings of a batch, if the engine has batches; ``{body}`` is the body of a query.
         defaults: Values of settings in :data:`NAMES`.
-        clauses: Additional placeholders, each with a setting and the text if it is given.
     """
 
     common: Mapping[str, Any]
     modes: Mapping[str, Mapping[str, Any]]
     batch: Mapping[str, Any] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    clauses: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 _MULTI_MATCH = {"multi_match": {"query": "{query_text}", "fields": "{text_fields}"}}
@@ -76,12 +73,32 @@ _MSEARCH = {
 }
 _SIZE = {"size": "{top_k}", "_source": "{id_fields}"}
 _ELASTIC_KNN = {"field": "{vector_field!}", "query_vector": "{query_vector}", "k": "{top_k}"}
+_ELASTIC_RRF = {
+    "retrievers": [
+        {"standard": {"query": _MULTI_MATCH}},
+        {"knn": {**_ELASTIC_KNN, "num_candidates": "{top_k}"}},
+    ],
+    "rank_window_size": "{top_k}",
+}
 _OPENSEARCH_KNN = {"knn": {"{vector_field!}": {"vector": "{query_vector}", "k": "{top_k}"}}}
+_MEAN_OF_SCALED = {
+    "normalization-processor": {
+        "normalization": {"technique": "min_max"},
+        "combination": {"technique": "arithmetic_mean"},
+    }
+}
 
 _EDISMAX = {"defType": "edismax", "qf": "{fields_spaced}", "q.op": "OR"}
 _SOLR_KNN = "{!knn f={vector_field!} topK={top_k}}{query_vector}"
 _SOLR = {"limit": "{top_k}", "fields": ["{id_field!}", "score"]}
+_SOLR_BOTH = {
+    "lexical": "{!edismax v=$text qf=$fields q.op=OR}",
+    "text": "{query_text|lucene}",
+    "fields": "{fields_spaced!}",
+    "vector": _SOLR_KNN,
+}
 
+_SOURCES = "select * from sources * where "
 _NEAREST = "({targetHits:{top_k}}nearestNeighbor({vector_field!},q))"
 _VESPA = {
     "hits": "{top_k}",
@@ -93,23 +110,27 @@ _TOKENIZED = {
     "model.type": "tokenize",
     "model.defaultIndex": "{text_field}",
 }
+_VESPA_VECTOR = {"input.query(q)": "{query_vector}"}
 
 _QDRANT = {"limit": "{top_k}", "with_payload": "{id_fields}"}
-_BM25 = {"text": "{query_text}", "model": "qdrant/bm25"}
+_QDRANT_TEXT = {
+    "query": {"text": "{query_text}", "model": "qdrant/bm25"},
+    "using": "{text_field!}",
+}
+_QDRANT_VECTOR = {"query": "{query_vector}", "using": "{vector_field}"}
 
-_WEAVIATE_IDS = "_additional { id %s }{id_property?} } } }"
-_AZURE = {"top": "{top_k}", "select": "{id_field!}"}
-_AZURE_SEARCH = {
-    "search": "{query_text|lucene}",
-    "queryType": "full",
-    "searchFields": "{fields_commas}",
-}
-_AZURE_VECTOR = {
-    "kind": "vector",
-    "vector": "{query_vector}",
-    "fields": "{vector_field!}",
-    "k": "{top_k}",
-}
+_GET = "{ Get { {index!}(limit: {top_k}, "
+_FOUND = ") { _additional { id %s } {id_field} } } }"
+_BY_TEXT = 'query: "{query_text|json}", '
+
+_TYPESENSE = {"collection": "{index!}", "per_page": "{top_k}", "include_fields": "{id_field!}"}
+_TYPESENSE_TEXT = {"q": "{query_text}", "query_by": "{fields_commas!}"}
+_TYPESENSE_VECTOR = {"vector_query": "{vector_field!}:({query_vector}, k:{top_k})"}
+
+_MILVUS = {"collectionName": "{index!}", "limit": "{top_k}", "outputFields": ["{id_field!}"]}
+_MILVUS_TEXT = {"data": ["{query_text}"], "annsField": "{text_field!}"}
+_MILVUS_VECTOR = {"data": ["{query_vector}"], "annsField": "{vector_field!}"}
+_MILVUS_BOTH = [{**_MILVUS_TEXT, "limit": "{top_k}"}, {**_MILVUS_VECTOR, "limit": "{top_k}"}]
 
 ENGINES: Mapping[str, Engine] = {
     "elasticsearch": Engine(
@@ -117,20 +138,7 @@ ENGINES: Mapping[str, Engine] = {
         {
             LEXICAL: {"body": {**_SIZE, "query": _MULTI_MATCH}},
             VECTOR: {"body": {**_SIZE, "knn": _ELASTIC_KNN}},
-            HYBRID: {
-                "body": {
-                    **_SIZE,
-                    "retriever": {
-                        "rrf": {
-                            "retrievers": [
-                                {"standard": {"query": _MULTI_MATCH}},
-                                {"knn": {**_ELASTIC_KNN, "num_candidates": "{top_k}"}},
-                            ],
-                            "rank_window_size": "{top_k}",
-                        }
-                    },
-                }
-            },
+            HYBRID: {"body": {**_SIZE, "retriever": {"rrf": _ELASTIC_RRF}}},
         },
         _MSEARCH,
     ),
@@ -143,16 +151,7 @@ ENGINES: Mapping[str, Engine] = {
                 "body": {
                     **_SIZE,
                     "query": {"hybrid": {"queries": [_MULTI_MATCH, _OPENSEARCH_KNN]}},
-                    "search_pipeline": {
-                        "phase_results_processors": [
-                            {
-                                "normalization-processor": {
-                                    "normalization": {"technique": "min_max"},
-                                    "combination": {"technique": "arithmetic_mean"},
-                                }
-                            }
-                        ]
-                    },
+                    "search_pipeline": {"phase_results_processors": [_MEAN_OF_SCALED]},
                 }
             },
         },
@@ -177,12 +176,7 @@ ENGINES: Mapping[str, Engine] = {
                 "body": {
                     **_SOLR,
                     "query": "{!bool should=$lexical should=$vector}",
-                    "params": {
-                        "lexical": "{!edismax v=$text qf=$fields q.op=OR}",
-                        "text": "{query_text|lucene}",
-                        "fields": "{fields_spaced!}",
-                        "vector": _SOLR_KNN,
-                    },
+                    "params": _SOLR_BOTH,
                 }
             },
         },
@@ -197,31 +191,19 @@ ENGINES: Mapping[str, Engine] = {
             "scores": "$.root.children[*].relevance",
             "total": "$.root.fields.totalCount",
             "list_required": False,
-            "incomplete": ["$.root.errors", "$.root[?@.full == false]"],
+            "incomplete": ["$.root.errors"],
             "diagnostics": "$.root.coverage",
             "key_header": "Authorization",
             "key_prefix": "Bearer ",
         },
         {
-            LEXICAL: {
-                "body": {
-                    "yql": "select * from sources * where userQuery()",
-                    **_TOKENIZED,
-                    **_VESPA,
-                }
-            },
-            VECTOR: {
-                "body": {
-                    "yql": f"select * from sources * where {_NEAREST}",
-                    "input.query(q)": "{query_vector}",
-                    **_VESPA,
-                }
-            },
+            LEXICAL: {"body": {"yql": f"{_SOURCES}userQuery()", **_TOKENIZED, **_VESPA}},
+            VECTOR: {"body": {"yql": _SOURCES + _NEAREST, **_VESPA_VECTOR, **_VESPA}},
             HYBRID: {
                 "body": {
-                    "yql": f"select * from sources * where userQuery() or {_NEAREST}",
+                    "yql": f"{_SOURCES}userQuery() or {_NEAREST}",
                     **_TOKENIZED,
-                    "input.query(q)": "{query_vector}",
+                    **_VESPA_VECTOR,
                     **_VESPA,
                 }
             },
@@ -238,18 +220,14 @@ ENGINES: Mapping[str, Engine] = {
             "key_header": "api-key",
         },
         {
-            LEXICAL: {"body": {**_QDRANT, "query": _BM25, "using": "{text_field!}"}},
-            VECTOR: {"body": {**_QDRANT, "query": "{query_vector}", "using": "{vector_field}"}},
+            LEXICAL: {"body": {**_QDRANT, **_QDRANT_TEXT}},
+            VECTOR: {"body": {**_QDRANT, **_QDRANT_VECTOR}},
             HYBRID: {
                 "body": {
                     **_QDRANT,
                     "prefetch": [
-                        {"query": _BM25, "using": "{text_field!}", "limit": "{top_k}"},
-                        {
-                            "query": "{query_vector}",
-                            "using": "{vector_field}",
-                            "limit": "{top_k}",
-                        },
+                        {**_QDRANT_TEXT, "limit": "{top_k}"},
+                        {**_QDRANT_VECTOR, "limit": "{top_k}"},
                     ],
                     "query": {"fusion": "rrf"},
                 }
@@ -279,81 +257,75 @@ ENGINES: Mapping[str, Engine] = {
         {
             LEXICAL: {
                 "body": {
-                    "query": '{ Get { {index!}(limit: {top_k}, bm25: {query: "{query_text|json}", '
-                    "properties: {text_fields!}}) { " + _WEAVIATE_IDS % "score"
+                    "query": _GET
+                    + f"bm25: {{{_BY_TEXT}properties: {{text_fields!}}}}"
+                    + _FOUND % "score"
                 }
             },
             VECTOR: {
                 "body": {
-                    "query": "{ Get { {index!}(limit: {top_k}, nearVector: {vector: {query_vector}"
-                    "{target?}}) { " + _WEAVIATE_IDS % "distance"
+                    "query": f"{_GET}nearVector: {{vector: {{query_vector}}{{targets}}}}"
+                    + _FOUND % "distance"
                 },
                 "scores": "$.data.Get['{index!}'][*]._additional.distance",
                 "higher_is_better": False,
             },
             HYBRID: {
                 "body": {
-                    "query": "{ Get { {index!}(limit: {top_k}, hybrid: "
-                    '{query: "{query_text|json}", vector: {query_vector}, '
-                    "properties: {text_fields!}{target?}}) { " + _WEAVIATE_IDS % "score"
+                    "query": f"{_GET}hybrid: {{{_BY_TEXT}vector: {{query_vector}}, "
+                    "properties: {text_fields!}{targets}}" + _FOUND % "score"
                 }
             },
         },
-        clauses={
-            "target": ("vector_field", ', targetVectors: ["{vector_field}"]'),
-            "id_property": ("id_field", " {id_field}"),
-        },
     ),
-    "pinecone": Engine(
+    "typesense": Engine(
         {
-            "results": None,
-            "key_header": "Api-Key",
-            "headers": {"X-Pinecone-Api-Version": "2025-04"},
-            "diagnostics": "$.usage",
+            "path": "/multi_search",
+            "results": "$.results[*]",
+            "query_id": None,
+            "ids": "$.hits[*].document{id_path}",
+            "scores": None,  # a text_match has more digits than a score
+            "total": "$.found",
+            "incomplete": ["$.search_cutoff"],
+            "diagnostics": "$.search_time_ms",
+            "key_header": "X-TYPESENSE-API-KEY",
         },
         {
-            LEXICAL: {
-                "path": "/records/namespaces/{index!}/search",
-                "body": {
-                    "query": {"inputs": {"text": "{query_text}"}, "top_k": "{top_k}"},
-                    "fields": "{id_field_list}",
-                },
-                "ids": "$.result.hits[*]._id",
-                "field_ids": "$.result.hits[*].fields{id_path}",
-                "scores": "$.result.hits[*]._score",
-            },
+            LEXICAL: {"body": {"searches": [{**_TYPESENSE, **_TYPESENSE_TEXT}]}},
             VECTOR: {
-                "path": "/query",
-                "body": {
-                    "namespace": "{index}",
-                    "topK": "{top_k}",
-                    "vector": "{query_vector}",
-                    "includeMetadata": "{has_id_field}",
-                },
-                "ids": "$.matches[*].id",
-                "field_ids": "$.matches[*].metadata{id_path}",
-                "scores": "$.matches[*].score",
+                "body": {"searches": [{**_TYPESENSE, "q": "*", **_TYPESENSE_VECTOR}]},
+                "scores": "$.hits[*].vector_distance",
+                "higher_is_better": False,
+            },
+            HYBRID: {
+                "body": {"searches": [{**_TYPESENSE, **_TYPESENSE_TEXT, **_TYPESENSE_VECTOR}]}
             },
         },
+        {},
+        defaults={"id_field": "id"},
     ),
-    "azure": Engine(
+    "milvus": Engine(
         {
-            "path": "/indexes/{index!}/docs/search",
-            "params": {"api-version": "2024-07-01"},
+            "path": "/v2/vectordb/entities/search",
             "results": None,
-            "ids": "$.value[*]{id_path}",
-            "scores": "$.value[*]['@search.score']",
-            "incomplete": [
-                "$['@search.semanticPartialResponseReason']",
-                "$['@search.nextPageParameters']",
-                "$['@odata.nextLink']",
-            ],
-            "key_header": "api-key",
+            "ids": "$.data[*]{id_path}",
+            "scores": "$.data[*].distance",
+            "incomplete": ["$.code"],
+            "diagnostics": "$.cost",
+            "key_header": "Authorization",
+            "key_prefix": "Bearer ",
         },
         {
-            LEXICAL: {"body": {**_AZURE, **_AZURE_SEARCH}},
-            VECTOR: {"body": {**_AZURE, "vectorQueries": [_AZURE_VECTOR]}},
-            HYBRID: {"body": {**_AZURE, **_AZURE_SEARCH, "vectorQueries": [_AZURE_VECTOR]}},
+            LEXICAL: {"body": {**_MILVUS, **_MILVUS_TEXT}},
+            VECTOR: {"body": {**_MILVUS, **_MILVUS_VECTOR}},
+            HYBRID: {
+                "path": "/v2/vectordb/entities/hybrid_search",
+                "body": {
+                    **_MILVUS,
+                    "search": _MILVUS_BOTH,
+                    "rerank": {"strategy": "rrf", "params": {"k": 60}},
+                },
+            },
         },
         defaults={"id_field": "id"},
     ),
@@ -371,115 +343,116 @@ def resolve_preset(name: str, mode: str, given: Mapping[str, Any]) -> dict[str, 
             ``batch_size`` are used.
 
     Returns:
-        Settings of :class:`~.settings.HttpSettings`, without those of the user except the URL,
-        and the body of a batch.
+        Settings of :class:`~.mapping.HttpSettings`, without those of the user except the URL,
+        and the body.
 
     Raises:
-        ValueError: If a setting that the mode needs is missing, or the engine has no batches.
+        ValueError: If a setting that the mode needs is missing, the body of the user is not JSON,
+            or the engine has no batches.
     """
     engine = ENGINES[name]
     preset = {**engine.common, **engine.modes.get(mode, {})}
-    batch = str(given.get("batch_size", 1)).strip() not in ("0", "1")
-    if batch and engine.batch is None:
+    own, is_batch = given.get("body"), str(given.get("batch_size", 1)) not in ("0", "1")
+    if is_batch and engine.batch is None:
         raise ValueError(f"the engine {name} has no batches — omit http.batch_size")
-    own = given.get("body")
-    body = preset.get("body") if own is None else _parse(own)
-    if batch and engine.batch is not None:
-        preset |= engine.batch
-        body = body if body is _MISSING else _embed(preset["body"], body)
-    index = None if given.get("index") is None else str(given["index"])
-    url, index = _join_url(engine, str(given["url"]), index)
+    url, index = _join_url(str(given["url"]), preset["path"], given.get("index"))
     values = _values({**engine.defaults, **given, "index": index})
-    for clause, (setting, text) in engine.clauses.items():
-        values[clause] = None if values[setting] is None else _replace(text, values, "")
     where = f"the engine {name} needs it for the mode {mode}"
-    path = preset.pop("path", None)
+    quoted = {**values, "index": None if index is None else quote(index, safe=",*")}
+    batch = engine.batch if is_batch and engine.batch is not None else {}
+    path = _fill(batch.get("path", preset.pop("path")), quoted, where)
+    body = preset.pop("body", None)
+    if own is None:
+        body = _fill(body, values, where)
+    elif is_batch and isinstance(own, str):
+        body = json.loads(own)
+    preset |= {name: value for name, value in batch.items() if name not in ("path", "body")}
+    body = _embed(batch.get("body", "{body}"), body)
     field_ids = preset.pop("field_ids", None)
     if field_ids is not None and given.get("id_field") is not None:
         preset["ids"] = field_ids
-    settings: dict[str, Any] = {
-        key: _replace(value, values, where) for key, value in preset.items() if key != "body"
-    }
-    if path is not None:
-        quoted = {**values, "index": None if index is None else quote(index, safe=",*")}
-        settings["url"] = _add_path(url, _replace(path, quoted, where))
-    asked = {name.lower() for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
-    if "params" in settings:  # those in the user's URL have precedence
-        params = settings["params"].items()
-        settings["params"] = {name: text for name, text in params if name.lower() not in asked}
-    if body is not _MISSING and body is not None and (own is None or batch):
-        filled = body if own is not None else _replace(body, values, where)
-        lines = filled if settings.get("body_format") == "ndjson" else [filled]
+    settings: dict[str, Any] = _fill(preset, values, where)
+    settings["url"] = urlunsplit(url._replace(path=url.path + path, fragment=""))
+    settings["body"] = own
+    if body is not None and (own is None or (is_batch and isinstance(own, str))):
+        lines = body if settings.get("body_format") == "ndjson" else [body]
         settings["body"] = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
     return settings
 
 
-def _parse(body: Any) -> Any:
-    """Return the JSON value of a user's body; ``_MISSING`` if it is not valid: reported later."""
-    try:
-        return json.loads(body)
-    except (TypeError, ValueError):
-        return _MISSING
+def _join_url(url: str, path: str, index: Any) -> tuple[SplitResult, str | None]:
+    """Return the URL without the path of a request, or the first part of it, and the index.
+
+    The index may be in the URL.
+    """
+    parts = urlsplit(url)
+    segments = parts.path.strip("/").split("/") if parts.path.strip("/") else []
+    name = None if index is None else str(index)
+    pattern = path.strip("/").split("/")
+    for size in range(min(len(segments), len(pattern)), 0, -1):
+        pairs = list(zip(segments[-size:], pattern, strict=False))
+        names = [unquote(segment) for segment, step in pairs if "{" in step]
+        fits = all("{" in step or segment == step for segment, step in pairs)
+        if fits and (name is None or set(names) <= {name}):
+            segments, name = segments[:-size], name or next(iter(names), None)
+            break
+    return parts._replace(path="".join(f"/{segment}" for segment in segments)), name
 
 
 def _values(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the placeholders of presets."""
-    values: dict[str, Any] = {name: given.get(name) for name in NAMES}
-    for name in set(NAMES) - {"text_fields"}:
-        values[name] = None if values[name] is None else str(values[name])
-    fields = values["text_fields"]
-    fields = fields.split(",") if isinstance(fields, str) else fields
-    is_list = isinstance(fields, list | tuple)
-    fields = [str(one).strip() for one in fields] if is_list else []  # others are refused later
+    values: dict[str, Any] = {
+        name: None if given.get(name) is None else str(given[name]) for name in NAMES
+    }
+    names = given.get("text_fields") or ()
+    names = names.split(",") if isinstance(names, str) else names
+    fields = [str(name).strip() for name in names]
     values["text_fields"] = fields or None
     values["text_field"] = fields[0] if fields else None
-    values["fields_spaced"] = " ".join(fields) if fields else None
-    values["fields_commas"] = ",".join(fields) if fields else None
-    id_field = values["id_field"]
-    values["has_id_field"] = id_field is not None
-    values["id_field_list"] = None if id_field is None else [id_field]
-    values["id_fields"] = values["id_field_list"] or False
+    values["fields_spaced"] = " ".join(fields) or None
+    values["fields_commas"] = ",".join(fields) or None
+    id_field, vector = values["id_field"], values["vector_field"]
+    values["id_fields"] = False if id_field is None else [id_field]
     steps = [] if id_field is None else id_field.split(".")
     quoted = [step.replace("\\", "\\\\").replace("'", "\\'") for step in steps]
     values["id_path"] = "".join(f"['{step}']" for step in quoted)
+    values["targets"] = None if vector is None else f', targetVectors: ["{vector}"]'
     return values
 
 
-def _replace(part: Any, values: Mapping[str, Any], where: str) -> Any:
+_SETTINGS = dict.fromkeys(("text_field", "fields_spaced", "fields_commas"), "text_fields")
+
+
+def _fill(part: Any, values: Mapping[str, Any], where: str) -> Any:
     """Replace the placeholders of the user's index in a part of a preset."""
+
+    def value_of(match: re.Match[str]) -> Any:
+        name, mark = match.groups()
+        if mark and values[name] is None:
+            setting = _SETTINGS.get(name, name)
+            raise ValueError(
+                f"http.{setting} is missing: {where} — give http.{setting}, or "
+                f"--http {setting}=NAME"
+            )
+        return values[name]
+
+    def text_of(match: re.Match[str]) -> str:
+        value = value_of(match) if match[1] in values else match[0]
+        value = "" if value is None else value
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
     if isinstance(part, str):
         whole = _NAME.fullmatch(part)
-        if whole and whole[1] in values:
-            return _value(whole, values, where) if whole[2] else values[whole[1]]
-        return _NAME.sub(
-            lambda match: (
-                _as_text(_value(match, values, where)) if match[1] in values else match[0]
-            ),
-            part,
-        )
+        return value_of(whole) if whole and whole[1] in values else _NAME.sub(text_of, part)
     if isinstance(part, Mapping):
         items = [
-            (_replace(key, values, where), _replace(item, values, where))
+            (_fill(key, values, where), item, _fill(item, values, where))
             for key, item in part.items()
         ]
-        return {key: item for key, item in items if item is not None}
+        return {key: filled for key, item, filled in items if filled is not None or item is None}
     if isinstance(part, list):
-        return [_replace(item, values, where) for item in part]
+        return [_fill(item, values, where) for item in part]
     return part
-
-
-def _value(match: re.Match[str], values: Mapping[str, Any], where: str) -> Any:
-    name, mark = match.groups()
-    if values[name] is not None or mark == "?":
-        return "" if values[name] is None else values[name]
-    setting = "text_fields" if name in ("text_field", "fields_spaced", "fields_commas") else name
-    raise ValueError(
-        f"http.{setting} is missing: {where} — give http.{setting}, or --http {setting}=NAME"
-    )
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _embed(batch: Any, body: Any) -> Any:
@@ -489,45 +462,3 @@ def _embed(batch: Any, body: Any) -> Any:
     if isinstance(batch, dict):
         return {key: _embed(value, body) for key, value in batch.items()}
     return [_embed(item, body) for item in batch] if isinstance(batch, list) else batch
-
-
-def _join_url(engine: Engine, url: str, index: str | None) -> tuple[str, str | None]:
-    """Return the URL without the path of a request, and the index if the URL contains it.
-
-    The URL can end with the whole path of a request, or with the first part of it.
-    """
-    parts = urlsplit(url)
-    segments = [part for part in parts.path.split("/") if part]
-    paths = [
-        one["path"].strip("/").split("/")
-        for one in (engine.common, *engine.modes.values(), engine.batch or {})
-        if "path" in one
-    ]
-    found, name = 0, index
-    for path in paths:
-        for size in range(min(len(segments), len(path)), found, -1):
-            match = _match_path(segments[len(segments) - size :], path[:size], index)
-            if match is not None:
-                found, name = size, match or index
-                break
-    rest = "/".join(segments[: len(segments) - found])
-    base = urlunsplit(parts._replace(path=f"/{rest}" if rest else "", fragment=""))
-    return base, name
-
-
-def _match_path(segments: Sequence[str], path: Sequence[str], index: str | None) -> str | None:
-    """Return the index in the segments, or an empty text; ``None`` if they do not match."""
-    name = ""
-    for segment, pattern in zip(segments, path, strict=True):
-        if "{" in pattern:
-            name = unquote(segment)
-            if index is not None and name != index:
-                return None
-        elif segment != pattern:
-            return None
-    return name
-
-
-def _add_path(url: str, path: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(path=parts.path + path))

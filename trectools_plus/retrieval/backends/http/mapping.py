@@ -5,9 +5,8 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import (
@@ -25,7 +24,8 @@ from pydantic import (
 from trectools_plus.choices import MODE_ALIASES, Panel
 from trectools_plus.models import Model, explain_problem
 from trectools_plus.redaction import is_secret_name, secret_in_url
-from trectools_plus.retrieval.backends.http.engines import ENGINES, NAMES, resolve_preset
+from trectools_plus.retrieval.backends.http.engines import ENGINES, resolve_preset
+from trectools_plus.retrieval.backends.http.paths import parse_path
 from trectools_plus.retrieval.backends.http.template import (
     Template,
     parse_body,
@@ -41,21 +41,12 @@ from trectools_plus.retrieval.setting_types import (
     setting,
 )
 
-if TYPE_CHECKING:
-    from jsonpath import JSONPath
-
 DEFAULT_BODY = """{
   "mode": "{mode}",
   "queries": [{"query_id": "{query_id}", "query_text": "{query_text}", "top_k": "{top_k}"}]
 }"""
 OPERATIONAL = ("key_env", "batch_size", "concurrency", "timeout", "retries", "backoff", "max_wait")
 """Settings that do not affect the answers, so that a fetch can be resumed with other values."""
-_RECENT = (
-    *("engine", *NAMES, "modes", "mode", "embedding_model"),
-    *("body_format", "total", "list_required", "incomplete"),
-)
-"""Settings whose defaults are left out, so that the keys of earlier journals stay the same."""
-
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECRET_NAME = re.compile(
     # "max_tokens" and "tokenizer" do not match.
@@ -77,30 +68,9 @@ def _read_model(value: Any) -> Any:
     return {"path": value} if isinstance(value, str) else value
 
 
-JsonPath = Annotated[str, Field(min_length=1)]
+PathText = Annotated[str, Field(min_length=1)]
 OptionalText = Annotated[str | None, BeforeValidator(_none_from_text)]
 EmbeddingModel = Annotated[NamedModel, BeforeValidator(_read_model)]
-
-
-@cache
-def compile_path(path: str) -> JSONPath:
-    """Compile a JSONPath.
-
-    Raises:
-        ValueError: If it is not a JSONPath.
-    """
-    import jsonpath
-
-    if not path.startswith("$"):
-        raise ValueError(f"'{path}' is not a JSONPath: it does not start with $ — write $.{path}")
-    try:
-        compiled = jsonpath.compile(path)
-    except jsonpath.JSONPathError as error:
-        reason = str(error).partition("\n")[0]
-        raise ValueError(f"'{path}' is not a JSONPath: {reason}") from error
-    if not isinstance(compiled, jsonpath.JSONPath):
-        raise ValueError(f"'{path}' combines several JSONPaths — write only one")
-    return compiled
 
 
 class HttpSettings(Model):
@@ -109,7 +79,7 @@ class HttpSettings(Model):
     The placeholders ``{mode}``, ``{query_id}``, ``{query_text}``, ``{query_vector}``, ``{top_k}``
     and ``{topic.FIELD}`` are replaced in ``url`` (escaped), ``params`` and ``body``. Inside a
     longer text, ``{query_text|lucene}``, ``{query_text|json}`` and ``{query_text|odata}`` escape
-    the text for a nested language. Paths are JSONPath (RFC 9535).
+    the text for a nested language. Paths have names, numbers and lists: ``hits.hits[*]._id``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -185,7 +155,7 @@ class HttpSettings(Model):
     query_id: OptionalText = setting(
         "$.query_id", "Path of the query's id in its entry; none matches entries by position."
     )
-    ids: JsonPath = setting("$.segments[*].segment_id", "Path of the ids in an entry, best first.")
+    ids: PathText = setting("$.segments[*].segment_id", "Path of the ids in an entry, best first.")
     scores: OptionalText = setting(
         "$.segments[*].score", "Path of the scores in an entry, one for each id; none uses 1/rank."
     )
@@ -252,8 +222,7 @@ class HttpSettings(Model):
     @field_validator("engine")
     @classmethod
     def _check_engine(cls, name: str | None) -> str | None:
-        if name is not None and name not in ENGINES:
-            raise ValueError(f"unknown engine '{name}' — use one of {', '.join(ENGINES)}")
+        _refuse_unknown_engine(name)
         return name
 
     @field_validator("key_env")
@@ -277,18 +246,18 @@ class HttpSettings(Model):
                 raise ValueError(f"a parameter contains {secret} — {_FROM_ENVIRONMENT}")
         return values
 
-    @field_validator("key_header", "headers")
+    @field_validator("key_header", "key_prefix", "headers")
     @classmethod
-    def _check_header_names(cls, value: Any) -> Any:
-        for name in [value] if isinstance(value, str) else value:
+    def _check_headers(cls, value: Any, info: ValidationInfo) -> Any:
+        is_name = info.field_name == "key_header"
+        headers = (
+            value
+            if isinstance(value, dict)
+            else {value if is_name else "X": "" if is_name else value}
+        )
+        for name, text in headers.items():
             if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
                 raise ValueError(f"'{name}' is not a valid name of a header")
-        return value
-
-    @field_validator("key_prefix", "headers")
-    @classmethod
-    def _check_header_values(cls, value: Any) -> Any:
-        for text in [value] if isinstance(value, str) else value.values():
             if not text.isascii() or not text.isprintable():
                 raise ValueError("a value is not valid in a header — use printable ASCII only")
         return value
@@ -310,18 +279,11 @@ class HttpSettings(Model):
             ) from error
         return body
 
-    @field_validator("results", "query_id", "ids", "scores", "total", "diagnostics")
+    @field_validator("results", "query_id", "ids", "scores", "total", "diagnostics", "incomplete")
     @classmethod
-    def _check_path(cls, path: str | None) -> str | None:
-        if path is not None:
-            compile_path(path)
-        return path
-
-    @field_validator("incomplete")
-    @classmethod
-    def _check_paths(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
-        for path in paths:
-            compile_path(path)
+    def _check_paths(cls, paths: Any) -> Any:
+        for path in paths if isinstance(paths, tuple) else filter(None, [paths]):
+            parse_path(path)
         return paths
 
     @model_validator(mode="before")
@@ -371,44 +333,17 @@ class HttpSettings(Model):
             raise ValueError(f"modes.{name}.modes: a mode has no modes of its own")
         given = {key: getattr(self, key) for key in self.model_fields_set - {"modes"}}
         given = _merge(given, own)
-        given["mode"] = own.get("mode") or self.mode or name
+        given["mode"] = mode = own.get("mode") or self.mode or name
         engine = given.pop("engine", None)
-        self._check_mode(name, engine, given)
+        _refuse_unknown_engine(engine)
+        if engine is None and name not in self.modes:
+            raise ValueError(f"unknown mode '{name}' — use one of {', '.join(self.modes)}")
         try:
             if engine is not None:
-                if engine not in ENGINES:
-                    raise ValueError(f"unknown engine '{engine}' — use one of {', '.join(ENGINES)}")
-                if not given.get("url"):
-                    raise ValueError("the engine's URL is missing — give http.url, or --http-url")
-                preset_mode = MODE_ALIASES.get(given["mode"], given["mode"])
-                preset = resolve_preset(engine, preset_mode, given)
-                url = preset.get("url", given["url"])
-                body = preset["body"] if "body" in preset else given.get("body")
-                given = {**_merge(preset, given), "url": url, "body": body}
+                given = _with_preset(engine, MODE_ALIASES.get(mode, mode), name, given)
             return self.model_validate(given)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            place = ".".join(map(str, ("modes", name, *first["loc"])))
-            problem, remedy = explain_problem(first)
-            if first["type"] == "extra_forbidden":
-                problem = "there is no such setting"
-                near = difflib.get_close_matches(str(first["loc"][-1]), type(self).model_fields, 1)
-                remedy = f"did you mean '{near[0]}'?" if near else None
-            suffix = f" — {remedy}" if remedy else ""
-            raise ValueError(f"{place}: {problem}{suffix}") from error
-
-    def _check_mode(self, name: str, engine: str | None, given: Mapping[str, Any]) -> None:
-        if engine is not None and engine in ENGINES:
-            known = ENGINES[engine].modes
-            mode = MODE_ALIASES.get(given["mode"], given["mode"])
-            if mode not in known and given.get("body") is None:
-                raise ValueError(
-                    f"unknown mode '{given['mode']}' — the engine {engine} has "
-                    f"{', '.join(known)}; for another name, set http.modes.{name}.mode to one of "
-                    f"them, or give http.modes.{name}.body"
-                )
-        elif engine is None and name not in self.modes:
-            raise ValueError(f"unknown mode '{name}' — use one of {', '.join(self.modes)}")
+            raise ValueError(_describe_first(error, name, type(self).model_fields)) from error
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -424,18 +359,42 @@ class HttpSettings(Model):
 
     @model_serializer(mode="wrap")
     def _without_presets(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what a preset or mode determines, and the defaults of recent settings."""
+        """Leave out what a preset or mode determines."""
         fields: dict[str, Any] = handler(self)
-        given = self.model_fields_set
-        if self.engine is not None or self.modes:
-            return {name: value for name, value in fields.items() if name in given}
-        usual = type(self).model_fields
-        return {
-            name: value
-            for name, value in fields.items()
-            if name not in _RECENT
-            or getattr(self, name) != usual[name].get_default(call_default_factory=True)
-        }
+        if self.engine is None and not self.modes:
+            return fields
+        return {name: value for name, value in fields.items() if name in self.model_fields_set}
+
+
+def _refuse_unknown_engine(name: str | None) -> None:
+    if name is not None and name not in ENGINES:
+        raise ValueError(f"unknown engine '{name}' — use one of {', '.join(ENGINES)}")
+
+
+def _with_preset(engine: str, mode: str, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the preset of an engine's mode with the settings of the user."""
+    if mode not in ENGINES[engine].modes and given.get("body") is None:
+        raise ValueError(
+            f"unknown mode '{given['mode']}' — the engine {engine} has "
+            f"{', '.join(ENGINES[engine].modes)}; for another name, set http.modes.{name}.mode to "
+            f"one of them, or give http.modes.{name}.body"
+        )
+    if not given.get("url"):
+        raise ValueError("the engine's URL is missing — give http.url, or --http-url")
+    preset = resolve_preset(engine, mode, given)
+    return _merge(preset, given) | {"url": preset["url"], "body": preset["body"]}
+
+
+def _describe_first(error: ValidationError, mode: str, names: Iterable[str]) -> str:
+    """Describe the first problem of the settings of a mode."""
+    first = error.errors(include_url=False)[0]
+    problem, remedy = explain_problem(first)
+    if first["type"] == "extra_forbidden":
+        problem = "there is no such setting"
+        near = difflib.get_close_matches(str(first["loc"][-1]), names, 1)
+        remedy = f"did you mean '{near[0]}'?" if near else None
+    place = ".".join(map(str, ("modes", mode, *first["loc"])))
+    return f"{place}: {problem}{f' — {remedy}' if remedy else ''}"
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from trectools_plus.retrieval.backends.http.answers import AnswerEntry, AnswerEr
 from trectools_plus.retrieval.backends.http.client import JsonClient
 from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
-from trectools_plus.retrieval.backends.http.template import EncodedQuery
 from trectools_plus.retrieval.backends.secrets import Secret, read_key
 from trectools_plus.retrieval.index.encoder import Encoder, TextEncoder, make_encoder
 from trectools_plus.retrieval.index.models import ModelRecord, record_models
@@ -31,6 +30,10 @@ from trectools_plus.retrieval.source import (
 
 if TYPE_CHECKING:
     import httpx
+
+
+Vectors = Mapping[str, list[float]]
+"""The vectors of queries, by their ids."""
 
 
 class HttpBackend(Backend):
@@ -77,19 +80,13 @@ class HttpBackend(Backend):
         presets = {
             name: hashlib.sha256(repr(ENGINES[name]).encode()).hexdigest() for name in engines
         }
-        encoders = self._encoders(request.modes)
-        return ({"presets": presets} if presets else {}) | (
-            {"query_vectors": encoders} if encoders else {}
-        )
+        facts = {"presets": presets} if presets else {}
+        return facts | self._encoder_facts(request.modes)
 
     def topic_fields(self, modes: Sequence[str]) -> list[str]:
         """Return the fields of the topics in the placeholders of some modes."""
-        names = [
-            name
-            for mode in modes
-            for name in _settings_of(self._settings, mode).template().topic_fields
-        ]
-        return list(dict.fromkeys(names))
+        templates = [_settings_of(self._settings, mode).template() for mode in modes]
+        return list(dict.fromkeys(name for one in templates for name in one.topic_fields))
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
         """Return the local model of a mode's query vectors, if it uses one."""
@@ -106,39 +103,32 @@ class HttpBackend(Backend):
                 proxy or certificate named in the environment cannot be used.
             InputError: If the model of the query vectors cannot be opened.
         """
-        by_mode = {mode: _settings_of(self._settings, mode) for mode in request.modes}
         encoders: dict[str, QueryEncoder] = {}
         sources: dict[str, Source] = {}
-        for mode, settings in by_mode.items():
-            encoder = None
+        opened: dict[str, Any] = {}
+        for mode in request.modes:
+            settings = _settings_of(self._settings, mode)
+            encoder, model = None, repr(settings.embedding_model)
             if settings.template().uses_vector:
-                encoder = encoders.setdefault(
-                    repr(settings.embedding_model), QueryEncoder(settings)
-                )
+                encoder = encoders[model] = encoders.get(model) or QueryEncoder(settings)
             key = None if settings.key_env is None else read_key(settings.key_env)
             sources[mode] = HttpSource(settings, mode, key, encoder=encoder)
-        if self._settings.engine is not None or self._settings.modes:
-            self._opened = {
-                "requests": {
-                    mode: settings.model_dump(mode="json") for mode, settings in by_mode.items()
-                }
-            }
-        if found := self._encoders(request.modes):
-            self._opened["query_vectors"] = found
+            opened[mode] = settings.model_dump(mode="json")
+        has_modes = self._settings.engine is not None or self._settings.modes
+        self._opened = {"requests": opened} if has_modes else {}
+        self._opened |= self._encoder_facts(request.modes)
         return sources
 
-    def _encoders(self, modes: Sequence[str]) -> dict[str, Any]:
+    def _encoder_facts(self, modes: Sequence[str]) -> dict[str, Any]:
         """Return the facts of the encoder of each mode with query vectors."""
         found: dict[str, Any] = {}
         for mode in modes:
             settings = _settings_of(self._settings, mode)
             if settings.template().uses_vector:
-                models = record_models(_encoder_settings(settings), {"embedding"})
-                model = models.get("embedding")
-                found[mode] = (
-                    TextEncoder.facts() if model is None else {"model_sha256": model.sha256}
-                )
-        return found
+                model = record_models(_encoder_settings(settings), {"embedding"}).get("embedding")
+                sha256 = None if model is None else {"model_sha256": model.sha256}
+                found[mode] = sha256 or TextEncoder.facts()
+        return {"query_vectors": found} if found else {}
 
 
 def _settings_of(settings: HttpSettings, mode: str) -> HttpSettings:
@@ -173,19 +163,14 @@ class QueryEncoder:
         self._encoder: Encoder = make_encoder(_encoder_settings(settings))
         self._lock = Lock()
 
-    def encode(self, queries: Sequence[Query]) -> list[EncodedQuery]:
-        """Return the queries with their vectors, as the shortest decimals of 32-bit numbers."""
+    def encode(self, queries: Sequence[Query]) -> Vectors:
+        """Return the vectors of queries, as the shortest decimals of 32-bit numbers."""
         with self._lock:
             vectors = self._encoder.embed_queries([query.text for query in queries])
-        return [
-            EncodedQuery(
-                query.query_id,
-                query.text,
-                [float(str(number)) for number in vector],
-                fields=query.fields,
-            )
+        return {
+            query.query_id: [float(str(number)) for number in vector]
             for query, vector in zip(queries, vectors, strict=True)
-        ]
+        }
 
 
 class HttpSource(Source):
@@ -240,37 +225,36 @@ class HttpSource(Source):
         if missing := [name for name in needed if any(name not in one.fields for one in queries)]:
             reason = f"the request needs the field '{missing[0]}' of a topic"
             return [Failure(reason, stops=True)] * len(queries)
-        if self._encoder is None:
-            return self._ask(queries, depth)
+        vectors: Vectors = {}
         try:
-            encoded = self._encoder.encode(queries)
+            vectors = {} if self._encoder is None else self._encoder.encode(queries)
         except TrectoolsPlusError as error:
             return [Failure(str(error), stops=True)] * len(queries)
-        searched = [one for one in encoded if self._template.uses_text or any(one.vector)]
-        found = iter(self._ask(searched, depth) if searched else [])
-        nothing = Hits([], None, 0.0)
-        sent = {one.query_id for one in searched}
-        return [next(found) if one.query_id in sent else nothing for one in queries]
+        is_by_text = self._template.uses_text
+        sent = [query for query in queries if is_by_text or any(vectors[query.query_id])]
+        replies = self._ask(sent, depth, vectors) if sent else []
+        found = {query.query_id: reply for query, reply in zip(sent, replies, strict=True)}
+        return [found.get(query.query_id, Hits([], None, 0.0)) for query in queries]
 
-    def _ask(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
-        replies = self._send_with_retries(queries, depth)
-        if len(queries) == 1:
-            return replies
+    def _ask(self, queries: Sequence[Query], depth: int, vectors: Vectors) -> list[Hits | Failure]:
+        replies = self._send_with_retries(queries, depth, vectors)
         breaker = CircuitBreaker()
-        for row, query in enumerate(queries):
+        for row, query in enumerate(queries if len(queries) > 1 else ()):
             reply = replies[row]
             # Another query may have caused the failure of the batch.
             if isinstance(reply, Hits) or reply.kind != "failed" or reply.stops:
                 continue
-            reply = replies[row] = self._send_with_retries([query], depth)[0]
+            reply = replies[row] = self._send_with_retries([query], depth, vectors)[0]
             breaker.record(reply if isinstance(reply, Failure) else None)
             if breaker.stopped:
                 break
         return replies
 
-    def _send_with_retries(self, queries: Sequence[Query], depth: int) -> list[Hits | Failure]:
+    def _send_with_retries(
+        self, queries: Sequence[Query], depth: int, vectors: Vectors
+    ) -> list[Hits | Failure]:
         def make() -> dict[str, Any]:
-            filled = self._template.fill(self._mode, queries, depth)
+            filled = self._template.fill(self._mode, queries, depth, vectors)
             return {"method": self._settings.method, **filled}
 
         def read(document: Any, ms: float, attempts: int) -> list[Hits | Failure]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -48,11 +47,8 @@ _TOPIC = "topic."
 _NAMES = ("mode", "query_id", "query_text", "query_vector", "top_k")
 _FIELD = r"topic\.[^{}|]+"
 _PLACEHOLDER = re.compile(rf"\{{({'|'.join(_NAMES)}|{_FIELD})(?:\|({_ESCAPE_NAMES}))?\}}")
-_QUERY_PLACEHOLDER = re.compile(
-    rf"\{{(?:query_id|query_text|query_vector|{_FIELD})(?:\|(?:{_ESCAPE_NAMES}))?\}}"
-)
+_OF_QUERY = re.compile(rf"\{{(?:query_(?:id|text|vector)|{_FIELD})(?:\|(?:{_ESCAPE_NAMES}))?\}}")
 _LIKE_PLACEHOLDER = re.compile(r"(?<!\{)\{[A-Za-z_][\w.-]*(?:\|\w*)?\}(?!\})")
-_SEARCHED_PLACEHOLDER = re.compile(rf"\{{query_(text|vector)(?:\|(?:{_ESCAPE_NAMES}))?\}}")
 _QUOTED = {'"': escape_json, "'": escape_odata}
 
 
@@ -65,17 +61,6 @@ def parse_body(body: str, body_format: str | None) -> list[Any]:
     if body_format != "ndjson":
         return [json.loads(body)]
     return [json.loads(line) for line in body.split("\n") if line.strip()]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class EncodedQuery(Query):
-    """A query with its vector.
-
-    Attributes:
-        vector: The numbers of the vector.
-    """
-
-    vector: list[float]
 
 
 class Template:
@@ -109,34 +94,41 @@ class Template:
         self._url, self._params, self._mode = url, params, mode
         self._is_ndjson = body_format == "ndjson"
         self._documents = [] if body is None else parse_body(body, body_format)
-        outside_body = [url, *params.values()]
-        everywhere = [*outside_body, *params, *_texts_of(self._documents)]
+        outside = [url, *params.values()]
+        everywhere = [*outside, *params, *_texts_of(self._documents)]
         for text in everywhere:
             _refuse_unknown(text)
         names = [match[1] for text in everywhere for match in _PLACEHOLDER.finditer(text)]
         fields = [name.removeprefix(_TOPIC) for name in names if name.startswith(_TOPIC)]
         self.topic_fields = list(dict.fromkeys(fields))
-        found = {one for text in everywhere for one in _SEARCHED_PLACEHOLDER.findall(text)}
-        self.uses_text, self.uses_vector = "text" in found, "vector" in found
-        if not found:
+        self.uses_text, self.uses_vector = "query_text" in names, "query_vector" in names
+        if not (self.uses_text or self.uses_vector):
             raise ValueError(
                 "the request does not contain the query — put {query_text} or {query_vector} into "
                 "http.body, http.params or http.url"
             )
-        if batch_size > 1:
-            self._check_batch(outside_body)
-
-    def _check_batch(self, outside_body: Sequence[str]) -> None:
         lists = 1 if self._is_ndjson else sum(map(_count_query_lists, self._documents))
-        if lists != 1 or any(_QUERY_PLACEHOLDER.search(text) for text in outside_body):
+        if batch_size > 1 and (lists != 1 or any(map(_OF_QUERY.search, outside))):
             raise ValueError(
                 "a batch requires one list in http.body whose only item contains {query_text}, or "
                 "http.body_format: ndjson, and no query elsewhere — write such a body, or omit "
                 "http.batch_size"
             )
 
-    def fill(self, mode: str, queries: Sequence[Query], top_k: int) -> dict[str, Any]:
+    def fill(
+        self,
+        mode: str,
+        queries: Sequence[Query],
+        top_k: int,
+        vectors: Mapping[str, list[float]] | None = None,
+    ) -> dict[str, Any]:
         """Return the URL and body for some queries, as arguments for httpx.
+
+        Args:
+            mode: The name of the mode.
+            queries: The queries.
+            top_k: The number of results.
+            vectors: The vector of each query, by its id.
 
         Raises:
             httpx.InvalidURL: If the URL is not valid, for example too long.
@@ -147,27 +139,23 @@ class Template:
             {
                 "mode": self._mode or mode,
                 "top_k": top_k,
-                "query_id": one.query_id,
-                "query_text": one.text,
-                "query_vector": one.vector if isinstance(one, EncodedQuery) else None,
-                **{f"{_TOPIC}{name}": one.fields.get(name) for name in self.topic_fields},
+                "query_id": query.query_id,
+                "query_text": query.text,
+                "query_vector": (vectors or {}).get(query.query_id),
+                **{f"{_TOPIC}{name}": query.fields.get(name) for name in self.topic_fields},
             }
-            for one in queries
+            for query in queries
         ]
         first = values[0]
-        url = httpx.URL(
-            _PLACEHOLDER.sub(lambda match: quote(_insert(match, first), safe=""), self._url)
-        )
-        if self._params:
-            params = {
-                _insert_all(name, values[0]): _as_text(_fill(text, values))
-                for name, text in self._params.items()
-            }
-            # httpx's argument ``params`` would replace the query string of the URL.
-            url = url.copy_merge_params(params)
-        request: dict[str, Any] = {"url": url}
+        url = _PLACEHOLDER.sub(lambda match: quote(_insert(match, first), safe=""), self._url)
+        params = {
+            _insert_all(name, first): _as_text(_fill(text, values))
+            for name, text in self._params.items()
+        }
+        # httpx's argument ``params`` would replace the query string of the URL.
+        request: dict[str, Any] = {"url": httpx.URL(url).copy_merge_params(params)}
         if self._is_ndjson:
-            lines = [_fill(one, [value]) for value in values for one in self._documents]
+            lines = [_fill(line, [value]) for value in values for line in self._documents]
             content = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
             request["content"] = content.encode("utf-8")
             request["headers"] = {"content-type": "application/x-ndjson"}
@@ -253,7 +241,7 @@ def _as_text(value: Any) -> str:
 
 
 def _is_per_query(part: list[Any]) -> bool:
-    return len(part) == 1 and _QUERY_PLACEHOLDER.search(json.dumps(part[0])) is not None
+    return len(part) == 1 and _OF_QUERY.search(json.dumps(part[0])) is not None
 
 
 def _count_query_lists(part: Any) -> int:

@@ -1,1 +1,0 @@
-"""The backend ``milvus``: a local ``.db``, or a server."""

@@ -1,0 +1,73 @@
+"""An index of documents in the cache, which ranks the documents for texts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
+from trectools_plus.progress import Progress
+from trectools_plus.retrieval.index.parts import Positions
+from trectools_plus.retrieval.source import Ranking, Scores, top_positions
+
+
+class Index(ABC):
+    """An index of documents: a kind of retriever.
+
+    Attributes:
+        name: The kind of the index, and the name of its mode.
+        doc_ids: The documents, in descending order of ids.
+        recipe: Everything that determines the content.
+        index_key: The key of the recipe.
+        content: What :meth:`load` returns.
+    """
+
+    name: ClassVar[str]
+
+    def open(self, doc_ids: list[str], facts: Mapping[str, Any], progress: Progress) -> None:
+        """Load the index; build it first if it is not in the cache.
+
+        Args:
+            doc_ids: The documents.
+            facts: Everything that determines the content, as JSON values.
+            progress: Receives the progress of building.
+        """
+        self.doc_ids = doc_ids
+        self.recipe = IndexRecipe(self.name, facts)
+        self.index_key = self.recipe.key
+        self.content: Any = open_index(
+            self.recipe, lambda folder: self.build(folder, progress), self.load, progress
+        )
+
+    @abstractmethod
+    def build(self, folder: Path, progress: Progress) -> None:
+        """Write the files of the index into an empty folder."""
+
+    @abstractmethod
+    def load(self, folder: Path) -> Any:
+        """Open the files of a folder, and check everything that a search relies on.
+
+        Raises:
+            Exception: If they are inconsistent, or do not match the documents or settings.
+        """
+
+    @abstractmethod
+    def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Rank documents for each query, as every ``Retriever`` does."""
+
+    def best(self, rows: Positions, scores: Scores, depth: int) -> Ranking:
+        """Return the ranking of those documents whose scores are above 0.
+
+        Args:
+            rows: The numbers of documents, ascending.
+            scores: Their scores.
+            depth: Maximum number of documents.
+        """
+        found = np.flatnonzero(scores > 0)
+        rows, scores = rows[found], scores[found]
+        top = top_positions(scores, depth)
+        return Ranking([self.doc_ids[row] for row in rows[top].tolist()], scores[top])
