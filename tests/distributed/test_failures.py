@@ -12,7 +12,7 @@ import pytest
 
 from trectools_plus.cli.app import main
 from trectools_plus.distributed import cluster, current_workers, use_scheduler
-from trectools_plus.distributed.worker import describe_difference, versions
+from trectools_plus.distributed.worker import versions
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 
 from .conftest import kill
@@ -24,7 +24,6 @@ pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
 def impatient(monkeypatch):
     monkeypatch.setattr(cluster, "WORKERLESS_SECONDS", 2.0)
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 5)
-    monkeypatch.setattr(cluster, "FETCH_SECONDS", 2.0)
 
 
 @pytest.fixture
@@ -186,14 +185,6 @@ def test_errors_of_a_workers_machine_are_not_a_lost_scheduler(scheduler, error, 
 
 def _raise(error):
     raise error
-
-
-def test_differences_are_worded():
-    assert describe_difference({"a": "1"}, {"a": "1"}) is None
-    assert describe_difference({"a": "1"}, {"a": "2", "b": "3"}) == (
-        "a 1 instead of 2, b none instead of 3"
-    )
-    assert all(version != "none" for version in versions().values())
 
 
 def test_a_module_that_workers_lack(start, tmp_path, monkeypatch):

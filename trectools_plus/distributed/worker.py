@@ -1,7 +1,6 @@
-"""Code that runs on a worker: load the function once, call it, and pickle its result.
+"""Code that runs on a worker: load the function once, and call it.
 
-All data is sent as pickled bytes, so that the scheduler does not need the packages of items and
-results.
+Functions and items are sent as pickled bytes, which Dask does not search for other tasks.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
 
-from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.provenance import package_versions
 
 PACKAGES = (
@@ -67,26 +66,26 @@ def versions() -> dict[str, str]:
     return {"python": python} | {name: installed.get(name, "none") for name in PACKAGES}
 
 
-def describe_difference(actual: dict[str, str], expected: dict[str, str]) -> str | None:
-    """Return the differences, like ``numpy 2.1.0 instead of 2.4.6``; ``None`` if there are none."""
+def check_versions(process: str, actual: dict[str, str], required: dict[str, str]) -> None:
+    """Check that a process has the versions of this machine.
+
+    Raises:
+        UsageError: If it has others.
+    """
     parts = [
         f"{name} {actual.get(name, 'none')} instead of {version}"
-        for name, version in expected.items()
+        for name, version in required.items()
         if actual.get(name, "none") != version
     ]
-    return ", ".join(parts) or None
+    if parts:
+        raise UsageError(
+            f"{process} has {', '.join(parts)}",
+            where="--scheduler",
+            remedy="install the same versions, because results can differ between versions",
+        )
 
 
-def version_error(process: str, difference: str) -> UsageError:
-    """Return the error for versions that differ from those of this machine."""
-    return UsageError(
-        f"{process} has {difference}",
-        where="--scheduler",
-        remedy="install the same versions, because results can differ between versions",
-    )
-
-
-def call(pickled: PickledFunction, item: bytes, required: dict[str, str]) -> tuple[bool, bytes]:
+def call(pickled: PickledFunction, item: bytes, required: dict[str, str]) -> Any:
     """Call the function on a worker.
 
     Args:
@@ -96,26 +95,19 @@ def call(pickled: PickledFunction, item: bytes, required: dict[str, str]) -> tup
             a worker can join at any time.
 
     Returns:
-        True and the pickled result, or false and the pickled error.
+        The result.
+
+    Raises:
+        TrectoolsPlusError: If the function raises one, the worker has other versions, or its
+            machine has a problem, for example a full disk.
     """
+    check_versions("a worker", versions(), required)
     try:
-        difference = describe_difference(versions(), required)
-        if difference is not None:
-            raise version_error("a worker", difference)
-        return True, _dump(pickled.function(pickle.loads(item)))
-    except TrectoolsPlusError as error:
-        return False, _dump(error)
+        return pickled.function(pickle.loads(item))
     except (OSError, MemoryError) as error:  # Dask would report an OSError as a lost connection
-        what = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        remedy = "fix the problem on the worker and run the command again"
         where = getattr(error, "filename", None)
-        return False, _dump(
-            InputError(f"a worker failed: {what}", where=where and str(where), remedy=remedy)
-        )
-
-
-def _dump(value: object) -> bytes:
-    import cloudpickle
-
-    content: bytes = cloudpickle.dumps(value)
-    return content
+        raise InputError(
+            f"a worker failed: {getattr(error, 'strerror', None) or str(error) or 'MemoryError'}",
+            where=where and str(where),
+            remedy="fix the problem on the worker and run the command again",
+        ) from error
