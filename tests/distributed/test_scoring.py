@@ -181,7 +181,7 @@ def test_an_address_that_only_this_machine_can_read(scheduler, collection, tmp_p
 
 
 def test_the_first_error_is_raised(scheduler):
-    with use_scheduler(scheduler), pytest.raises(UsageError, match="item 3$"):
+    with use_scheduler(scheduler), pytest.raises(UsageError, match=r"item 3$"):
         current_workers().map(_fail_from_three, range(50))
 
 

@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 RETRIEVER = """
-import hashlib, os, subprocess, sys, threading, time
+import hashlib, os, threading, time
 from pathlib import Path
 
 def ignore():
@@ -39,14 +39,6 @@ def loop():
 
 def block():
     hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)  # in C, without a look at signals
-
-def hold():
-    sum(range(10**15))  # in C, without releasing Python's global lock
-
-def start():
-    code = "import os, time; from pathlib import Path; "
-    code += "Path('child').write_text(str(os.getpid())); time.sleep(600)"
-    subprocess.run([sys.executable, "-c", code])
 
 def join():
     thread = threading.Thread(target=ignore)
@@ -142,10 +134,10 @@ def finish(process: Started) -> None:
 @pytest.mark.parametrize(
     ("hang", "number"),
     [
-        *((hang, signal.SIGTERM) for hang in ("sleep", "loop", "block", "hold", "ignore", "join")),
+        *((hang, signal.SIGTERM) for hang in ("sleep", "loop", "block", "ignore", "join")),
         *((hang, signal.SIGTERM) for hang in ("answer", "fail")),
         ("ignore", signal.SIGHUP),
-        *((hang, signal.SIGINT) for hang in ("sleep", "hold", "ignore", "answer")),
+        *((hang, signal.SIGINT) for hang in ("sleep", "ignore", "answer")),
     ],
 )
 def test_a_function_that_hangs_is_ended_and_its_fetch_resumed(
@@ -161,7 +153,7 @@ def test_a_function_that_hangs_is_ended_and_its_fetch_resumed(
     assert (folder / "runs" / "mine.run").read_bytes() == uninterrupted
 
 
-@pytest.mark.parametrize("hang", ["sleep", "loop", "block", "hold", "ignore", "start"])
+@pytest.mark.parametrize("hang", ["sleep", "loop", "block", "ignore"])
 def test_a_call_that_takes_too_long_has_failed(
     program: Program, folder: Path, hang: str, uninterrupted: bytes
 ) -> None:
@@ -170,8 +162,6 @@ def test_a_call_that_takes_too_long_has_failed(
     message = process.stderr.read_text()
     assert "mine is incomplete: 1 of 4 queries has no answer" in message
     assert "q2: mine:search: no answer within 0.5 s" in message
-    for child in folder.glob("child"):
-        assert_ended(child)
     assert_ended(folder / "hangs")
     lines = (folder / "runs" / "mine.run.journal").read_text().splitlines()
     entries = {entry["query_id"]: entry for entry in map(json.loads, lines[1:])}

@@ -1,8 +1,8 @@
-"""Calls of retrievers with a time limit: names in a process, objects in a thread."""
+"""Calls of retrievers with a time limit."""
 
 from __future__ import annotations
 
-import os
+import sys
 import threading
 import time
 from pathlib import Path
@@ -21,13 +21,14 @@ from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung", "q3": "knee"})
 TESTS = Collection("toy", None, TOPICS, Qrels.from_dict({"q1": {"d1": 1}, "q2": {"d2": 2}}))
 MODULE = """
-import os, sqlite3, time, threading
+import sqlite3, time, threading
 from pathlib import Path
 
-database = sqlite3.connect(":memory:")  # belongs to the thread that imports this module
+database = sqlite3.connect(":memory:", check_same_thread=False)
+threads = set()
 
 def search(text, depth):
-    Path("pids").open("a").write(f"{os.getpid()}\\n")
+    threads.add(threading.get_ident())
     database.execute("select 1")
     print("searching")
     if text == "lung":
@@ -35,7 +36,7 @@ def search(text, depth):
     return ["d1"]
 
 def other(text, depth):
-    Path("pids").open("a").write(f"{os.getpid()}\\n")
+    threads.add(threading.get_ident())
     return ["d2"]
 
 class Indexed:
@@ -52,6 +53,7 @@ class Indexed:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "timed", raising=False)
     return tmp_path
 
 
@@ -65,7 +67,6 @@ def fetch(behaviour: str, *names: str, corpus: Corpus | None = None, timeout: fl
     ("behaviour", "reason"),
     [
         ("time.sleep(600)", "no answer within 0.5 s"),
-        ("os._exit(3)", "the retriever ended its process with exit code 3"),
         ("raise SystemExit('bye')", "SystemExit: bye"),
         pytest.param(
             "raise KeyboardInterrupt",
@@ -87,28 +88,17 @@ def test_the_other_queries_are_answered(folder: Path, behaviour: str, reason: st
     assert set(run.run.to_dict()) == {"q1", "q3"}
 
 
-@pytest.mark.slow("another way to end the process")
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_a_crash_is_a_failure_of_its_query(folder: Path) -> None:
-    run = fetch("os.kill(os.getpid(), 11)", "search")["search"]
-    assert run.failures["q2"].reason == "the retriever's process was ended by SIGSEGV"
-
-
-def test_modes_share_a_process_that_has_ended_at_the_end(
+def test_modes_share_a_thread_whose_text_goes_to_stderr(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     runs = fetch("pass", "search", "other")
     assert [run.status for run in runs.values()] == ["ok", "ok"]
-    (pid,) = set((folder / "pids").read_text().split())
-    assert int(pid) != os.getpid()
-    if os.name == "posix":
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(pid), 0)
+    assert len(sys.modules["timed"].threads) == 1
     captured = capfd.readouterr()
     assert (captured.out, captured.err) == ("", "searching\n" * 3)
 
 
-def test_documents_are_indexed_again_after_a_call_was_ended(folder: Path) -> None:
+def test_documents_stay_indexed_after_a_call_was_ended(folder: Path) -> None:
     corpus = Corpus.from_dict({"d1": "heart", "d2": "knee"})
     run = fetch("time.sleep(600)", "Indexed", corpus=corpus, timeout=0.5)["Indexed"]
     assert list(run.failures) == ["q2"]
@@ -116,12 +106,6 @@ def test_documents_are_indexed_again_after_a_call_was_ended(folder: Path) -> Non
         "q1": ["d1"],
         "q3": ["d2"],
     }
-
-
-def test_a_process_that_ends_during_import_is_one_line(folder: Path) -> None:
-    Path("timed.py").write_text("import os; os._exit(4)")
-    with pytest.raises(UsageError, match=r"4.*timed:search"):
-        fetch_runs(FetchRequest(None, TOPICS, ["a"], backend=PythonBackend({"a": "timed:search"})))
 
 
 def test_an_object_is_called_by_the_calling_thread_without_a_limit() -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, redirect_stdout
+from functools import partial
 from typing import Any
 
+from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
 from trectools_plus.plugins import describe_error, raise_for_signal
 from trectools_plus.retrieval.backends.retriever import Found, LoadedRetriever, name_of
 from trectools_plus.retrieval.backends.timed_calls import (
     CallThread,
     RetrieverError,
-    RetrieverProcess,
     TimedOutError,
     index_documents,
 )
@@ -35,8 +37,8 @@ _ATTEMPTS = 2
 class PythonBackend(Backend):
     """Retrievers by mode: functions, or objects with a method ``search``.
 
-    Retrievers that are given by name run in a process of their own, which is ended if a call takes
-    too long. Objects are called by the calling thread; with a timeout, by another thread.
+    Retrievers that are given by name are imported and called by another thread, with a time limit.
+    Objects are called by the calling thread; with a timeout, by another thread.
 
     Args:
         retrievers: ``module:name``, the name of an entry point, or the object itself, by mode.
@@ -81,37 +83,39 @@ class PythonBackend(Backend):
                 f"no retriever is named '{unknown[0]}'",
                 remedy=f"use one of {', '.join(self._retrievers)}",
             )
-        process = RetrieverProcess(request)
+        thread = CallThread()
         try:
-            return {mode: self._open_retriever(mode, request, process) for mode in request.modes}
+            return {mode: self._open_retriever(mode, request, thread) for mode in request.modes}
         except BaseException:
-            process.close()
+            thread.close()
             raise
 
-    def _open_retriever(
-        self, mode: str, request: BackendRequest, process: RetrieverProcess
-    ) -> Source:
+    def _open_retriever(self, mode: str, request: BackendRequest, thread: CallThread) -> Source:
         given = self._retrievers[mode]
         where = name_of(given)
         # Messages name the mode, which usually has the function's name.
         named = "" if mode == re.split("[:.]", where)[-1] else f"{where}: "
-        # The objects of a script exist in this process only.
-        is_importable = isinstance(given, str) and not given.startswith("__main__:")
-        if is_importable and sys.executable and not hasattr(sys, "frozen"):
-            process.open(given)
-            seconds = DEFAULT_TIMEOUT if self._timeout is None else self._timeout
-
-            def search(text: str, depth: int) -> Found:
-                return process.search(given, text, depth, seconds)
-
-            return FunctionSource(search, process.close, named)
-        retriever = LoadedRetriever(given)
-        if retriever.needs_documents:
-            index_documents(where, request, retriever.index)
-        if self._timeout is None:
+        is_named = isinstance(given, str)
+        seconds = self._timeout or (DEFAULT_TIMEOUT if is_named else None)
+        # One thread imports modules and calls their functions, whose objects may belong to it.
+        call = thread.call if is_named else _call_here
+        with redirect_stdout(sys.stderr) if is_named else nullcontext():
+            retriever = call(LoadedRetriever, given)
+            if retriever.needs_documents:
+                index_documents(where, request, partial(call, retriever.index))
+        if seconds is None:
             return FunctionSource(retriever.search, named=named)
-        thread = CallThread(retriever.search, self._timeout)
-        return FunctionSource(thread.call, thread.close, named)
+
+        def search(text: str, depth: int) -> Found:
+            with redirect_stdout(sys.stderr) if is_named else nullcontext(), one_blas_thread():
+                found: Found = thread.call(retriever.search, text, depth, seconds=seconds)
+            return found
+
+        return FunctionSource(search, thread.close, named)
+
+
+def _call_here(function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(*arguments)
 
 
 class FunctionSource(Source):
@@ -138,7 +142,7 @@ class FunctionSource(Source):
         return [self._search_one(query, depth) for query in queries]
 
     def close(self) -> None:
-        """End the process or thread of the function."""
+        """End the thread of the function."""
         if self._close is not None:
             self._close()
 
