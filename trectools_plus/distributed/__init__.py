@@ -1,9 +1,8 @@
 """Work in other processes: of this machine, or of the workers of a Dask scheduler.
 
-An :class:`Executor` calls a function for many independent items. Executors are
-:class:`~trectools_plus.distributed.copies.ProcessCopies`, this process and copies of it, and
-:class:`~trectools_plus.distributed.cluster.Cluster`, which code gets from :func:`current_workers`.
-:class:`~trectools_plus.distributed.process.ObjectProcess` makes calls that can be ended.
+An :class:`Executor` calls a function for many independent items; code gets the workers of a scheduler
+(:class:`~trectools_plus.distributed.cluster.Cluster`) from :func:`current_workers`.
+:func:`~trectools_plus.distributed.copies.map_in_copies` does the same in copies of this process.
 The results are the same everywhere.
 
 A :class:`Place` names a file that a worker reads, which must be the same as on the user's machine.
@@ -37,8 +36,8 @@ class Executor(Protocol):
 
         Args:
             function: The function, which is sent to each process once.
-            items: The items, which are read as processes become free.
-            on_done: Called with the number of finished items after each of them.
+            items: The items.
+            on_done: Called with the number of finished items, in order, after each of them.
 
         Returns:
             The results in the order of the items.

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.distributed.process import ProcessEndedError, StoppedError
 from trectools_plus.progress import Progress
 from trectools_plus.service.api.settings import Limits, ServiceSettings
 from trectools_plus.service.problems import ProblemError, to_json
+from trectools_plus.service.work.process import ProcessEndedError, StoppedError
 from trectools_plus.service.work.processes import Outcome, Task
 from trectools_plus.service.work.requests import RequestWork
 
@@ -33,11 +33,10 @@ class Threads:
     def close(self) -> None:
         self.closed = True
 
-    def do(self, task: Task, report: Progress, must_stop: Callable[[], bool]) -> Outcome:
+    def do(self, task: Task, must_stop: Callable[[], bool]) -> Outcome:
         def progress(description: str, done: int, total: int) -> None:
             if must_stop() or self.closed:
                 raise StoppedError
-            report(description, done, total)
 
         return Outcome(to_json(self.works[task.parameters["work"]](progress)))
 

@@ -20,7 +20,6 @@ from trectools_plus.formats.tables import Topics
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
 from trectools_plus.measures.parser import parse_measures, split_names
-from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.backends.embedded.modes import merged_modes
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
@@ -115,7 +114,6 @@ def evaluate_test_set(
     measures: list[Measure],
     search: Search,
     settings: ServiceSettings,
-    progress: Progress,
 ) -> tuple[dict[str, Any], Snapshot]:
     """Search for every query of a test set, and score and summarise the results.
 
@@ -125,7 +123,6 @@ def evaluate_test_set(
         measures: The measures.
         search: The documents.
         settings: Depth, resamples and limits.
-        progress: Called with the progress; can raise an exception to stop.
 
     Returns:
         The body of the response, and the figures for ``/metrics``.
@@ -135,7 +132,6 @@ def evaluate_test_set(
     """
     documents = search.documents
     with private_folder() as folder:
-        progress("reading the test set", 0, 1)
         queries = (
             search.own_test_set()
             if part is None
@@ -151,13 +147,11 @@ def evaluate_test_set(
                 remedy="give a document of each query a grade above 0",
             )
         check_id_overlap(documents.corpus, topics, queries.qrels, where)
-        run, latency_ms = search.run(mode, topics, progress)
-        progress("scoring", 0, 1)
+        run, latency_ms = search.run(mode, topics)
         # /metrics has the measures that the shipped alerts and dashboard name, whatever is asked.
         monitored = parse_measures(DEFAULT_MEASURES)
         every = [*measures, *(one for one in monitored if one not in measures)]
         evaluation = score_runs(queries.qrels, {mode: run}, every, Averaging())
-        progress("resampling", 0, 1)
         config = BenchmarkConfig(
             dataset=documents.name,
             modes=(mode,),

@@ -9,7 +9,6 @@ from trectools_plus.formats.run_names import name_runs_of_files
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Averaging, score_runs
 from trectools_plus.measures.scoring.scored_files import open_files
-from trectools_plus.progress import Progress
 from trectools_plus.reporting.results.evaluation import evaluation_document
 from trectools_plus.service.api.evaluation import check_query_count
 from trectools_plus.service.api.models import FileKind, ScoreParameters, ValidateParameters
@@ -31,7 +30,7 @@ from trectools_plus.validation.topics.engine import validate_topics
 
 
 def validate_uploads(
-    parts: list[Upload], parameters: ValidateParameters, limits: Limits, progress: Progress
+    parts: list[Upload], parameters: ValidateParameters, limits: Limits
 ) -> dict[str, Any]:
     """Validate an uploaded file; findings are part of the answer.
 
@@ -39,13 +38,11 @@ def validate_uploads(
         parts: ``file``, and for a run optionally ``qrels`` to check it against.
         parameters: FileKind, strictness and profile.
         limits: The maximum number of queries, and the maximum size of a document.
-        progress: Called with the progress; can raise an exception to stop.
 
     Raises:
         ProblemError: If a part is missing or cannot be read.
     """
     chosen = find_profile(parameters.profile)
-    progress("validating", 0, 1)
     with private_folder() as folder:
         report = chosen.apply(_validate(folder, parts, parameters.kind, chosen, limits))
         check_query_count(report.queries, limits.queries)
@@ -83,7 +80,6 @@ def score_uploads(
     measures: list[Measure],
     parameters: ScoreParameters,
     limits: Limits,
-    progress: Progress,
 ) -> dict[str, Any]:
     """Score uploaded runs against uploaded qrels.
 
@@ -92,7 +88,6 @@ def score_uploads(
         measures: The measures.
         parameters: The treatment of queries in means, and whether to include per-query values.
         limits: The maximum number of queries.
-        progress: Called with the progress; can raise an exception to stop.
 
     Raises:
         ProblemError: If a part is missing or cannot be scored.
@@ -107,7 +102,6 @@ def score_uploads(
             paths,
             measures,
             strict_input=parameters.strict_input,
-            progress=lambda _, done, total: progress("reading", done, total),
         )
         by_name = name_runs_of_files(opened.runs, paths, files=[part.file for part in runs])
         check_query_count(len(opened.qrels.query_ids), limits.queries)
@@ -116,7 +110,6 @@ def score_uploads(
             by_name,
             measures,
             Averaging(parameters.missing, parameters.no_relevant),
-            progress,
             notes=opened.notes,
         )
         for counts in evaluation.counts.values():

@@ -1,7 +1,7 @@
 """The work of requests, and the processes that do it.
 
-A process does one task at a time and is used again. It first gets a chance to stop by itself, at
-the next step of its work; if it does not stop soon, it is killed, and the next task gets a new one.
+A process does one task at a time and is used again. If a task has to stop, its process is killed,
+and the next task gets a new one.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from dataclasses import dataclass
 from time import sleep
 from typing import Any, Literal
 
-from trectools_plus.distributed.process import ObjectProcess, ProcessEndedError, StoppedError
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.limits import usable_memory
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES as SCORE_MEASURES
-from trectools_plus.progress import Progress
 from trectools_plus.service.api.evaluation import (
     DEFAULT_MEASURES,
     choose_measures,
@@ -42,9 +40,7 @@ from trectools_plus.service.api.uploads import Upload
 from trectools_plus.service.api.validate_and_score import score_uploads, validate_uploads
 from trectools_plus.service.log import prepare_log
 from trectools_plus.service.problems import ProblemError, as_problem, to_json
-
-GRACE_SECONDS = 0.5
-"""The time in which work may stop by itself before its process is killed."""
+from trectools_plus.service.work.process import ObjectProcess, ProcessEndedError, StoppedError
 
 _POLL_SECONDS = 0.05
 _LOG = logging.getLogger("trectools_plus.service")
@@ -109,16 +105,14 @@ class Worker:
         self._settings = settings
         self._search = Search(settings)
 
-    def open(self, progress: Progress) -> list[str]:
+    def open(self) -> list[str]:
         """Open the documents, and return the modes.
 
         Raises:
             ProblemError: If they cannot be opened.
         """
         try:
-            self._search.open(progress)
-        except StoppedError:
-            raise
+            self._search.open()
         except TrectoolsPlusError as error:
             raise ProblemError(503, "not-ready", str(error)) from None
         except Exception as error:
@@ -127,18 +121,14 @@ class Worker:
             raise ProblemError(503, "not-ready", what) from None
         return list(self._search.documents.retrievers)
 
-    def perform(self, task: Task, progress: Progress) -> Outcome:
+    def perform(self, task: Task) -> Outcome:
         """Do a task.
 
         Raises:
             ProblemError: If the uploads are invalid, or the work fails.
-            StoppedError: If the task was stopped.
         """
         try:
-            progress("starting", 0, 1)
-            return perform(task, self._search, self._settings, progress)
-        except StoppedError:
-            raise
+            return perform(task, self._search, self._settings)
         except MemoryError:
             raise ProblemError(
                 422,
@@ -150,14 +140,13 @@ class Worker:
             raise as_problem(error) from None
 
 
-def perform(task: Task, search: Search, settings: ServiceSettings, progress: Progress) -> Outcome:
+def perform(task: Task, search: Search, settings: ServiceSettings) -> Outcome:
     """Do a task in this process.
 
     Args:
         task: The task.
         search: The documents; open if the task needs them.
         settings: The settings of the service.
-        progress: Called with the progress; can raise an exception to stop.
 
     Raises:
         ProblemError: If the uploads are invalid.
@@ -165,17 +154,17 @@ def perform(task: Task, search: Search, settings: ServiceSettings, progress: Pro
     uploads, snapshot = list(task.uploads), None
     if task.kind == "validate":
         chosen = ValidateParameters(**task.parameters)
-        answer = validate_uploads(uploads, chosen, settings.limits, progress)
+        answer = validate_uploads(uploads, chosen, settings.limits)
     elif task.kind == "score":
         given = ScoreParameters(**task.parameters)
         measures = choose_measures(given.measures, SCORE_MEASURES)
-        answer = score_uploads(uploads, measures, given, settings.limits, progress)
+        answer = score_uploads(uploads, measures, given, settings.limits)
     else:
         asked = EvaluateParameters(**task.parameters)
         mode = choose_mode(asked.components, settings)
         measures = choose_measures(asked.measures, DEFAULT_MEASURES)
         test_set = uploads[0] if uploads else None
-        answer, snapshot = evaluate_test_set(test_set, mode, measures, search, settings, progress)
+        answer, snapshot = evaluate_test_set(test_set, mode, measures, search, settings)
     return Outcome(to_json(answer), snapshot)
 
 
@@ -200,23 +189,18 @@ class DocumentState:
         searches: True if the service has documents.
 
     Attributes:
-        text: ``off``, ``ready``, or the step of loading, or the reason for a failure.
+        text: ``off``, ``loading``, ``ready``, or the reason for a failure.
         modes: The modes; empty until the documents are open.
     """
 
     def __init__(self, *, searches: bool) -> None:
-        self.text = "loading: not started" if searches else "off"
+        self.text = "loading" if searches else "off"
         self.modes: list[str] = []
 
     @property
     def are_ready(self) -> bool:
         """True if the service can answer all requests."""
         return self.text in ("ready", "off")
-
-    def report(self, description: str, done: int, total: int) -> None:
-        """Take a step of loading into account; later processes open the same documents."""
-        if not self.modes:
-            self.text = f"loading: {description}, {done} of {total}"
 
     def set_open(self, modes: list[str]) -> None:
         """Record that a process has opened the documents."""
@@ -277,12 +261,11 @@ class WorkerProcesses:
                 self._closed = False
                 self._prepare(opens=self._settings.searches)
 
-    def do(self, task: Task, progress: Progress, must_stop: Callable[[], bool]) -> Outcome:
+    def do(self, task: Task, must_stop: Callable[[], bool]) -> Outcome:
         """Do a task in a process, and wait for it.
 
         Args:
             task: The task.
-            progress: Called with the progress.
             must_stop: Returns true if the work has to stop.
 
         Raises:
@@ -295,13 +278,7 @@ class WorkerProcesses:
             with process.in_use(must_stop):
                 if task.needs_documents:
                     process.open_documents(self.documents, must_stop)
-                outcome: Outcome = process.call(
-                    "perform",
-                    task,
-                    must_stop=must_stop,
-                    progress=progress,
-                    grace_seconds=GRACE_SECONDS,
-                )
+                outcome: Outcome = process.call("perform", task, must_stop=must_stop)
             return outcome
         except ProcessEndedError:
             if self._closed:
@@ -427,7 +404,7 @@ class _WorkerProcess(ObjectProcess):
             return
         self.has_documents = True
         try:
-            state.set_open(self.call("open", must_stop=must_stop, progress=state.report))
+            state.set_open(self.call("open", must_stop=must_stop))
             self._is_open = True
         except ProblemError as error:
             self.has_documents = False

@@ -9,11 +9,10 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 
-from trectools_plus.distributed.process import ProcessEndedError, StoppedError
-from trectools_plus.progress import no_progress
 from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.service.api.snapshots import Snapshot
 from trectools_plus.service.problems import ProblemError
+from trectools_plus.service.work.process import ProcessEndedError, StoppedError
 from trectools_plus.service.work.processes import Task, WorkerProcesses
 
 _LOG = logging.getLogger("trectools_plus.service")
@@ -145,7 +144,7 @@ class RequestWork:
     def _do(self, work: _Work) -> bytes:
         work.begin()
         try:
-            outcome = self.workers.do(work.task, no_progress, work.must_stop)
+            outcome = self.workers.do(work.task, work.must_stop)
         except StoppedError:
             raise _stopping() if self._closing.is_set() else work.too_slow() from None
         except ProcessEndedError as error:
