@@ -1,7 +1,7 @@
 """Work in other processes: of this machine, or of the workers of a Dask scheduler.
 
-An :class:`Executor` calls a function for many independent items; code gets the workers of a scheduler
-(:class:`~trectools_plus.distributed.cluster.Cluster`) from :func:`current_workers`.
+An :class:`Executor` calls a function for many independent items. Code gets the workers of a
+scheduler (:class:`~trectools_plus.distributed.cluster.Cluster`) from :func:`current_workers`.
 :func:`~trectools_plus.distributed.copies.map_in_copies` does the same in copies of this process.
 The results are the same everywhere.
 
