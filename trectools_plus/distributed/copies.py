@@ -7,12 +7,13 @@ system cannot copy a process, and where Polars is loaded, this process does all 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -42,65 +43,42 @@ def map_in_copies(
     items = list(items)
     n_processes = min(most, _MAX_PROCESSES, _count_processors(), len(items))
     if n_processes < 2 or not can_copy_process():
-        return [function(item) for item in items]
+        return list(map(function, items))
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
     from multiprocessing import get_context
 
-    fork = get_context("fork")
-    sys.stdout.flush()
     with warnings.catch_warnings():
         # Other threads of this process only wait for input.
         warnings.simplefilter("ignore", DeprecationWarning)
+        fork, work = get_context("fork"), (lambda number: function(items[number]),)
         try:
-            with ProcessPoolExecutor(n_processes, fork, _prepare_copy, (function, items)) as pool:
+            with ProcessPoolExecutor(n_processes, fork, _prepare_copy, work) as pool:
                 return list(pool.map(_call, range(len(items))))
         except BrokenProcessPool:
-            return [function(item) for item in items]
+            return list(map(function, items))
 
 
 def can_copy_process() -> bool:
     """Return whether this process can be copied safely."""
-    return (
-        sys.platform == "linux"  # on macOS, system libraries fail in copies
-        and "polars" not in sys.modules
-        and threading.current_thread() is threading.main_thread()
-    )
-
-
-def end_with_parent() -> None:
-    """End this process, which ``multiprocessing`` started, soon after its parent has ended."""
-    from multiprocessing import parent_process
-
-    parent = parent_process()
-    assert parent is not None
-
-    def wait_and_end() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=wait_and_end, daemon=True).start()
+    return "polars" not in sys.modules and threading.current_thread() is threading.main_thread()
 
 
 def _count_processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    # On macOS, system libraries fail in copies.
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
-_work: tuple[Callable[[Any], Any], Sequence[Any]]
-"""The function and all items, in a copy."""
+_work: Callable[[int], Any]
+"""In a copy, calls the function for the item of a number."""
 
 
-def _prepare_copy(function: Callable[[Any], Any], items: Sequence[Any]) -> None:
+def _prepare_copy(work: Callable[[int], Any]) -> None:
     global _work
-    _work = function, items
-    signal.set_wakeup_fd(-1)
+    _work = work
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the other process ends this one
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-    end_with_parent()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: end with the other process
 
 
 def _call(number: int) -> Any:
-    function, items = _work
-    return function(items[number])
+    return _work(number)
