@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -89,43 +90,34 @@ class Search:
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
-        self._settings = settings
-        self._documents: SearchedDocuments | None = None
-        self._own: EvaluationQueries | None = None
+        self.settings = settings
 
-    def open(self) -> None:
-        """Open the documents, and build missing indexes."""
-        if self._documents is None:
-            self._documents = _open(self._settings)
-
-    @property
+    @cached_property
     def documents(self) -> SearchedDocuments:
-        """The open documents."""
-        assert self._documents is not None
-        return self._documents
+        """The documents, which are opened once; missing indexes are built."""
+        return _open(self.settings)
 
+    @cached_property
     def own_test_set(self) -> EvaluationQueries:
-        """Return the service's own test set, which is read once.
+        """The service's own test set, which is read once.
 
         Raises:
             ProblemError: 422 if the service has none, or it cannot be used. Messages do not
                 contain its path.
         """
-        if self._own is None:
-            try:
-                self._own = self._read_own()
-            except TrectoolsPlusError as error:
-                name = self.documents.name
-                raise ProblemError(
-                    422,
-                    "unusable-test-set",
-                    f"the test set of the service cannot be used: {error.what}",
-                    remedy=f"correct the queries and judgments of {name}, or --test-file",
-                ) from error
-        return self._own
+        try:
+            return self._read_own()
+        except TrectoolsPlusError as error:
+            raise ProblemError(
+                422,
+                "unusable-test-set",
+                f"the test set of the service cannot be used: {error.what}",
+                remedy=f"correct the queries and judgments of {self.documents.name}, "
+                "or --test-file",
+            ) from error
 
     def _read_own(self) -> EvaluationQueries:
-        settings, documents = self._settings, self.documents
+        settings, documents = self.settings, self.documents
         name = settings.test_file
         if name is None and documents.ontology is not None:
             name = DEFAULT_TEST_SET
@@ -155,7 +147,7 @@ class Search:
             The run, and the time of each query in milliseconds.
         """
         backend = EmbeddedBackend(self.documents.retrievers)
-        options = FetchOptions(self._settings.depth)
+        options = FetchOptions(self.settings.depth)
         request = FetchRequest(None, topics, [mode], options, backend=backend)
         found = fetch_runs(request)[mode]
         return Run(found.run.frame, mode), found.latency_ms
