@@ -17,7 +17,7 @@ import pytest
 from trectools_plus.service import server
 from trectools_plus.service.api.app import create_app
 from trectools_plus.service.server import listen
-from trectools_plus.service.work.processes import Outcome, Task
+from trectools_plus.service.work import Outcome, Task
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
@@ -43,7 +43,7 @@ def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
 
 
 @contextmanager
-def serving(app: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def serving(app: Any, monkeypatch: pytest.MonkeyPatch, lifespan: Any = "off") -> Iterator[int]:
     """The port of a server in a thread."""
     servers: list[Any] = []
     made = server._Server.__init__
@@ -56,7 +56,7 @@ def serving(app: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     started = threading.Event()
     with listen("127.0.0.1", 0, has_key=False) as listener:
         thread = threading.Thread(
-            target=lambda: server.serve_app(app, listener, started=started.set, lifespan="off")
+            target=lambda: server.serve_app(app, listener, started=started.set, lifespan=lifespan)
         )
         thread.start()
         assert started.wait(30)
@@ -140,6 +140,14 @@ def await_counts(port: int, expected: dict[str, int]) -> None:
 def test_clients_that_leave_are_no_failures_of_the_service(
     monkeypatch: pytest.MonkeyPatch, limited: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
+    release = threading.Event()
+
+    async def hold(_: Any, *arguments: Any, **__: Any) -> Any:
+        while isinstance(arguments[0], Task) and not release.is_set():
+            await asyncio.sleep(0.01)
+        return Outcome(b"{}")
+
+    monkeypatch.setattr("anyio.to_process.run_sync", hold)
     app = create_app(limited(workers=1))
     head = (
         "POST /v1/{} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n"
@@ -147,7 +155,7 @@ def test_clients_that_leave_are_no_failures_of_the_service(
     form = "multipart/form-data; boundary=x"
     part = b'--x\r\nContent-Disposition: form-data; name="qrels"; filename="q"\r\n\r\nq1 0'
     row = b"q1 0 d1 1\n"
-    with serving(app, monkeypatch) as port:
+    with serving(app, monkeypatch, lifespan="on") as port:
         uploads = [
             (head.format("validate?kind=qrels", "text/plain", 1000), b"q1 0 d"),
             (head.format("validate?kind=qrels", "text/plain", 1000), b""),
@@ -159,37 +167,20 @@ def test_clients_that_leave_are_no_failures_of_the_service(
             await_counts(port, {"499": number})
 
         work = app.state.context.work
-        release, begun = threading.Event(), threading.Event()
-        work.open()
-        do = work.workers.do
-
-        def hold(*_: object) -> Outcome:
-            begun.set()
-            release.wait(60)
-            return Outcome(b"{}")
-
-        work.workers.do = hold
-        holding = threading.Thread(target=asyncio.run, args=[work.answer(Task("score", {}))])
-        holding.start()
-        assert begun.wait(60)
-        work.workers.do = do
-        with socket.create_connection(("127.0.0.1", port)) as connection:
-            request = head.format("validate?kind=qrels", "text/plain", len(row)).encode()
-            connection.sendall(request + row)
-            for _ in range(600):  # until it waits for the only worker
-                if work.count() == 2:
-                    break
-                time.sleep(0.05)
-            assert work.count() == 2
-        await_counts(port, {"499": len(uploads) + 1})
-        assert work.count() == 1  # nothing is done for a client that has left
-        release.set()
-        holding.join()
-
-        with socket.create_connection(("127.0.0.1", port)) as connection:
-            connection.settimeout(30)
-            connection.sendall(request + row)
-            assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+        request = head.format("validate?kind=qrels", "text/plain", len(row)).encode() + row
+        with socket.create_connection(("127.0.0.1", port)) as held:
+            held.settimeout(30)
+            held.sendall(request)
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(request)
+                for _ in range(600):  # until it waits for the only worker
+                    if work.count() == 2:
+                        break
+                    time.sleep(0.05)
+                assert work.count() == 2
+            await_counts(port, {"499": len(uploads) + 1})
+            assert work.count() == 1  # nothing is done for a client that has left
+            release.set()
+            assert held.recv(1000).startswith(b"HTTP/1.1 200")
         await_counts(port, {"499": len(uploads) + 1, "200": 1})
-        work.close()
     assert not [one for one in caplog.records if one.exc_info]

@@ -1,58 +1,30 @@
-"""Work in other processes: of this machine, or of the workers of a Dask scheduler.
+"""Work in other processes: in copies of this one, or on the workers of a Dask scheduler.
 
-An :class:`Executor` calls a function for many independent items. Executors are
-:class:`~trectools_plus.distributed.copies.ProcessCopies`, this process and copies of it, and
-:class:`~trectools_plus.distributed.cluster.Cluster`, which code gets from :func:`current_workers`.
-:class:`~trectools_plus.distributed.process.ObjectProcess` makes calls that can be ended.
-The results are the same everywhere.
+:func:`~trectools_plus.distributed.copies.map_in_copies` calls a function in copies of this process.
+:func:`current_workers` returns the :class:`~trectools_plus.distributed.cluster.Cluster` that does
+the same on a scheduler. The results are the same everywhere.
 
 A :class:`Place` names a file that a worker reads, which must be the same as on the user's machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING
 
-from trectools_plus.errors import CheckFailedError, FormatError, TrectoolsPlusError, UsageError
+from trectools_plus.errors import UsageError
 
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
+if TYPE_CHECKING:
+    from trectools_plus.distributed.cluster import Cluster
 
-
-class Executor(Protocol):
-    """Calls functions, in this process or in others."""
-
-    def map(
-        self,
-        function: Callable[[_Item], _Result],
-        items: Iterable[_Item],
-        on_done: Callable[[int], None] | None = None,
-    ) -> list[_Result]:
-        """Call a function once for each item, in any process and in any order.
-
-        Args:
-            function: The function, which is sent to each process once.
-            items: The items, which are read as processes become free.
-            on_done: Called with the number of finished items after each of them.
-
-        Returns:
-            The results in the order of the items.
-
-        Raises:
-            Exception: The error of the first item for which the function raises one.
-            InputError: If the connection to the workers or the scheduler is lost.
-        """
+_workers: ContextVar[Cluster | None] = ContextVar("workers", default=None)
 
 
-_workers: ContextVar[Executor | None] = ContextVar("workers", default=None)
-
-
-def current_workers() -> Executor | None:
+def current_workers() -> Cluster | None:
     """Return the workers of the innermost :func:`use_scheduler`; ``None`` for this machine only."""
     return _workers.get()
 
@@ -85,9 +57,6 @@ def use_scheduler(address: str | None) -> Iterator[None]:
             _workers.reset(token)
 
 
-_REMEDY = "make it available to them at the same path, or use an address like s3://…"
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """The location of a file for processes with other working directories.
@@ -110,10 +79,9 @@ def place_of(path: str) -> Place | None:
 
     if is_address(path):
         return Place(path)
-    file = Path(path)
-    if path == "-" or not file.is_file():
-        return None
-    return Place(str(file.absolute()), file.stat().st_size)
+    file = Path(path).absolute()
+    is_file = path != "-" and file.is_file()
+    return Place(str(file), file.stat().st_size) if is_file else None
 
 
 def check_seen(path: str, place: Place) -> None:
@@ -126,38 +94,14 @@ def check_seen(path: str, place: Place) -> None:
     Raises:
         UsageError: If it does not exist on the worker, or has another size.
     """
-    if place.n_bytes is None:
-        return
-    here = Path(place.path)
-    if not here.exists():
-        raise UsageError("the workers cannot find this file", where=path, remedy=_REMEDY)
-    n_bytes = here.stat().st_size
-    if n_bytes != place.n_bytes:
+    file = Path(place.path)
+    n_bytes = file.stat().st_size if file.exists() else None
+    if place.n_bytes not in (None, n_bytes):
         raise UsageError(
-            f"the workers have another file at this path, with {n_bytes:,} bytes instead of "
+            "the workers cannot find this file"
+            if n_bytes is None
+            else f"the workers have another file at this path, with {n_bytes:,} bytes instead of "
             f"{place.n_bytes:,}",
             where=path,
-            remedy=_REMEDY,
+            remedy="make it available to them at the same path, or use an address like s3://…",
         )
-
-
-def check_read(path: str, place: Place, error: TrectoolsPlusError) -> None:
-    """Raise an error if a worker has no access to an address.
-
-    Otherwise every file at such addresses would fail on the worker and be read again on the user's
-    machine.
-
-    Args:
-        path: The file as the user named it.
-        place: Its location from :func:`place_of`.
-        error: The error on the worker.
-
-    Raises:
-        UsageError: If ``place`` is an address, and the error is not about the file's content.
-    """
-    if place.n_bytes is None and not isinstance(error, CheckFailedError | FormatError):
-        raise UsageError(
-            f"a worker cannot read this file: {error.what}",
-            where=path,
-            remedy=error.remedy or "give the workers the credentials and settings of this machine",
-        ) from error

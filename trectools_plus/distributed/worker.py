@@ -1,18 +1,16 @@
-"""Code that runs on a worker: load the function once, call it, and pickle its result.
+"""Code that runs on a worker: load the function once, and call it.
 
-All data is sent as pickled bytes, so that the scheduler does not need the packages of items and
-results.
+Functions and items are sent as pickled bytes, which Dask does not search for other tasks.
 """
 
 from __future__ import annotations
 
 import pickle
 import platform
-from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, lru_cache
 from typing import Any
 
-from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
+from trectools_plus.errors import InputError, UsageError
 from trectools_plus.provenance import package_versions
 
 PACKAGES = (
@@ -27,95 +25,62 @@ PACKAGES = (
 )
 """Distributions that affect results or their transfer, so their versions must be the same."""
 
-
-class PickledFunction:
-    """A pickled function, which is loaded when it is first called.
-
-    Args:
-        content: The pickled function.
-    """
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    def __reduce__(self) -> tuple[type[PickledFunction], tuple[bytes]]:
-        return PickledFunction, (self._content,)
-
-    @cached_property
-    def function(self) -> Callable[[Any], Any]:
-        """The loaded function.
-
-        Raises:
-            UsageError: If the worker does not have a module of the function.
-        """
-        try:
-            loaded: Callable[[Any], Any] = pickle.loads(self._content)
-        except (ImportError, AttributeError) as error:
-            raise UsageError(
-                f"a worker cannot load the function: {error}",
-                where="--scheduler",
-                remedy="install your modules and the packages of this machine on the workers",
-            ) from error
-        return loaded
+_load = lru_cache(maxsize=4)(pickle.loads)
 
 
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and :data:`PACKAGES`; ``"none"`` for missing packages."""
     python = ".".join(platform.python_version_tuple()[:2])
-    installed = package_versions(PACKAGES)
-    return {"python": python} | {name: installed.get(name, "none") for name in PACKAGES}
+    return dict.fromkeys(PACKAGES, "none") | {"python": python} | package_versions(PACKAGES)
 
 
-def describe_difference(actual: dict[str, str], expected: dict[str, str]) -> str | None:
-    """Return the differences, like ``numpy 2.1.0 instead of 2.4.6``; ``None`` if there are none."""
-    parts = [
+def check_versions(process: str, actual: dict[str, str], required: dict[str, str]) -> None:
+    """Check that a process has the versions of this machine.
+
+    Raises:
+        UsageError: If it has others.
+    """
+    differences = [
         f"{name} {actual.get(name, 'none')} instead of {version}"
-        for name, version in expected.items()
+        for name, version in required.items()
         if actual.get(name, "none") != version
     ]
-    return ", ".join(parts) or None
+    if differences:
+        raise UsageError(
+            f"{process} has {', '.join(differences)}",
+            where="--scheduler",
+            remedy="install the same versions, because results can differ between versions",
+        )
 
 
-def version_error(process: str, difference: str) -> UsageError:
-    """Return the error for versions that differ from those of this machine."""
-    return UsageError(
-        f"{process} has {difference}",
-        where="--scheduler",
-        remedy="install the same versions, because results can differ between versions",
-    )
-
-
-def call(pickled: PickledFunction, item: bytes, required: dict[str, str]) -> tuple[bool, bytes]:
-    """Call the function on a worker.
+def call(function: bytes, item: bytes, required: dict[str, str]) -> Any:
+    """Call a function on a worker.
 
     Args:
-        pickled: The function.
+        function: The pickled function.
         item: Its pickled argument.
         required: The versions that the worker must have. They are checked for each item, because
             a worker can join at any time.
 
     Returns:
-        True and the pickled result, or false and the pickled error.
+        The result.
+
+    Raises:
+        TrectoolsPlusError: If the function raises one, the worker lacks its module or has other
+            versions, or its machine has a problem, for example a full disk.
     """
+    check_versions("a worker", versions(), required)
     try:
-        difference = describe_difference(versions(), required)
-        if difference is not None:
-            raise version_error("a worker", difference)
-        return True, _dump(pickled.function(pickle.loads(item)))
-    except TrectoolsPlusError as error:
-        return False, _dump(error)
+        return _load(function)(pickle.loads(item))
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"a worker cannot load the function: {error}",
+            where="--scheduler",
+            remedy="install your modules and the packages of this machine on the workers",
+        ) from error
     except (OSError, MemoryError) as error:  # Dask would report an OSError as a lost connection
-        what = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        remedy = "fix the problem on the worker and run the command again"
-        where = getattr(error, "filename", None)
-        return False, _dump(
-            InputError(f"a worker failed: {what}", where=where and str(where), remedy=remedy)
-        )
-
-
-def _dump(value: object) -> bytes:
-    import cloudpickle
-
-    content: bytes = cloudpickle.dumps(value)
-    return content
+        raise InputError(
+            f"a worker failed: {str(error) or 'out of memory'}",
+            remedy="fix the problem on the worker and run the command again",
+        ) from error

@@ -155,7 +155,7 @@ def serve_app(
         app: The ASGI application.
         listener: The socket.
         started: Called when the server is ready to answer and to handle signals.
-        stopping: Called in a thread when a signal arrives, to end the work that requests wait for.
+        stopping: Called when a signal arrives, to end the work that requests wait for.
         lifespan: ``on`` if the application has ASGI lifespan events.
     """
     config = uvicorn.Config(
@@ -215,7 +215,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Otherwise the server would wait for the requests, and they for the work.
         if self._on_stop is not None:
-            await asyncio.to_thread(self._on_stop)
+            self._on_stop()
         await super().shutdown(sockets)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from trectools_plus.choices import MAX_TAG_LENGTH
-from trectools_plus.distributed.copies import ProcessCopies
+from trectools_plus.distributed.copies import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.facts import OddLines
@@ -296,7 +296,7 @@ def _map_chunks(read: Callable[[_T], _R], path: str, items: Iterable[_T]) -> lis
     if not is_plain_file(path):
         return list(map(read, items))
     n_processes = max(1, file_size(path) // _BYTES_PER_PROCESS)
-    return ProcessCopies(n_processes).map(read, items)
+    return map_in_copies(read, items, n_processes)
 
 
 def _with_start(chunks: Iterable[Chunk]) -> Iterator[Chunk]:

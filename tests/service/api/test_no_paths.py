@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.work.processes import DocumentState, Outcome, Task, perform
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
@@ -39,27 +37,15 @@ def events() -> Iterator[list[tuple[str, str]]]:
     _state["watching"] = False
 
 
-class Here:
-    """Does the work in this process, where the hook sees it, in place of the worker processes."""
-
-    def __init__(self, settings: ServiceSettings, most: int) -> None:
-        self._search, self._settings = Search(settings), settings
-        self.documents = DocumentState(searches=True)
-
-    def open(self) -> None:
-        self._search.open()
-        self.documents.set_open(list(self._search.documents.retrievers))
-
-    def close(self) -> None:
-        pass
-
-    def do(self, task: Task, report: Any, _: Any) -> Outcome:
-        return perform(task, self._search, self._settings, report)
+async def _run_here(function: Any, *arguments: Any, **_: Any) -> Any:
+    """Do the work in this process, where the hook sees it."""
+    return function(*arguments)
 
 
 @pytest.fixture
 def client(cache: Path, open_service: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
-    monkeypatch.setattr("trectools_plus.service.work.requests.WorkerProcesses", Here)
+    monkeypatch.setattr("anyio.to_process.run_sync", _run_here)
+    monkeypatch.setattr("trectools_plus.service.work.prepare_process", lambda _: None)
     folder = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
     with open_service(ServiceSettings(dataset=str(folder), resamples=500)) as found:
         yield found

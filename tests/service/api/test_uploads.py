@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from trectools_plus.service.api.settings import Limits
-from trectools_plus.service.api.uploads import Upload, check_size
+from trectools_plus.service.api.uploads import check_size
 from trectools_plus.service.problems import ProblemError
 
 Check = Callable[..., dict[str, Any]]
@@ -43,10 +45,13 @@ def count(content: Any) -> int:
 
 def passes(text: str, name: str, most: int, aliases: int = 100) -> bool:
     limits = Limits(queries=1, values_per_query=most, aliases=aliases)
-    try:
-        check_size(Upload("file", text.encode()), name, limits)
-    except ProblemError:
-        return False
+    with TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_text(text, encoding="utf-8")
+        try:
+            check_size(path, limits)
+        except ProblemError:
+            return False
     return True
 
 

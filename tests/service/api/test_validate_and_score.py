@@ -11,12 +11,7 @@ import pytest
 from harness.program import Program
 from starlette.testclient import TestClient
 
-from trectools_plus.distributed.process import StoppedError
-from trectools_plus.measures.parser import parse_measures
-from trectools_plus.service.api.models import ScoreAnswer, ScoreParameters, ValidationAnswer
-from trectools_plus.service.api.settings import Limits
-from trectools_plus.service.api.uploads import Upload
-from trectools_plus.service.api.validate_and_score import score_uploads
+from trectools_plus.service.api.models import ScoreAnswer, ValidationAnswer
 
 pytestmark = pytest.mark.process
 
@@ -177,20 +172,3 @@ def test_strictness_profile_and_qrels(client: TestClient) -> None:
         for profile in ("default", "trec")
     ]
     assert "R143" in codes[0] or codes[0] != codes[1]
-
-
-def test_scoring_stops_between_runs() -> None:
-    """Work that is cancelled, or takes too long, does not read the rest."""
-    told: list[tuple[str, int, int]] = []
-
-    def progress(description: str, done: int, total: int) -> None:
-        told.append((description, done, total))
-        if done == 1:
-            raise StoppedError
-
-    run = (RUNS / "lexical.run").read_bytes()
-    others = [run.replace(b" lexical", b" tag%d" % number) for number in range(3)]
-    parts = [Upload("qrels", QRELS.read_bytes()), *(Upload("run", data) for data in others)]
-    with pytest.raises(StoppedError):
-        score_uploads(parts, parse_measures(["RR"]), ScoreParameters(), Limits(), progress)
-    assert told == [("reading", 0, 3), ("reading", 1, 3)]

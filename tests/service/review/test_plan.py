@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from trectools_plus.errors import CheckFailedError, IncomparableError, UsageError
+from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
@@ -109,7 +109,7 @@ def test_no_answer_reveals_runs_ranks_or_labels_of_models(
             answer = client.get(f"/api/queries/{number}", headers=who)
             view = answer.json()
             assert set(view) == {
-                "query", "query_id", "text", "columns", "documents", "state", "differences"
+                "query", "query_id", "text", "columns", "documents", "state"
             }  # fmt: skip
             (column,) = view["columns"]
             assert set(column) == {"label", "results"}
@@ -235,21 +235,6 @@ def test_what_a_plan_does_not_ask_is_refused(
     assert app.state.controller.store.rows("SELECT count(*) FROM judgment") == [(0,)]
 
 
-def test_disagreements_are_decided(client: TestClient, app: FastAPI, plan: PlanFolder) -> None:
-    for name, grade in (("Anna", 1), ("Ben", 2)):
-        judge(client, 1, begin(client, name), grade)
-    app.state.controller.store.close()
-    decide = review_app(plan.path, plan.path / "review.db", adjudicate=True)
-    judges = TestClient(decide, base_url="http://localhost")
-    cleo = begin(judges, "Cleo")
-    view = judges.get("/api/queries/1", headers=cleo).json()
-    assert sorted(view["differences"]["documents"]) == plan.judgeable[plan.plan.queries[0]]
-    judge(judges, 1, cleo, 3)
-    decide.state.controller.store.close()
-    grades = find_complete(plan, read_people(plan.path)).grades[plan.plan.queries[0]]
-    assert set(grades.values()) == {3}
-
-
 def test_a_report_takes_no_missing_judgments(report: Path, tmp_path: Path) -> None:
     made = review_app(report, tmp_path / "review.db", depth=3)
     client = TestClient(made, base_url="http://localhost")
@@ -265,8 +250,7 @@ def test_options_of_reports_and_other_pools_are_refused(plan: PlanFolder, tmp_pa
     for name, value in (("modes", ["a"]), ("depth", 5), ("seed", 1)):
         with pytest.raises(UsageError, match=f"--{name} is for reports"):
             review_app(plan.path, database, **{name: value})
-    with pytest.raises(CheckFailedError):
-        review_app(plan.path / "plan.json", database, adjudicate=True)
+    review_app(plan.path / "plan.json", database).state.controller.store.close()
     (tmp_path / "other").mkdir()
     other = make_small(tmp_path / "other", 9, RUNS, people=3, depth=5)
     with pytest.raises(IncomparableError):

@@ -69,22 +69,11 @@ def test_hostile_texts_and_long_queries(
     shown = page.run("[...document.querySelectorAll('.title')].map((one) => one.textContent)")
     assert {title.strip() for title in HOSTILE} <= set(shown)
     assert page.run("document.querySelectorAll('#work img, #work script, #work b').length") == 0
-    # The query stays beside the results, and words are highlighted in both.
+    # The query stays above the results.
     assert page.run("document.getElementById('question').textContent.includes('cleft palate')")
-    assert page.run("document.getElementById('side').contains(document.getElementById('question'))")
-    marked = page.run(
-        "Object.fromEntries(['#question', '.title'].map((where) => [where,"
-        " [...new Set([...document.querySelectorAll(where + ' mark')]"
-        ".map((one) => one.textContent))]]))"
-    )
-    assert {"Séizures", "palate"} <= set(marked["#question"])
-    assert {"seizure", "Seizure", "Cleft", "palates"} <= set(marked[".title"])
-    assert not {"Palatal", "pallor", "the", "of", "a"} & {*marked["#question"], *marked[".title"]}
     is_accessible(page, axe)
-    before = page.run("document.getElementById('side').getBoundingClientRect().top")
     page.run("scrollTo(0, 600)")
-    assert page.run("document.getElementById('side').getBoundingClientRect().top") <= before
-    assert page.run("document.getElementById('question').getBoundingClientRect().bottom") > 200
+    assert page.run("document.getElementById('question').getBoundingClientRect().top") >= 0
     # A comment and a reason with the same texts.
     comment = " ".join(HOSTILE).strip()
     press(page, "m")
@@ -109,11 +98,9 @@ def test_hostile_texts_and_long_queries(
         )
         press(page, "Escape")
         page.wait_for(f"!document.getElementById('{dialog}').open")
-    # The list jumps by number.
     press(page, "a")
-    page.wait_for("document.activeElement.id === 'find'")
-    page.call("Input.insertText", text="1")
-    press(page, "Enter")
+    page.wait_for("document.activeElement.closest('#queries')")
+    press(page, "ArrowUp", "Enter")
     page.wait_for("view.query === 1")
     assert page.run("document.getElementById('reason').value") == HOSTILE[2]
     for width in (390, 800, 1920):
@@ -144,32 +131,3 @@ def test_a_click_leaves_the_keys_to_the_result(page: Any, serve: Any, cases: Pat
     press(page, "Enter")
     page.wait_for("view.query === 2")
     assert page.run("progress[0].judged") == 1
-
-
-def test_reviewers_who_differ_are_adjudicated(
-    page: Any, serve: Any, cases: Path, axe: str, tmp_path: Path
-) -> None:
-    database = tmp_path / "review.db"
-    server = serve(cases, "--database", database, "--seed", 1)
-    for name, keys in (("Anna", ("b", "3")), ("Ben", ("ArrowDown", "b", "ArrowUp", "0"))):
-        start_anew(page, server.url, 1280)
-        begin(page, name)
-        worked(page)
-        press(page, *keys)
-        is_saved(page, "Graded")
-    server.kill()
-    server = serve(cases, "--database", database, "--seed", 1, "--adjudicate")
-    start_anew(page, server.url, 1280)
-    begin(page, "Dora")
-    worked(page)
-    assert page.run("progress.length") == 1
-    words = page.run("document.getElementById('differences').textContent")
-    assert "Reviewer 1" in words
-    assert "Anna" not in page.run("document.body.textContent")
-    is_accessible(page, axe)
-    press(page, "b")
-    is_saved(page, "Result chosen")
-    disputed = page.run("view.differences.documents.length")
-    press(page, *["2"] * disputed)
-    page.wait_for("progress[0].complete")
-    assert page.problems == []

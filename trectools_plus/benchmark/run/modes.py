@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +35,7 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
 )
 from trectools_plus.distributed import (
-    Executor,
     Place,
-    check_read,
     check_seen,
     current_workers,
     place_of,
@@ -69,6 +68,9 @@ from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Shape
+
+if TYPE_CHECKING:
+    from trectools_plus.distributed.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,15 +304,14 @@ class RunReader:
             folder = OutputFolder(name)
             try:
                 mode = read_mode_run(given.name, given.place.path, self.dataset, folder)
-            except (CheckFailedError, InputError, MissingExtraError) as error:
-                check_read(given.path, given.place, error)
+            except (CheckFailedError, InputError, MissingExtraError):
                 return None
             assert mode.info.path is not None
             return mode, (folder.partial / mode.info.path).read_bytes()
 
 
 def read_on_workers(
-    workers: Executor,
+    workers: Cluster,
     runs: Mapping[str, str],
     dataset: Dataset,
     folder: OutputFolder,

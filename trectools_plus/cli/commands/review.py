@@ -70,17 +70,9 @@ def review_serve(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Guideline to show on the page: Markdown (.md) or plain text.",
+            help="Text to show on the page as a guideline.",
         ),
     ] = None,
-    adjudicate: Annotated[
-        bool,
-        typer.Option(
-            "--adjudicate",
-            help="Show only the queries on which annotators differ, with their judgments but "
-            "without their names, and record decisions.",
-        ),
-    ] = False,
 ) -> None:
     """The page shows the first results of a report's modes next to each other, in random order and
     without the names of the modes. Every judgment is written to the database before the page
@@ -93,7 +85,6 @@ def review_serve(
       trectools-plus review serve plan
       trectools-plus review serve results/today --modes lexical,hybrid --depth 5
       trectools-plus review serve results/today --guideline guideline.md
-      trectools-plus review serve results/today --adjudicate
       trectools-plus review serve results/today --host 0.0.0.0 --key-from-env REVIEW_KEY
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
@@ -104,7 +95,6 @@ def review_serve(
         seed=seed,
         key=None if key_from_env is None else service.read_key(key_from_env),
         guideline=guideline,
-        adjudicate=adjudicate,
     )
     service.run_review(report, database, options, host=host, port=port, notify=inform)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from trectools_plus.distributed import Executor, Place, check_read, check_seen, place_of
+from trectools_plus.distributed import Place, check_seen, place_of
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.files.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
@@ -34,6 +34,7 @@ from trectools_plus.validation.parts import NotInPartsError, ReadPart, join_part
 from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
+    from trectools_plus.distributed.cluster import Cluster
     from trectools_plus.measures.scoring.scores import OpenedRun
 
 _Read = ReadPart[ScoredPart | None]
@@ -112,15 +113,12 @@ class PartScorer:
                 )
                 for run, findings in opened
             ]
-        except NotInPartsError:
-            return None
-        except (CheckFailedError, InputError, MissingExtraError) as error:
-            check_read(part.path, part.place, error)
+        except (NotInPartsError, CheckFailedError, InputError, MissingExtraError):
             return None
 
 
 def score_on_workers(
-    workers: Executor,
+    workers: Cluster,
     paths: Sequence[str],
     qrels: Qrels,
     opener: RunOpener,

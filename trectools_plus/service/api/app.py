@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Annotated
 
@@ -25,34 +22,32 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
+from trectools_plus.formats.files.abandoned import temporary_folder
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES as SCORE_MEASURES
 from trectools_plus.service.api import models
-from trectools_plus.service.api.evaluation import (
-    DEFAULT_MEASURES,
-    choose_measures,
-    choose_mode,
-)
+from trectools_plus.service.api.evaluation import DEFAULT_MEASURES, choose_mode
 from trectools_plus.service.api.metrics import ServiceMetrics
 from trectools_plus.service.api.models import (
-    EvaluateParameters,
     EvaluationAnswer,
     Health,
     Readiness,
     ScoreAnswer,
-    ScoreParameters,
-    ValidateParameters,
     ValidationAnswer,
 )
-from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore
+from trectools_plus.service.api.parameters import (
+    EvaluateParameters,
+    ScoreParameters,
+    ValidateParameters,
+)
+from trectools_plus.service.api.snapshots import SnapshotStore
 from trectools_plus.service.api.uploads import (
     JSON_TYPES,
     TEXT_TYPES,
     YAML_TYPES,
-    Upload,
-    has_body,
+    Expected,
     read_uploads,
-    uploads_named,
 )
+from trectools_plus.service.api.validate_and_score import choose_measures
 from trectools_plus.service.guard import (
     KEY_REMEDY,
     MAY_PUBLISH,
@@ -68,8 +63,7 @@ from trectools_plus.service.problems import (
     answer_problem,
     json_response,
 )
-from trectools_plus.service.work.processes import Task, TaskKind
-from trectools_plus.service.work.requests import RequestWork
+from trectools_plus.service.work import Parameters, RequestWork, Task
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Paths that need no key, so that process monitors can use them."""
@@ -84,47 +78,52 @@ Errors are problem documents (RFC 9457). The service never opens a path or URL f
 router = APIRouter()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """The objects that all requests to a service share.
 
+    Args:
+        settings: The settings.
+
     Attributes:
         settings: The settings.
-        work: The workers and the requests that wait for them.
+        work: The processes and the requests that wait for them.
         store: The figures for ``/metrics``.
         metrics: All metrics of ``/metrics``.
     """
 
-    settings: ServiceSettings
-    work: RequestWork
-    store: SnapshotStore
-    metrics: ServiceMetrics
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings, self.work = settings, RequestWork(settings)
+        self.store = SnapshotStore(settings.reports)
+        self.metrics = ServiceMetrics(
+            settings.prefix, self.store, self.work.count, lambda: self.work.documents.are_ready
+        )
 
+    async def answer(
+        self, request: Request, parameters: Parameters, expected: Expected | None
+    ) -> Response:
+        """Read the uploads of a request, and return the result of the work.
 
-def make_context(settings: ServiceSettings) -> Context:
-    """Create the shared objects of a service, without opening documents.
-
-    Raises:
-        MissingExtraError: If the extra ``service`` is not installed.
-    """
-    store = SnapshotStore(settings.reports)
-
-    def publish(task: Task, snapshot: Snapshot) -> None:
-        if task.is_own:
-            store.set_own(snapshot)
-        elif task.parameters.get("publish"):
-            store.add(snapshot)
-
-    work = RequestWork(settings, publish)
-    documents = work.workers.documents
-    metrics = ServiceMetrics(settings.prefix, store, work.count, lambda: documents.are_ready)
-    return Context(settings, work, store, metrics)
+        Args:
+            request: The request.
+            parameters: Its parameters.
+            expected: The parts that it can have; ``None`` for no body.
+        """
+        self.work.check_free()
+        with temporary_folder() as folder:
+            uploads = await read_uploads(request, folder, expected) if expected else ()
+            outcome = await self.work.answer(Task(parameters, folder, uploads))
+        if outcome.snapshot is not None:
+            if not uploads:
+                self.store.set_own(outcome.snapshot)
+            elif getattr(parameters, "publish", False):
+                self.store.add(outcome.snapshot)
+        return json_response(outcome.answer)
 
 
 def context_of(request: Request) -> Context:
     """Return the context of the service of a request."""
-    found: Context = request.app.state.context
-    return found
+    context: Context = request.app.state.context
+    return context
 
 
 @router.get("/healthz", tags=["operation"], response_model=Health, openapi_extra=models.OPEN)
@@ -142,10 +141,10 @@ async def healthz() -> Response:
 )
 async def readyz(request: Request) -> Response:
     """Report that the documents can be searched."""
-    documents = context_of(request).work.workers.documents
+    documents = context_of(request).work.documents
     if not documents.are_ready:
-        raise ProblemError(503, "not-ready", documents.text, headers={"Retry-After": "5"})
-    return json_response({"status": documents.text, "modes": documents.modes})
+        raise ProblemError(503, "not-ready", documents.status, headers={"Retry-After": "5"})
+    return json_response({"status": documents.status, "modes": documents.modes})
 
 
 @router.get(
@@ -174,24 +173,22 @@ async def evaluate(
     A request without a body evaluates the service's own test set and sets its gauges in `/metrics`.
     """
     context = context_of(request)
-    context.work.workers.documents.check()
+    context.work.documents.check()
     choose_mode(parameters.components, context.settings)
     choose_measures(parameters.measures, DEFAULT_MEASURES)
-    types = (*JSON_TYPES, *YAML_TYPES)
-    uploads = []
     context.work.check_free()
-    if await has_body(request):
-        if parameters.publish and not request.scope.get(MAY_PUBLISH, True):
-            raise ProblemError(
-                403,
-                "may-not-publish",
-                "this key may not publish the figures of uploaded test sets",
-                remedy="leave out publish=true, or use the key that the server's option "
-                "--publish-key-from-env names",
-            )
-        uploads = await read_uploads(request, {"test_set": 1}, raw="test_set", types=types)
-        uploads_named(uploads, "test_set")
-    return await _answer(context, "evaluate", parameters, uploads)
+    if "content-type" not in request.headers and not await request.body():
+        return await context.answer(request, parameters, None)
+    if parameters.publish and not request.scope.get(MAY_PUBLISH, True):
+        raise ProblemError(
+            403,
+            "may-not-publish",
+            "this key may not publish the figures of uploaded test sets",
+            remedy="leave out publish=true, or use the key that the server's option "
+            "--publish-key-from-env names",
+        )
+    expected = Expected({"test_set": 1}, raw="test_set", types=(*JSON_TYPES, *YAML_TYPES))
+    return await context.answer(request, parameters, expected)
 
 
 @router.post(
@@ -205,13 +202,10 @@ async def validate(
     request: Request, parameters: Annotated[ValidateParameters, Query()]
 ) -> Response:
     """Validate a run, qrels, topics or a test set; findings are an answer with status 200."""
-    context = context_of(request)
-    allowed = {"file": 1, **({"qrels": 1} if parameters.kind == "run" else {})}
+    parts = {"file": 1, "qrels": 1} if parameters.kind == "run" else {"file": 1}
     types = (*TEXT_TYPES, *JSON_TYPES, *YAML_TYPES)
-    context.work.check_free()
-    uploads = await read_uploads(request, allowed, raw="file", types=types)
-    uploads_named(uploads, "file")
-    return await _answer(context, "validate", parameters, uploads)
+    expected = Expected(parts, raw="file", types=types, optional=("qrels",))
+    return await context_of(request).answer(request, parameters, expected)
 
 
 @router.post(
@@ -224,25 +218,9 @@ async def validate(
 async def score(request: Request, parameters: Annotated[ScoreParameters, Query()]) -> Response:
     """Score runs against qrels."""
     context = context_of(request)
-    limits = context.settings.limits
     choose_measures(parameters.measures, SCORE_MEASURES)
-    allowed = {"run": limits.runs, "qrels": 1}
-    context.work.check_free()
-    uploads = await read_uploads(request, allowed, raw=None, types=())
-    for name in allowed:
-        uploads_named(uploads, name)
-    return await _answer(context, "score", parameters, uploads)
-
-
-async def _answer(
-    context: Context,
-    kind: TaskKind,
-    parameters: EvaluateParameters | ValidateParameters | ScoreParameters,
-    uploads: list[Upload],
-) -> Response:
-    """Return the result of the work."""
-    task = Task(kind, parameters.model_dump(mode="json"), tuple(uploads))
-    return json_response(await context.work.answer(task))
+    parts = {"run": context.settings.limits.runs, "qrels": 1}
+    return await context.answer(request, parameters, Expected(parts))
 
 
 def create_app(
@@ -258,19 +236,12 @@ def create_app(
     Raises:
         MissingExtraError: If the extra ``service`` is not installed.
     """
-    context = make_context(settings)
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await run_in_threadpool(context.work.open)
-        yield
-        await run_in_threadpool(context.work.close)
-
+    context = Context(settings)
     app = FastAPI(
         title="trectools-plus",
         version=version("trectools-plus"),
         description=_DESCRIPTION,
-        lifespan=lifespan,
+        lifespan=lambda _: context.work.open(),
         docs_url=None,
         redoc_url=None,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,27 +15,24 @@ from trectools_plus.benchmark.report import (
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import check_id_overlap
-from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
-from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
-from trectools_plus.measures.parser import parse_measures, split_names
-from trectools_plus.progress import Progress
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.backends.embedded.modes import merged_modes
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
+from trectools_plus.service.api.parameters import EvaluateParameters
 from trectools_plus.service.api.search import EvaluationQueries, Search, canonical_modes
 from trectools_plus.service.api.settings import Limits, ServiceSettings
 from trectools_plus.service.api.snapshots import MeasuredMean, Snapshot, answer_key, group_field
-from trectools_plus.service.api.uploads import Folder, Upload, check_size, file_name, private_folder
+from trectools_plus.service.api.uploads import Upload, check_size
+from trectools_plus.service.api.validate_and_score import check_query_count, choose_measures
 from trectools_plus.service.problems import ProblemError
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.testsets.loading import read_test_set
 from trectools_plus.text import split_list
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
-
-_NEEDS_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
 
 
 def choose_mode(components: str | None, settings: ServiceSettings) -> str:
@@ -84,123 +81,70 @@ def components_of(mode: str, settings: ServiceSettings) -> list[str]:
     return list(merged_modes(settings.modes, retrieval))
 
 
-def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]:
-    """Parse the names of measures.
-
-    Args:
-        text: Names, separated by commas; ``None`` selects the default.
-        default: The names of the default measures.
-
-    Raises:
-        ProblemError: 422 if a measure loads a module or reads a file.
-        UsageError: If a measure is unknown.
-    """
-    if text is not None and _NEEDS_FILES.search(text):
-        raise ProblemError(
-            422,
-            "unknown-measure",
-            "the service does not compute measures from modules, ontologies or annotations",
-            remedy="use measures by name, for example nDCG@10,RR",
-        )
-    names = split_names(text) if text is not None else default
-    try:
-        return parse_measures(names)
-    except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
-        raise UsageError("the name of a measure is malformed") from error
-
-
 def evaluate_test_set(
-    part: Upload | None,
-    mode: str,
-    measures: list[Measure],
+    uploads: Sequence[Upload],
+    parameters: EvaluateParameters,
     search: Search,
     settings: ServiceSettings,
-    progress: Progress,
 ) -> tuple[dict[str, Any], Snapshot]:
     """Search for every query of a test set, and score and summarise the results.
 
     Args:
-        part: The test set, JSON or YAML; ``None`` for the service's own.
-        mode: The mode of the search.
-        measures: The measures.
+        uploads: The test set, JSON or YAML; none for the service's own.
+        parameters: The components of the search, and the measures.
         search: The documents.
         settings: Depth, resamples and limits.
-        progress: Called with the progress; can raise an exception to stop.
 
     Returns:
         The body of the response, and the figures for ``/metrics``.
 
     Raises:
-        ProblemError: If the test set is invalid, or has too many queries.
+        ProblemError: If the test set has too many queries, or no relevant document.
+        TrectoolsPlusError: If the test set is invalid.
     """
+    mode = choose_mode(parameters.components, settings)
+    measures = choose_measures(parameters.measures, DEFAULT_MEASURES)
     documents = search.documents
-    with private_folder() as folder:
-        progress("reading the test set", 0, 1)
-        queries = (
-            search.own_test_set()
-            if part is None
-            else _read_upload(part, folder, search, settings.limits)
+    queries = _read_upload(uploads[0], search, settings.limits) if uploads else search.own_test_set
+    topics = queries.topics
+    if not (queries.qrels.frame["relevance"] > 0).any():
+        raise ProblemError(
+            422,
+            "findings",
+            "no query has a relevant document",
+            remedy="give a document of each query a grade above 0",
         )
-        topics = queries.topics
-        where = queries.name if part is None else topics.path or queries.name
-        if not (queries.qrels.frame["relevance"] > 0).any():
-            raise ProblemError(
-                422,
-                "findings",
-                "no query has a relevant document",
-                remedy="give a document of each query a grade above 0",
-            )
-        check_id_overlap(documents.corpus, topics, queries.qrels, where)
-        run, latency_ms = search.run(mode, topics, progress)
-        progress("scoring", 0, 1)
-        # /metrics has the measures that the shipped alerts and dashboard name, whatever is asked.
-        monitored = parse_measures(DEFAULT_MEASURES)
-        every = [*measures, *(one for one in monitored if one not in measures)]
-        evaluation = score_runs(queries.qrels, {mode: run}, every, Averaging())
-        progress("resampling", 0, 1)
-        config = BenchmarkConfig(
-            dataset=documents.name,
-            modes=(mode,),
-            confidence=settings.confidence,
-            resamples=settings.resamples,
-            seed=settings.seed,
-        )
-        groups = _summarise(evaluation, mode, topics, config)
-        snapshot = _snapshot(groups, queries.name, mode, latency_ms)
-        asked = {measure.name for measure in measures}
-        answer = _answer(_only(groups, asked), evaluation, snapshot)
-        facts: dict[str, Any] = {"mode": mode, "components": components_of(mode, settings)}
-        facts |= {"dataset": documents.name, "test_set": queries.name}
-        facts["grouped_by"] = group_field(topics.frame.columns)
-        facts |= {"depth": settings.depth, "seed": settings.seed}
-        return folder.hide_paths(answer | facts), snapshot
+    where = topics.path if uploads and topics.path else queries.name
+    check_id_overlap(documents.corpus, topics, queries.qrels, where)
+    run, latency_ms = search.run(mode, topics)
+    # /metrics has the measures that the shipped alerts and dashboard name, whatever is asked.
+    monitored = [one for one in parse_measures(DEFAULT_MEASURES) if one not in measures]
+    evaluation = score_runs(queries.qrels, {mode: run}, [*measures, *monitored], Averaging())
+    groups = _summarise(evaluation, mode, topics, settings)
+    snapshot = _snapshot(groups, queries.name, mode, latency_ms)
+    asked = {measure.name for measure in measures}
+    answer = _answer(_only(groups, asked), evaluation, snapshot)
+    return {
+        **answer,
+        "mode": mode,
+        "components": components_of(mode, settings),
+        "dataset": documents.name,
+        "test_set": queries.name,
+        "grouped_by": group_field(topics.frame.columns),
+        "depth": settings.depth,
+        "seed": settings.seed,
+    }, snapshot
 
 
-def _read_upload(part: Upload, folder: Folder, search: Search, limits: Limits) -> EvaluationQueries:
+def _read_upload(part: Upload, search: Search, limits: Limits) -> EvaluationQueries:
     """Read a test set, and check that its expected ids can be found."""
-    check_size(part, file_name(part), limits)
-    path = folder.put(part, file_name(part))
+    path = part.as_document()
+    check_size(path, limits)
     test_set = read_test_set(path)
     check_query_count(len(test_set.queries), limits.queries)
-    documents, name = search.documents, test_set.metadata.dataset_id
-    if name == file_name(part).partition(".")[0]:  # the set has no name
-        name = documents.name
-    return documents.judge(test_set, path, name)
-
-
-def check_query_count(queries: int, limit: int) -> None:
-    """Check the number of queries.
-
-    Raises:
-        ProblemError: 413 if it exceeds the limit.
-    """
-    if queries > limit:
-        raise ProblemError(
-            413,
-            "too-many-queries",
-            f"{queries:,} queries exceed the limit of {limit:,}",
-            remedy="send fewer queries, or restart the service with a larger --max-queries",
-        )
+    name = test_set.metadata.dataset_id
+    has_name = name != path.stem
+    return search.documents.judge(test_set, str(path), name if has_name else search.documents.name)
 
 
 Groups = dict[str | None, dict[str, StratumResult]]
@@ -208,9 +152,15 @@ Groups = dict[str | None, dict[str, StratumResult]]
 
 
 def _summarise(
-    evaluation: Evaluation, mode: str, topics: Topics, config: BenchmarkConfig
+    evaluation: Evaluation, mode: str, topics: Topics, settings: ServiceSettings
 ) -> Groups:
     """Return means and intervals over all queries, and over the queries of each type."""
+    config = BenchmarkConfig(
+        modes=(mode,),
+        confidence=settings.confidence,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
     query_ids = evaluation.query_ids[mode]
     rows: dict[str | None, Rows] = {None: np.arange(len(query_ids))}
     field = group_field(topics.frame.columns)

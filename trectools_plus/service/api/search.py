@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from trectools_plus.benchmark.run.dataset import open_corpus
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.collection import is_named_collection, load_collection
 from trectools_plus.formats.corpus import load_corpus
-from trectools_plus.formats.tables import RUN_SCHEMA, Corpus, Qrels, Run, Topics
+from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode
 from trectools_plus.retrieval.fetch.answering import FetchOptions
@@ -31,9 +30,6 @@ from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, rea
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import resolve_terms
 from trectools_plus.validation import check_qrels, refuse_errors
-
-_BATCH_SIZE = 32
-"""Number of queries to search for between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,43 +90,34 @@ class Search:
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
-        self._settings = settings
-        self._documents: SearchedDocuments | None = None
-        self._own: EvaluationQueries | None = None
+        self.settings = settings
 
-    def open(self, progress: Progress = no_progress) -> None:
-        """Open the documents, and build missing indexes."""
-        if self._documents is None:
-            self._documents = _open(self._settings, progress)
-
-    @property
+    @cached_property
     def documents(self) -> SearchedDocuments:
-        """The open documents."""
-        assert self._documents is not None
-        return self._documents
+        """The documents, which are opened once; missing indexes are built."""
+        return _open(self.settings)
 
+    @cached_property
     def own_test_set(self) -> EvaluationQueries:
-        """Return the service's own test set, which is read once.
+        """The service's own test set, which is read once.
 
         Raises:
             ProblemError: 422 if the service has none, or it cannot be used. Messages do not
                 contain its path.
         """
-        if self._own is None:
-            try:
-                self._own = self._read_own()
-            except TrectoolsPlusError as error:
-                name = self.documents.name
-                raise ProblemError(
-                    422,
-                    "unusable-test-set",
-                    f"the test set of the service cannot be used: {error.what}",
-                    remedy=f"correct the queries and judgments of {name}, or --test-file",
-                ) from error
-        return self._own
+        try:
+            return self._read_own()
+        except TrectoolsPlusError as error:
+            raise ProblemError(
+                422,
+                "unusable-test-set",
+                f"the test set of the service cannot be used: {error.what}",
+                remedy=f"correct the queries and judgments of {self.documents.name}, "
+                "or --test-file",
+            ) from error
 
     def _read_own(self) -> EvaluationQueries:
-        settings, documents = self._settings, self.documents
+        settings, documents = self.settings, self.documents
         name = settings.test_file
         if name is None and documents.ontology is not None:
             name = DEFAULT_TEST_SET
@@ -149,32 +136,21 @@ class Search:
         refuse_errors(check_qrels(found.qrels))
         return EvaluationQueries(documents.name, found.topics, found.qrels)
 
-    def run(
-        self, mode: str, topics: Topics, progress: Progress = no_progress
-    ) -> tuple[Run, npt.NDArray[np.float64]]:
-        """Search for every topic, in batches.
+    def run(self, mode: str, topics: Topics) -> tuple[Run, npt.NDArray[np.float64]]:
+        """Search for every topic.
 
         Args:
             mode: One of the modes of the service.
             topics: The queries.
-            progress: Called with the number of searched queries; can raise an exception to stop.
 
         Returns:
             The run, and the time of each query in milliseconds.
         """
         backend = EmbeddedBackend(self.documents.retrievers)
-        options = FetchOptions(self._settings.depth)
-        total = len(topics.query_ids)
-        frames, latencies = [], []
-        for start in range(0, total, _BATCH_SIZE):
-            progress("searching", start, total)
-            batch = Topics(topics.frame.slice(start, _BATCH_SIZE), topics.path)
-            request = FetchRequest(None, batch, [mode], options, backend=backend)
-            found = fetch_runs(request)[mode]
-            frames.append(found.run.frame)
-            latencies.append(found.latency_ms)
-        frame = pl.concat(frames) if frames else pl.DataFrame(schema=RUN_SCHEMA)
-        return Run(frame, mode), np.concatenate([np.empty(0), *latencies])
+        options = FetchOptions(self.settings.depth)
+        request = FetchRequest(None, topics, [mode], options, backend=backend)
+        found = fetch_runs(request)[mode]
+        return Run(found.run.frame, mode), found.latency_ms
 
 
 def canonical_modes(modes: Sequence[str]) -> list[str]:
@@ -182,9 +158,8 @@ def canonical_modes(modes: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(map(canonical_mode, modes)))
 
 
-def _open(settings: ServiceSettings, progress: Progress) -> SearchedDocuments:
+def _open(settings: ServiceSettings) -> SearchedDocuments:
     ontology = None
-    progress("reading the documents", 0, 1)
     if settings.corpus is not None:
         name, corpus = Path(settings.corpus).name, load_corpus(settings.corpus)
     elif settings.dataset in (None, "hpo"):
@@ -196,7 +171,7 @@ def _open(settings: ServiceSettings, progress: Progress) -> SearchedDocuments:
         named = is_named_collection(given)
         name = dataset_name(given if named else str(Path(given).resolve()))
     modes = canonical_modes(settings.modes)
-    retrievers = build_retrievers(corpus, modes, settings.retrieval, progress)
+    retrievers = build_retrievers(corpus, modes, settings.retrieval)
     for retriever in retrievers.values():
         retriever.search(["warm up"], 1)
     # Error messages contain the path of the corpus; clients must not see the real one.

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
+from trectools_plus.errors import UsageError
 from trectools_plus.formats.run_names import name_runs_of_files
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import Averaging, score_runs
+from trectools_plus.measures.evaluation import DEFAULT_MEASURES, Averaging, score_runs
+from trectools_plus.measures.parser import parse_measures, split_names
 from trectools_plus.measures.scoring.scored_files import open_files
-from trectools_plus.progress import Progress
 from trectools_plus.reporting.results.evaluation import evaluation_document
-from trectools_plus.service.api.evaluation import check_query_count
-from trectools_plus.service.api.models import FileKind, ScoreParameters, ValidateParameters
+from trectools_plus.service.api.parameters import ScoreParameters, ValidateParameters
 from trectools_plus.service.api.settings import Limits
-from trectools_plus.service.api.uploads import (
-    Folder,
-    Upload,
-    check_size,
-    file_name,
-    private_folder,
-    uploads_named,
-)
+from trectools_plus.service.api.uploads import Upload, check_size
+from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.validation import TestSetChecker
 from trectools_plus.validation.engine import validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport, Severity
@@ -29,100 +25,115 @@ from trectools_plus.validation.rendering.json import iter_json
 from trectools_plus.validation.settings import Profile, find_profile
 from trectools_plus.validation.topics.engine import validate_topics
 
+_NEEDS_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
+
+
+def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]:
+    """Parse the names of measures.
+
+    Args:
+        text: Names, separated by commas; ``None`` selects the default.
+        default: The names of the default measures.
+
+    Raises:
+        ProblemError: 422 if a measure loads a module or reads a file.
+        UsageError: If a measure is unknown.
+    """
+    if text is not None and _NEEDS_FILES.search(text):
+        raise ProblemError(
+            422,
+            "unknown-measure",
+            "the service does not compute measures from modules, ontologies or annotations",
+            remedy="use measures by name, for example nDCG@10,RR",
+        )
+    names = split_names(text) if text is not None else default
+    try:
+        return parse_measures(names)
+    except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
+        raise UsageError("the name of a measure is malformed") from error
+
+
+def check_query_count(queries: int, limit: int) -> None:
+    """Check the number of queries.
+
+    Raises:
+        ProblemError: 413 if it exceeds the limit.
+    """
+    if queries > limit:
+        raise ProblemError(
+            413,
+            "too-many-queries",
+            f"{queries:,} queries exceed the limit of {limit:,}",
+            remedy="send fewer queries, or restart the service with a larger --max-queries",
+        )
+
 
 def validate_uploads(
-    parts: list[Upload], parameters: ValidateParameters, limits: Limits, progress: Progress
+    uploads: Sequence[Upload], parameters: ValidateParameters, limits: Limits
 ) -> dict[str, Any]:
     """Validate an uploaded file; findings are part of the answer.
 
     Args:
-        parts: ``file``, and for a run optionally ``qrels`` to check it against.
-        parameters: FileKind, strictness and profile.
+        uploads: ``file``, and for a run optionally ``qrels`` to check it against.
+        parameters: Kind, strictness and profile.
         limits: The maximum number of queries, and the maximum size of a document.
-        progress: Called with the progress; can raise an exception to stop.
 
     Raises:
-        ProblemError: If a part is missing or cannot be read.
+        ProblemError: If a limit is exceeded.
     """
-    chosen = find_profile(parameters.profile)
-    progress("validating", 0, 1)
-    with private_folder() as folder:
-        report = chosen.apply(_validate(folder, parts, parameters.kind, chosen, limits))
-        check_query_count(report.queries, limits.queries)
-        document: dict[str, Any] = json.loads("".join(iter_json([report])))
-        failing = {Severity.ERROR, Severity.WARNING} if parameters.strict else {Severity.ERROR}
-        passed = not any(finding.severity in failing for finding in report.findings)
-        answer: dict[str, Any] = folder.hide_paths({"passed": passed, **document})
-        return answer
+    profile = find_profile(parameters.profile)
+    parts = {part.name: part for part in uploads}
+    report = profile.apply(_validate(parts, parameters, profile, limits))
+    check_query_count(report.queries, limits.queries)
+    failing = {Severity.ERROR, Severity.WARNING} if parameters.strict else {Severity.ERROR}
+    passed = not any(finding.severity in failing for finding in report.findings)
+    return {"passed": passed, **json.loads("".join(iter_json([report])))}
 
 
 def _validate(
-    folder: Folder, parts: list[Upload], kind: FileKind, profile: Profile, limits: Limits
+    parts: dict[str, Upload], parameters: ValidateParameters, profile: Profile, limits: Limits
 ) -> FileReport:
-    part = uploads_named(parts, "file")[0]
+    part, kind = parts["file"], parameters.kind
+    path = part.path
     if kind in ("topics", "testset"):
-        is_named = kind == "testset" or part.form in ("json", "yaml")
-        name = file_name(part) if is_named else part.name
-        check_size(part, name, limits)
-        path = folder.put(part, name)
+        if kind == "testset" or part.form in ("json", "yaml"):
+            path = part.as_document()
+        check_size(path, limits)
         return TestSetChecker().check(path) if kind == "testset" else validate_topics(path)
-    path = folder.put(part)
     if kind == "qrels":
         return validate_qrels(path)
-    qrels = [folder.put(one) for one in parts if one.name == "qrels"]
     return validate_run(
         path,
-        qrels=qrels[0] if qrels else None,
+        qrels=parts["qrels"].path if "qrels" in parts else None,
         max_depth=profile.max_depth,
         max_tag_length=profile.max_tag_length,
     )
 
 
 def score_uploads(
-    parts: list[Upload],
-    measures: list[Measure],
-    parameters: ScoreParameters,
-    limits: Limits,
-    progress: Progress,
+    uploads: Sequence[Upload], parameters: ScoreParameters, limits: Limits
 ) -> dict[str, Any]:
     """Score uploaded runs against uploaded qrels.
 
     Args:
-        parts: ``qrels``, and one ``run`` or more.
-        measures: The measures.
-        parameters: The treatment of queries in means, and whether to include per-query values.
+        uploads: ``qrels``, and one ``run`` or more.
+        parameters: The measures, the treatment of queries in means, and whether to include
+            per-query values.
         limits: The maximum number of queries.
-        progress: Called with the progress; can raise an exception to stop.
 
     Raises:
-        ProblemError: If a part is missing or cannot be scored.
+        ProblemError: If a limit is exceeded.
+        TrectoolsPlusError: If an upload cannot be scored.
     """
-    runs = uploads_named(parts, "run")
-    with private_folder() as folder:
-        qrels_path = folder.put(uploads_named(parts, "qrels")[0])
-        names = ["run"] if len(runs) == 1 else [f"run-{n}" for n in range(1, len(runs) + 1)]
-        paths = [folder.put(part, name) for part, name in zip(runs, names, strict=True)]
-        opened = open_files(
-            qrels_path,
-            paths,
-            measures,
-            strict_input=parameters.strict_input,
-            progress=lambda _, done, total: progress("reading", done, total),
-        )
-        by_name = name_runs_of_files(opened.runs, paths, files=[part.file for part in runs])
-        check_query_count(len(opened.qrels.query_ids), limits.queries)
-        evaluation = score_runs(
-            opened.qrels,
-            by_name,
-            measures,
-            Averaging(parameters.missing, parameters.no_relevant),
-            progress,
-            notes=opened.notes,
-        )
-        for counts in evaluation.counts.values():
-            check_query_count(counts.n_run, limits.queries)
-        document = evaluation_document(
-            qrels_path, by_name, evaluation, per_query=parameters.per_query
-        )
-        answer: dict[str, Any] = folder.hide_paths(document)
-        return answer
+    measures = choose_measures(parameters.measures, DEFAULT_MEASURES)
+    runs = [part for part in uploads if part.name == "run"]
+    paths = [str(part.path) for part in runs]
+    qrels_path = next(str(part.path) for part in uploads if part.name == "qrels")
+    opened = open_files(qrels_path, paths, measures, strict_input=parameters.strict_input)
+    by_name = name_runs_of_files(opened.runs, paths, files=[part.file for part in runs])
+    check_query_count(len(opened.qrels.query_ids), limits.queries)
+    averaging = Averaging(parameters.missing, parameters.no_relevant)
+    evaluation = score_runs(opened.qrels, by_name, measures, averaging, notes=opened.notes)
+    for counts in evaluation.counts.values():
+        check_query_count(counts.n_run, limits.queries)
+    return evaluation_document(qrels_path, by_name, evaluation, per_query=parameters.per_query)

@@ -10,39 +10,28 @@ from functools import cache, partial
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Depends, FastAPI, Header, Path, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from trectools_plus.errors import CheckFailedError, UsageError
+from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.judging.plan import find_plan
-from trectools_plus.judging.review.judgments import Annotator, find_session_annotator
 from trectools_plus.judging.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.guard import KEY_REMEDY, BearerKey, Guard, Rules, is_loopback
-from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
-from trectools_plus.service.review.controller import (
-    About,
-    AnnotatorProgress,
-    Begin,
-    CannotJudge,
-    CannotJudgeResult,
-    Choose,
-    ChooseResult,
-    Comment,
-    GradeResult,
-    QueryView,
-    ReviewController,
-    Session,
-    State,
-    Undo,
-    Undone,
+from trectools_plus.service.problems import (
+    ProblemError,
+    answer_invalid,
+    answer_problem,
+    problem_response,
 )
+from trectools_plus.service.review.controller import ReviewController
+from trectools_plus.service.review.endpoints import router
 from trectools_plus.service.review.material import (
     DEFAULT_DEPTH,
     load_material,
@@ -72,10 +61,7 @@ class ReviewOptions:
             a random one if the database is new.
         key: The key that requests need, except for the page itself. Without a key, only requests to
             loopback names are accepted.
-        guideline: A file in Markdown or plain text that annotators can read; see
-            :func:`~trectools_plus.service.review.material.read_guideline`.
-        adjudicate: True to show only the queries on which annotators differ, with their judgments,
-            and to record decisions.
+        guideline: A text file that annotators can read.
     """
 
     modes: Sequence[str] | None = None
@@ -83,7 +69,6 @@ class ReviewOptions:
     seed: int | None = None
     key: str | None = None
     guideline: str | FilePath | None = None
-    adjudicate: bool = False
 
 
 def review_app(report: str | FilePath, database: str | FilePath, **options: Any) -> FastAPI:
@@ -106,34 +91,30 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
             has another seed.
         InputError: If the report, the database or the guideline cannot be read.
         IncomparableError: If the database contains judgments of other results.
-        CheckFailedError: If there are no disagreements to adjudicate.
     """
     given = ReviewOptions(**options)
-    guideline = [] if given.guideline is None else read_guideline(given.guideline)
+    guideline = "" if given.guideline is None else read_guideline(given.guideline)
     plan = find_plan(report)
     if plan is None:
         material, seed = load_material(report, given.modes, given.depth), given.seed
     else:
         _check_plan_options(given)
         material, seed = load_plan_material(plan), plan.plan.seed
-    store = open_store(database, material, seed)
     app = FastAPI(title="Review", docs_url=None, redoc_url=None, openapi_url=None)
-    try:
-        app.state.controller = ReviewController(
-            material, store, guideline=guideline, adjudicate=given.adjudicate
-        )
-    except CheckFailedError:
-        store.close()
-        raise
-    app.state.needs_key = given.key is not None
-    app.include_router(_router)
+    store = open_store(database, material, seed)
+    app.state.controller = ReviewController(material, store, guideline)
+    page, policy = read_page(given.key is not None)
+
+    @app.api_route("/", methods=["GET", "HEAD"])
+    def show_page() -> Response:
+        return HTMLResponse(page, headers={"content-security-policy": policy})
+
+    app.include_router(router)
     app.add_middleware(Guard, rules=make_rules(given.key))
-    app.add_exception_handler(HTTPException, _on_http_error)
-    app.add_exception_handler(RequestValidationError, _on_malformed)
-    app.add_exception_handler(UsageError, _on_usage_error)
-    app.add_exception_handler(ProblemError, answer_problem)
+    for kind in (HTTPException, TrectoolsPlusError, ProblemError, Exception):
+        app.add_exception_handler(kind, answer_problem)
+    app.add_exception_handler(RequestValidationError, answer_invalid)
     app.add_exception_handler(sqlite3.Error, _on_database_error)
-    app.add_exception_handler(Exception, answer_problem)
     return app
 
 
@@ -208,100 +189,6 @@ def _check_origin(headers: Headers) -> None:
         raise ProblemError(403, "foreign-site", "the request comes from a page of another site")
 
 
-_router = APIRouter()
-
-
-def _get_controller(request: Request) -> ReviewController:
-    controller: ReviewController = request.app.state.controller
-    return controller
-
-
-Controller = Annotated[ReviewController, Depends(_get_controller)]
-
-
-def _get_annotator(
-    controller: Controller, x_review_session: Annotated[str, Header()] = ""
-) -> Annotator:
-    found = find_session_annotator(controller.store, x_review_session)
-    if found is None or found.adjudicates != controller.adjudicates:
-        # The key is correct, so the status is not 401.
-        raise ProblemError(403, "no-session", "the session is unknown", remedy="enter your name")
-    return found
-
-
-CurrentAnnotator = Annotated[Annotator, Depends(_get_annotator)]
-QueryNumber = Annotated[int, Path(ge=1)]
-
-
-@_router.api_route("/", methods=["GET", "HEAD"], response_class=HTMLResponse)
-def _show_page(request: Request) -> HTMLResponse:
-    page, policy = read_page(request.app.state.needs_key)
-    return HTMLResponse(page, headers={"content-security-policy": policy})
-
-
-@_router.get("/api/about")
-def _show_about(controller: Controller) -> About:
-    return controller.about()
-
-
-@_router.post("/api/session")
-def _begin(controller: Controller, begin: Begin) -> Session:
-    return controller.begin(begin.name, begin.resume)
-
-
-@_router.get("/api/progress")
-def _show_progress(controller: Controller, annotator: CurrentAnnotator) -> AnnotatorProgress:
-    return controller.progress(annotator)
-
-
-@_router.get("/api/queries/{number}")
-def _show_query(
-    controller: Controller, annotator: CurrentAnnotator, number: QueryNumber
-) -> QueryView:
-    return controller.show(annotator, number)
-
-
-@_router.post("/api/grades")
-def _grade(controller: Controller, annotator: CurrentAnnotator, judged: GradeResult) -> State:
-    return controller.grade(annotator, judged.query, judged.doc_id, judged.grade, judged.flagged)
-
-
-@_router.post("/api/missing")
-def _set_missing(
-    controller: Controller, annotator: CurrentAnnotator, given: CannotJudgeResult
-) -> State:
-    return controller.set_missing(annotator, given.query, given.doc_id, given.reason)
-
-
-@_router.post("/api/choices")
-def _choose(controller: Controller, annotator: CurrentAnnotator, chosen: Choose) -> State:
-    return controller.choose(annotator, chosen.query, chosen.choice)
-
-
-@_router.post("/api/results")
-def _choose_result(
-    controller: Controller, annotator: CurrentAnnotator, chosen: ChooseResult
-) -> State:
-    return controller.choose_result(annotator, chosen.query, chosen.doc_id)
-
-
-@_router.post("/api/cannot-judge")
-def _set_cannot_judge(
-    controller: Controller, annotator: CurrentAnnotator, given: CannotJudge
-) -> State:
-    return controller.set_cannot_judge(annotator, given.query, given.reason)
-
-
-@_router.post("/api/comments")
-def _comment(controller: Controller, annotator: CurrentAnnotator, comment: Comment) -> State:
-    return controller.comment(annotator, comment.query, comment.text)
-
-
-@_router.post("/api/undo")
-def _undo(controller: Controller, annotator: CurrentAnnotator, _: Undo) -> Undone:
-    return controller.undo(annotator)
-
-
 @cache
 def read_page(needs_key: bool = False) -> tuple[str, str]:
     """Return the page, and a content security policy that allows only its own style and script.
@@ -324,22 +211,6 @@ def read_page(needs_key: bool = False) -> tuple[str, str]:
     if needs_key:
         page = page.replace('data-needs-key="no"', 'data-needs-key="yes"')
     return page, policy
-
-
-async def _on_malformed(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return problem_response(ProblemError(422, "malformed", f"{place}: {first['msg']}"[:500]))
-
-
-async def _on_http_error(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return problem_response(ProblemError(error.status_code, "http-error", error.detail))
-
-
-async def _on_usage_error(_: Request, error: Exception) -> Response:
-    return problem_response(ProblemError(422, "refused", str(error)))
 
 
 async def _on_database_error(_: Request, __: Exception) -> Response:
@@ -367,7 +238,7 @@ def run_review(
     Args:
         report: ``BenchmarkReport.json``, or its folder; or a plan of judgments.
         database: The review database; ``review.db`` in the report's folder if ``None``.
-        options: Modes, depth, seed, key, guideline and adjudication.
+        options: Modes, depth, seed, key and guideline.
         host: The address to listen on; without a key it must be a loopback address.
         port: The port; 0 selects a free one.
         notify: Called with each line about the state of the server.

@@ -70,59 +70,6 @@ function showError(error) {
   $("trouble").textContent = "Not saved: " + error.message;
 }
 
-/* Query words, highlighted in the query and in the results */
-
-const STOP_WORDS = new Set(("a an and are as at be been by for from had has have he her his in into is it its no not of on or " +
-  "she that the their there these they this to was were which who with without patient patients " +
-  "der die das den dem des ein eine einer einem einen und oder mit ohne von vom zu zum zur im ist sind war bei auf aus nicht " +
-  "le la les un une des du de et ou avec sans dans sur est sont pour par au aux el los las uno y o con sin en es son por para " +
-  "del al het een van voor met zonder op te").split(" "));
-const UNSPACED = /[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3040-\u30FF\u3400-\u9FFF]/;
-
-/* Return the words of a text with their places; languages without spaces need a segmenter. */
-function findWords(text) {
-  if (UNSPACED.test(text) && Intl.Segmenter) {
-    return [...new Intl.Segmenter(undefined, { granularity: "word" }).segment(text)].filter((one) => one.isWordLike)
-      .map((one) => ({ word: one.segment, index: one.index }));
-  }
-  return [...text.matchAll(/[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu)].map((one) => ({ word: one[0], index: one.index }));
-}
-
-/* Return a word without case, diacritics and common endings; "" for words that are not highlighted. */
-function stemOf(word) {
-  let stem = word.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replaceAll("ß", "ss");
-  if (STOP_WORDS.has(stem) || (/^([a-z]{1,2}|[0-9])$/.test(stem))) return "";
-  if (!/^[a-z]+$/.test(stem)) return stem;
-  if (/[^ae]ies$/.test(stem) && stem.length > 4) stem = stem.slice(0, -3) + "y";
-  else if (/[^us]s$/.test(stem) && stem.length > 3) stem = stem.slice(0, -1);
-  return stem.length > 5 ? stem.replace(/(ing|ed|en|e|n)$/, "") : stem;
-}
-
-const stemsOf = (text) => new Set(findWords(text ?? "").map((one) => stemOf(one.word)).filter(Boolean));
-
-/* Show a text as text, with the words of these stems in <mark>. */
-function showMarked(element, text, stems) {
-  const parts = [];
-  let end = 0;
-  for (const { word, index } of stems.size ? findWords(text) : []) {
-    if (!stems.has(stemOf(word))) continue;
-    parts.push(text.slice(end, index), make("mark", { textContent: word }));
-    end = index + word.length;
-  }
-  element.replaceChildren(...parts, text.slice(end));
-  return element;
-}
-
-/* The guideline: names of elements from a fixed list, and texts */
-
-const ELEMENTS = new Set("p ul ol li blockquote strong em table thead tbody tr th td code pre hr br h3 h4 h5 h6".split(" "));
-const build = (part) => typeof part === "string" ? part : make(ELEMENTS.has(part[0]) ? part[0] : "span", {}, ...part.slice(1).map(build));
-
-function showGuideline(parts) {
-  for (const place of document.querySelectorAll(".guideline")) place.replaceChildren(...parts.map(build));
-  $("start-guide").hidden = $("guideline").hidden = !parts.length;
-}
-
 /* Sessions */
 
 function showStart(message = "") {
@@ -142,17 +89,14 @@ async function showIntroduction() {
   if (needsKey && !stored.get("key")) return;
   try {
     about = await callApi("about");
-    showGuideline(about.guideline);
+    for (const place of document.querySelectorAll(".guideline")) place.textContent = about.guideline;
+    $("start-guide").hidden = $("guideline").hidden = !about.guideline;
     document.body.classList.toggle("plan", isPlan());
-    $("how").hidden = about.adjudicates || isPlan();
-    $("how-plan").hidden = about.adjudicates || !isPlan();
-    $("how-adjudicate").hidden = !about.adjudicates;
-    $("start-title").textContent = about.adjudicates ? "Decide disagreements" : isPlan() ? "Judge documents" : "Review results";
+    $("start-title").textContent = isPlan() ? "Judge documents" : "Review results";
     const first = about.depth > 1 ? `the first ${about.depth} results` : "the first result";
     $("intro").textContent = !isPlan()
       ? `You will see ${about.queries} queries of ${about.dataset}, each with ${first} of ${about.columns} search methods, side by side.`
-      : about.adjudicates ? `You will see ${plural(about.queries, "query", "queries")} of ${about.dataset}.`
-        : `You will see queries of ${about.dataset}, one after the other, each with documents that search methods found. ${plural(about.planned, "query is", "queries are")} planned.`;
+      : `You will see queries of ${about.dataset}, one after the other, each with documents that search methods found. ${plural(about.planned, "query is", "queries are")} planned.`;
     if (isPlan()) $("blind").textContent = "The page shows neither which search method found a document nor at which rank; the documents are in random order.";
     $("notes").textContent = about.notes.length ? "Texts are not available; the page shows ids." : "";
   } catch (error) {
@@ -172,9 +116,7 @@ async function startSession(resume) {
       await resumeWork();
     } else if (answer.exists) {
       const queries = answer.judged === 1 ? "1 query" : answer.judged + " queries";
-      $("known-text").textContent = about?.adjudicates
-        ? `“${answer.name}” is a known name. Is this you?`
-        : `There are answers by “${answer.name}” for ${queries}. Are these yours?`;
+      $("known-text").textContent = `There are answers by “${answer.name}” for ${queries}. Are these yours?`;
       $("form").hidden = true;
       $("known").hidden = false;
       $("known-text").focus();
@@ -222,9 +164,10 @@ async function show(number, docId = null) {
   $("start").hidden = true;
   $("work").hidden = false;
   history.replaceState(null, "", "#query=" + number);
-  drawQuestion();
+  $("question").textContent = view.text ?? view.query_id;
+  $("question").classList.toggle("long", (view.text ?? "").length > 220);
+  $("question").scrollTop = 0;
   $("columns").replaceChildren(...view.columns.map(drawColumn));
-  drawDifferences();
   $("trouble").textContent = "";
   updateView();
   const place = findUngraded(0, -1) ?? { column: 0, row: 0 };
@@ -232,66 +175,9 @@ async function show(number, docId = null) {
   scrollTo(0, docId === null ? 0 : scrollY);
 }
 
-const isLong = () => (view.text ?? "").length > 220;
-const isWide = matchMedia("(min-width: 64rem)");
-
-function drawQuestion() {
-  const words = new Set();
-  for (const one of Object.values(view.documents)) {
-    for (const stem of stemsOf(`${one.title} ${one.text.slice(0, 400)}`)) words.add(stem);
-  }
-  showMarked($("question"), view.text ?? view.query_id, words);
-  $("question").classList.remove("whole");
-  $("question").scrollTop = 0;
-  arrange();
-}
-
-/* Place a long query beside the results where there is room, otherwise above them. */
-function arrange() {
-  if (view === null) return;
-  const beside = isLong() && isWide.matches;
-  $("body").classList.toggle("beside", beside);
-  $("bar").classList.toggle("slim", beside);
-  $("side").hidden = !beside;
-  $("question").classList.toggle("long", isLong());
-  if (beside) $("side").append($("question"), $("answers"));
-  else {
-    $("where").after($("question"));
-    $("columns").after($("answers"));
-  }
-  const scrolls = $("question").scrollHeight > $("question").clientHeight + 1;
-  $("whole").hidden = beside || !(scrolls || $("question").classList.contains("whole"));
-  if (scrolls) $("question").tabIndex = 0;
-  else $("question").removeAttribute("tabindex");
-}
-
-const titleOf = (docId) => ownValue(view.documents, docId)?.title || docId;
-
-/* Return the places of a result, for example "A1, C4". */
-const placesOf = (docId) => view.columns.filter((one) => one.results.includes(docId))
-  .map((one) => one.label + (one.results.indexOf(docId) + 1)).join(", ");
-
-function drawDifferences() {
-  $("differences").hidden = view.differences === null;
-  const lines = (view.differences?.reviews ?? []).map((one) => {
-    const words = [];
-    if (one.cannot_judge !== null) words.push("cannot judge" + (one.cannot_judge && `: ${one.cannot_judge}`));
-    if (one.result !== null) words.push(`chose “${titleOf(one.result)}” (${placesOf(one.result)})`);
-    if (one.choice === "none") words.push("chose none of them");
-    else if (one.choice !== null) words.push(`chose column ${one.choice}`);
-    if (one.comment) words.push(`“${one.comment}”`);
-    return make("li", { dir: "auto" }, make("strong", { textContent: one.label + ": " }), words.join("; ") || "grades only");
-  });
-  $("differences").querySelector("ul").replaceChildren(...lines);
-}
-
-/* An adjudicator decides only what the reviewers differ on. */
-const decides = (what) => !isPlan() && (view.differences === null || view.differences[what]);
-const isGraded = (docId) => view.differences === null || view.differences.documents.includes(docId);
-
 function drawColumn(column, place) {
   const heading = make("h2", { id: "column-" + place, textContent: isPlan() ? "Documents" : "Column " + column.label });
-  const choose = make("button", { type: "button", className: "choose", "aria-pressed": "false", hidden: !decides("choice") }, "Better column ", make("kbd", { textContent: "c" }));
+  const choose = make("button", { type: "button", className: "choose", "aria-pressed": "false", hidden: isPlan() }, "Better column ", make("kbd", { textContent: "c" }));
   choose.setAttribute("aria-describedby", heading.id);
   choose.addEventListener("click", (event) => { saveChoice(state.choice === column.label ? null : column.label); returnFocus(event); });
   const list = make("ol", {}, ...column.results.map((docId, row) => drawResult(docId, place, row)));
@@ -303,23 +189,16 @@ function drawColumn(column, place) {
 function drawResult(docId, column, row) {
   const words = ownValue(view.documents, docId) ?? { title: "", text: "" };
   const parts = [make("span", { className: "rank", textContent: row + 1 })];
-  const stems = stemsOf(view.text);
-  const title = make("p", { className: "title", dir: "auto", hidden: !words.title && Boolean(words.text) });
-  parts.push(showMarked(title, words.title || (words.text ? "" : docId), stems));
-  if (words.text) parts.push(showMarked(make("p", { className: "text", dir: "auto" }), words.text, stems));
+  const title = words.title || (words.text ? "" : docId);
+  parts.push(make("p", { className: "title", dir: "auto", hidden: !title, textContent: title }));
+  if (words.text) parts.push(make("p", { className: "text", dir: "auto", textContent: words.text }));
   if (words.title || words.text) parts.push(make("p", { className: "id", textContent: docId }));
-  const given = (view.differences?.reviews ?? []).filter((one) => ownValue(one.grades, docId));
-  if (given.length && isGraded(docId)) {
-    const lines = given.map((one) => `${one.label}: ${one.grades[docId].grade}${one.grades[docId].flagged ? " (irrelevant)" : ""}`);
-    parts.push(make("p", { className: "reviews", textContent: lines.join("\n") }));
-  }
   const grades = make("div", { className: "grades", role: "group", "aria-label": "Choice and grade" });
-  const best = make("button", { type: "button", className: "best", textContent: "Choose", title: "the result that you would actually use", hidden: !decides("result") });
+  const best = make("button", { type: "button", className: "best", textContent: "Choose", title: "the result that you would actually use", hidden: isPlan() });
   best.addEventListener("click", (event) => { saveResult(docId); returnFocus(event); });
   grades.append(best);
   GRADE_NAMES.forEach((word, grade) => {
     const button = make("button", { type: "button", textContent: grade, title: word, "aria-label": `${grade}, ${word}`, "data-grade": grade });
-    button.hidden = !isGraded(docId);
     button.addEventListener("click", (event) => {
       const before = ownValue(state.grades, docId);
       const same = before && before.grade === grade && !before.flagged;
@@ -329,7 +208,7 @@ function drawResult(docId, column, row) {
     grades.append(button);
   });
   parts.push(grades, ...(isPlan() ? drawMissing(docId, grades) : []));
-  const flag = make("button", { type: "button", className: "flag", textContent: "Irrelevant", title: "flag: should not be a result at all", hidden: !isGraded(docId) });
+  const flag = make("button", { type: "button", className: "flag", textContent: "Irrelevant", title: "flag: should not be a result at all" });
   flag.addEventListener("click", (event) => { toggleFlag(docId); returnFocus(event); });
   if (!isPlan()) grades.append(flag);
   const item = make("li", { className: "result", tabIndex: -1, "data-column": column, "data-row": row }, ...parts);
@@ -340,7 +219,7 @@ function drawResult(docId, column, row) {
 
 /* A document of a plan that cannot be judged: the button, which joins the grades, and the reason. */
 function drawMissing(docId, grades) {
-  const button = make("button", { type: "button", className: "missing", hidden: !isGraded(docId) }, "Cannot judge ", make("kbd", { textContent: "x" }));
+  const button = make("button", { type: "button", className: "missing" }, "Cannot judge ", make("kbd", { textContent: "x" }));
   button.addEventListener("click", () => toggleMissing(docId));
   grades.append(button);
   const reason = make("input", { maxLength: 500, autocomplete: "off" });
@@ -386,7 +265,7 @@ function updateView() {
     column.querySelector(".choose").ariaPressed = String(chosen);
   });
   $("none").ariaPressed = String(state.choice === "none");
-  $("none").hidden = !(decides("result") || decides("choice"));
+  $("none").hidden = isPlan();
   const cannot = state.cannot_judge !== null;
   $("cannot").ariaPressed = String(cannot);
   $("reason-field").hidden = !cannot;
@@ -395,7 +274,7 @@ function updateView() {
   progress[view.query - 1] = state.progress;
   const complete = progress.filter((one) => one.complete).length;
   const here = state.progress;
-  const follows = isPlan() && !about.adjudicates;
+  const follows = isPlan();
   // In a plan, a query that is left out is replaced by the next one.
   const leftOut = progress.filter((one) => one.cannot_judge).length;
   const judged = follows ? complete - leftOut : complete;
@@ -504,7 +383,7 @@ function returnFocus(event) {
 }
 
 function saveChoice(choice) {
-  if (choice !== null && !decides("choice") && !(choice === "none" && decides("result"))) return saving;
+  if (isPlan()) return saving;
   const words = choice === null ? "Choice removed." : choice === "none" ? "None of them chosen." : `Column ${choice} chosen.`;
   return save("choices", { query: view.query, choice }, words);
 }
@@ -518,10 +397,6 @@ function undo() {
       $("trouble").textContent = "";
       if (answer.what === null) {
         showStatus("There is nothing to undo.");
-        return null;
-      }
-      if (answer.state === null) {
-        showStatus("The last answer was undone. Its query is not in this list.");
         return null;
       }
       await refreshProgress(answer.state);
@@ -578,7 +453,7 @@ function focus(place) {
 
 /* Return the first result without a grade: after this row, otherwise in any column. */
 function findUngraded(column, row) {
-  const isOpen = (docId) => isGraded(docId) && !ownValue(state.grades, docId) && ownValue(state.missing, docId) === undefined && !waiting.has(docId);
+  const isOpen = (docId) => !ownValue(state.grades, docId) && ownValue(state.missing, docId) === undefined && !waiting.has(docId);
   const order = [column, ...view.columns.keys()].filter((one, place, all) => all.indexOf(one) === place);
   const inside = view.columns[column].results.findIndex((docId, place) => place > row && isOpen(docId));
   if (inside >= 0) return { column, row: inside };
@@ -620,64 +495,48 @@ function goToIncomplete() {
 
 function describe(one) {
   const words = one.cannot_judge ? "cannot judge" : one.complete ? "complete"
-    : one.judged || (one.chosen && !isPlan() && !view.differences) ? `${one.judged} of ${one.results} graded${one.chosen && !isPlan() ? ", chosen" : ""}` : "not started";
+    : one.judged || (one.chosen && !isPlan()) ? `${one.judged} of ${one.results} graded${one.chosen && !isPlan() ? ", chosen" : ""}` : "not started";
   return words + (one.commented ? " · comment" : "");
 }
 
-const FILTERS = {
-  all: () => true,
-  open: (one) => !one.complete,
-  cannot: (one) => one.cannot_judge,
-  comment: (one) => one.commented,
-};
-
 function drawList() {
-  const wanted = $("find").value.trim().toLowerCase();
-  const isNumber = /^\d+$/.test(wanted);
-  const items = [];
-  progress.forEach((one, place) => {
-    if (!FILTERS[$("filter").value](one)) return;
-    if (wanted && !(isNumber ? String(place + 1).startsWith(wanted) : titles[place].toLowerCase().includes(wanted))) return;
+  const items = progress.map((one, place) => {
     const button = make("button", { type: "button" },
       make("span", { textContent: place + 1 }),
       make("span", { className: "words", dir: "auto", textContent: titles[place] }),
       make("span", { className: one.complete ? "state complete" : "state", textContent: describe(one) }));
     if (place + 1 === view.query) button.setAttribute("aria-current", "true");
     button.addEventListener("click", () => { $("list").close(); goTo(place + 1); });
-    items.push(make("li", {}, button));
+    return make("li", {}, button);
   });
   $("queries").replaceChildren(...items);
-  $("found").textContent = items.length === progress.length ? "" : `${items.length} of ${progress.length}`;
 }
 
 function openList() {
   saving.then(() => {
-    $("find").value = "";
     drawList();
     $("list").showModal();
-    $("find").focus();
-    $("queries").querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+    $("queries").querySelector("[aria-current]")?.focus();
   });
 }
 
 function moveInList(event) {
   const buttons = [...$("queries").querySelectorAll("button")];
   const place = buttons.indexOf(document.activeElement);
-  if (event.key === "Enter" && event.target === $("find")) buttons[0]?.click();
-  else if (event.key === "ArrowDown") (buttons[place + 1] ?? buttons[place])?.focus();
-  else if (event.key === "ArrowUp") (buttons[place - 1] ?? $("find")).focus();
+  if (event.key === "ArrowDown") (buttons[place + 1] ?? buttons[place])?.focus();
+  else if (event.key === "ArrowUp") (buttons[place - 1] ?? buttons[place])?.focus();
   else return;
   event.preventDefault();
 }
 
 const docHere = () => view.columns[at.column]?.results[at.row];
-const canGrade = () => Boolean(docHere()) && isGraded(docHere());
+const canGrade = () => Boolean(docHere());
 const ACTIONS = {
   ArrowDown: () => move(0, 1), j: () => move(0, 1),
   ArrowUp: () => move(0, -1), k: () => move(0, -1),
   ArrowRight: () => move(1, 0), l: () => move(1, 0),
   ArrowLeft: () => move(-1, 0), h: () => move(-1, 0),
-  b: () => docHere() && decides("result") && saveResult(docHere()),
+  b: () => docHere() && !isPlan() && saveResult(docHere()),
   x: () => {
     if (!canGrade()) return;
     if (isPlan()) toggleMissing(docHere());
@@ -749,24 +608,12 @@ $("comment").addEventListener("keydown", (event) => {
 });
 addEventListener("beforeunload", (event) => { if (view !== null && $("comment").value !== state.comment) event.preventDefault(); });
 $("all").addEventListener("click", openList);
-$("find").addEventListener("input", drawList);
-$("filter").addEventListener("change", drawList);
 $("list").addEventListener("keydown", moveInList);
 $("guideline").addEventListener("click", () => $("guide").showModal());
-$("whole").addEventListener("click", () => {
-  const whole = $("question").classList.toggle("whole");
-  $("whole").ariaExpanded = String(whole);
-  $("whole").textContent = whole ? "Less text" : "Whole text";
-  arrange();
-});
-isWide.addEventListener("change", arrange);
 $("single").addEventListener("change", () => stored.set("single", $("single").checked ? "" : "off"));
 $("single").checked = stored.get("single") !== "off";
 
-new ResizeObserver(() => {
-  document.documentElement.style.setProperty("--bar", $("bar").offsetHeight + "px");
-  if (view !== null && !$("work").hidden) arrange();
-}).observe($("bar"));
+new ResizeObserver(() => document.documentElement.style.setProperty("--bar", $("bar").offsetHeight + "px")).observe($("bar"));
 
 const given = new URLSearchParams(location.hash.slice(1)).get("key");
 if (given) {

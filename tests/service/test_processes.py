@@ -154,7 +154,7 @@ def test_work_that_hangs_ends_at_the_time_limit(start: Any, tmp_path: Path) -> N
         if status == 200:
             break
     assert status == 200
-    assert len(list(tmp_path.glob("trectools-plus-*"))) == len(service.workers())
+    assert not list(tmp_path.glob("trectools-plus-*"))
 
 
 def test_two_pieces_of_work_hang_and_others_are_answered(start: Any) -> None:

@@ -1,0 +1,122 @@
+"""The work of requests: limits of time and number, failures, and the end of the service."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from trectools_plus.service.api.parameters import ValidateParameters
+from trectools_plus.service.api.settings import Limits, ServiceSettings
+from trectools_plus.service.problems import ProblemError
+from trectools_plus.service.work import Outcome, RequestWork, Task
+
+Ask = Callable[..., Awaitable[Any]]
+SLEEP, FAIL, DIE = "sleep", "fail", "die"
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Do work in coroutines in place of processes; return the work that is stopped."""
+    stopped: list[str] = []
+
+    async def run(function: Any, task: Any, *_: Any, **__: Any) -> Any:
+        if not isinstance(task, Task):
+            return []
+        if task.folder.name == FAIL:
+            raise ProblemError(422, "bad", "it is bad")
+        if task.folder.name == DIE:
+            raise anyio.BrokenWorkerProcess
+        try:
+            await asyncio.sleep(60 if task.folder.name == SLEEP else 0)
+        except asyncio.CancelledError:
+            stopped.append(task.folder.name)
+            raise
+        return Outcome(b"{}")
+
+    monkeypatch.setattr("anyio.to_process.run_sync", run)
+    return stopped
+
+
+@asynccontextmanager
+async def opened(**limits: Any) -> AsyncIterator[tuple[RequestWork, Ask]]:
+    chosen = Limits(**{"workers": 1, "waiting": 1, "seconds": 0.2, **limits})
+    work = RequestWork(ServiceSettings(dataset="none", limits=chosen))
+
+    async def ask(*names: str) -> list[Any]:
+        """Return the answers, or errors, of requests that arrive at the same time."""
+        tasks = [Task(ValidateParameters(kind="run"), Path(name)) for name in names]
+        return await asyncio.gather(*map(work.answer, tasks), return_exceptions=True)
+
+    async with work.open():
+        await asyncio.sleep(0.01)
+        yield work, ask
+
+
+def problems(answers: list[Any]) -> list[tuple[int, str]]:
+    return [(answer.problem.status, answer.problem.code) for answer in answers]
+
+
+async def check_limits(stopped: list[str]) -> None:
+    async with opened() as (work, ask):
+        assert await ask("nothing") == [Outcome(b"{}")]
+        assert work.count() == 0
+        began = time.monotonic()
+        errors = await ask(SLEEP, SLEEP, SLEEP)
+        assert problems(errors) == [(503, "time-limit"), (503, "busy"), (503, "busy")]
+        assert time.monotonic() - began < 10
+        assert all("Retry-After" in error.headers for error in errors[1:])
+        assert stopped == [SLEEP], "the work itself has stopped too"
+        assert work.count() == 0
+        work.check_free()
+        assert await ask("nothing") == [Outcome(b"{}")]
+
+
+async def check_full(stopped: list[str]) -> None:
+    """A body is refused before it is read."""
+    async with opened() as (work, ask):
+        asked = asyncio.create_task(ask(SLEEP, SLEEP))
+        await asyncio.sleep(0.05)
+        with pytest.raises(ProblemError) as refused:
+            work.check_free()
+        assert problems([refused.value]) == [(503, "busy")]
+        await asked
+
+
+async def check_clients_that_leave(stopped: list[str]) -> None:
+    async with opened(seconds=60) as (work, ask):
+        asked = asyncio.create_task(ask(SLEEP))
+        await asyncio.sleep(0.05)
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        assert stopped == [SLEEP]
+        assert work.count() == 0
+
+
+async def check_failures(stopped: list[str]) -> None:
+    async with opened(waiting=9) as (_, ask):
+        assert problems(await ask(FAIL, DIE)) == [(422, "bad"), (500, "work-ended")]
+        assert await ask("nothing") == [Outcome(b"{}")]
+
+
+async def check_the_end(stopped: list[str]) -> None:
+    async with opened(seconds=60, waiting=9) as (work, ask):
+        asked = asyncio.create_task(ask(SLEEP, SLEEP, SLEEP))
+        await asyncio.sleep(0.05)
+        work.close()
+        assert problems(await asked) == [(503, "stopping")] * 3
+        assert problems(await ask("nothing")) == [(503, "stopping")]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [check_limits, check_full, check_clients_that_leave, check_failures, check_the_end],
+)
+def test_work(stopped: list[str], check: Callable[[list[str]], Any]) -> None:
+    asyncio.run(check(stopped))

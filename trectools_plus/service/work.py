@@ -1,0 +1,318 @@
+"""The work of requests, in processes with a time limit.
+
+A process of :mod:`anyio.to_process` does one task at a time and is used again. It is killed if the
+work takes too long, or the client disconnects. Uploads and temporary files are in a folder of the
+request, which the service removes, so nothing in a process needs cleaning up.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import logging
+import os
+import signal
+import sys
+import sysconfig
+import tempfile
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+
+import anyio
+from anyio import to_process
+
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats.files.limits import usable_memory
+from trectools_plus.service.api.parameters import (
+    EvaluateParameters,
+    ScoreParameters,
+    ValidateParameters,
+)
+from trectools_plus.service.api.settings import Limits, ServiceSettings
+from trectools_plus.service.api.uploads import Upload
+from trectools_plus.service.problems import ProblemDocument, ProblemError, as_problem, to_json
+
+if TYPE_CHECKING:
+    from trectools_plus.service.api.search import Search
+    from trectools_plus.service.api.snapshots import Snapshot
+
+Parameters = EvaluateParameters | ValidateParameters | ScoreParameters
+
+_LOG = logging.getLogger("trectools_plus.service")
+_RETRY = {"Retry-After": "5"}
+_T = TypeVar("_T")
+_Arguments = TypeVarTuple("_Arguments")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One request for work.
+
+    Attributes:
+        parameters: The parameters of the request; their class decides what is done.
+        folder: The folder of the request.
+        uploads: The uploads.
+    """
+
+    parameters: Parameters
+    folder: Path
+    uploads: tuple[Upload, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a task.
+
+    Attributes:
+        answer: The body of the response, as JSON.
+        snapshot: The figures of an evaluation, otherwise ``None``.
+    """
+
+    answer: bytes
+    snapshot: Snapshot | None = None
+
+
+@dataclass(slots=True)
+class Documents:
+    """The state of the documents of the service.
+
+    Attributes:
+        status: ``off``, ``loading``, ``ready``, or the reason for a failure.
+        modes: The modes; empty until the documents are open.
+    """
+
+    status: str
+    modes: list[str] = field(default_factory=list)
+
+    @property
+    def are_ready(self) -> bool:
+        """True if the service can answer all requests."""
+        return self.status in ("ready", "off")
+
+    def check(self) -> None:
+        """Check that there are documents to search.
+
+        Raises:
+            ProblemError: 404 if there are none, 503 while they are being opened.
+        """
+        if self.status == "off":
+            raise ProblemError(
+                404,
+                "nothing-to-search",
+                "the service was started without documents",
+                remedy="start it with --dataset",
+            )
+        if not self.are_ready:
+            remedy = "try again when /readyz answers 200"
+            raise ProblemError(503, "not-ready", self.status, remedy=remedy, headers=_RETRY)
+
+
+class RequestWork:
+    """The requests that are at work, or wait for a process.
+
+    Args:
+        settings: Numbers of processes and requests, and the time limit.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.documents = Documents("loading" if settings.searches else "off")
+        self._settings = settings
+        self._limits = settings.limits
+        self._unfinished: set[anyio.CancelScope] = set()
+        self._is_open = False
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Accept work inside the context, and open the documents in a first process."""
+        os.environ["PYTHONSAFEPATH"] = "1"  # processes import nothing from the working directory
+        self._free = anyio.CapacityLimiter(self._limits.workers)
+        self._is_open = True
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._keep_documents_open)
+            yield
+            self.close()
+            group.cancel_scope.cancel()
+
+    def close(self) -> None:
+        """End all work at once."""
+        self._is_open = False
+        for scope in self._unfinished:
+            scope.cancel()
+
+    async def answer(self, task: Task) -> Outcome:
+        """Do work in a process, and wait for the result.
+
+        Raises:
+            ProblemError: If the work fails; 503 if too many requests are unfinished, no process
+                gets free, or the work takes too long.
+        """
+        self.check_free()
+        waits, is_done = True, False
+        with anyio.move_on_after(self._limits.seconds) as scope:
+            self._unfinished.add(scope)
+            try:
+                async with self._free:
+                    waits = False
+                    outcome = await _call(perform, task, self._settings)
+                is_done = True
+                return outcome
+            finally:
+                self._unfinished.discard(scope)
+                if not is_done:
+                    self._ended.set()
+        if not self._is_open:
+            raise _stopping()
+        if waits:
+            raise _busy(f"no worker was free in time: the limit is {self._limits.seconds:g} s")
+        raise ProblemError(
+            503,
+            "time-limit",
+            f"the work took longer than {self._limits.seconds:g} s",
+            remedy="send less data, or use the command line",
+        )
+
+    def check_free(self) -> None:
+        """Check that there is a place for one more request, before its body is read.
+
+        Raises:
+            ProblemError: 503 if there is none.
+        """
+        if not self._is_open:
+            raise _stopping()
+        if self.count() >= self._limits.workers + self._limits.waiting:
+            raise _busy(f"{self.count()} requests are unfinished")
+
+    def count(self) -> int:
+        """Return the number of unfinished requests."""
+        return len(self._unfinished)
+
+    async def _keep_documents_open(self) -> None:
+        """Open the documents, and again when a process may have been killed."""
+        while True:
+            self._ended = anyio.Event()
+            try:
+                async with self._free:
+                    modes = await _call(open_documents, self._settings)
+            except Exception as error:
+                # A client may see the reason of a known error only.
+                is_known = isinstance(error, TrectoolsPlusError | ProblemError)
+                why = str(error) if is_known else type(error).__name__
+                self.documents.status = f"the documents cannot be opened: {why}"
+                _LOG.exception("the documents cannot be searched")
+                return
+            if self._settings.searches and not self.documents.are_ready:
+                self.documents = Documents("ready", modes)
+                _LOG.info("the documents are ready")
+            await self._ended.wait()
+
+
+async def _call(function: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
+    limiter = anyio.CapacityLimiter(1)  # the caller limits the number of processes
+    try:
+        return await to_process.run_sync(function, *arguments, cancellable=True, limiter=limiter)
+    except anyio.BrokenWorkerProcess:
+        _LOG.warning("the process of a request ended")
+        raise ProblemError(
+            500,
+            "work-ended",
+            "the process of the work ended, for example for lack of memory",
+            remedy="send less data; the log of the system can contain the cause",
+        ) from None
+
+
+def _busy(detail: str) -> ProblemError:
+    return ProblemError(503, "busy", detail, remedy="try again later", headers=_RETRY)
+
+
+def _stopping() -> ProblemError:
+    return ProblemError(503, "stopping", "the service is stopping", headers={"Connection": "close"})
+
+
+_search: Search | None = None
+"""The documents of this process."""
+
+
+def open_documents(settings: ServiceSettings) -> list[str]:
+    """Prepare this process, open the documents, if the service has some, and return the modes.
+
+    Raises:
+        TrectoolsPlusError: If they cannot be opened.
+    """
+    prepare_process(settings.limits)
+    from trectools_plus.service.api import validate_and_score  # noqa: F401  for the next request
+
+    return list(_get_search(settings).documents.retrievers) if settings.searches else []
+
+
+def perform(task: Task, settings: ServiceSettings) -> Outcome:
+    """Do a task in this process.
+
+    Raises:
+        ProblemError: If the uploads are invalid.
+    """
+    prepare_process(settings.limits)
+    # A process that only validates does not need the modules for evaluations.
+    from trectools_plus.service.api.validate_and_score import score_uploads, validate_uploads
+
+    tempfile.tempdir = str(task.folder)
+    snapshot = None
+    try:
+        match task.parameters:
+            case ValidateParameters() as parameters:
+                answer = validate_uploads(task.uploads, parameters, settings.limits)
+            case ScoreParameters() as parameters:
+                answer = score_uploads(task.uploads, parameters, settings.limits)
+            case parameters:
+                from trectools_plus.service.api.evaluation import evaluate_test_set
+
+                search = _get_search(settings)
+                answer, snapshot = evaluate_test_set(task.uploads, parameters, search, settings)
+        return Outcome(_without_paths(answer, task.folder), snapshot)
+    except MemoryError:
+        what = "the work needs more memory than it may use"
+        raise ProblemError(422, "too-much-memory", what, remedy="send less data") from None
+    except (TrectoolsPlusError, ProblemError) as error:
+        known = as_problem(error)
+        content = json.loads(_without_paths(known.problem.model_dump(), task.folder))
+        raise ProblemError.of(ProblemDocument(**content), known.headers) from None
+    except Exception as error:
+        error.add_note(traceback.format_exc())  # the service logs it
+        raise
+    finally:
+        tempfile.tempdir = None
+
+
+def _get_search(settings: ServiceSettings) -> Search:
+    global _search
+    from trectools_plus.service.api.search import Search
+
+    if _search is None or _search.settings != settings:
+        _search = Search(settings)
+    return _search
+
+
+@cache
+def prepare_process(limits: Limits) -> None:
+    """Prepare this process for its first task."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service ends this process
+    os.dup2(sys.stderr.fileno(), 2)  # nobody reads the pipe
+    if sys.platform == "linux":
+        import resource
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: end with the service
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = min(limits.memory_bytes or usable_memory() * 3 // 4, usable_memory())
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
+
+
+def _without_paths(content: Any, folder: Path) -> bytes:
+    """Return JSON without the paths of a request's folder and of installed packages."""
+    text = to_json(content)
+    for path in (f"{folder}/", f"{sysconfig.get_path('purelib')}/"):
+        text = text.replace(to_json(path)[1:-1], b"")
+    return text

@@ -1,1 +1,0 @@
-"""The work of requests, in processes with a time limit."""
