@@ -492,7 +492,7 @@ def test_metadata_are_as_a_loader_gives_them(tmp_path):
     )
     said = read_test_set(written(tmp_path, text, "set.yaml")).metadata.model_extra
     assert said == {"n": 8, "date": datetime.date(2024, 1, 31), "list": [False, None]}
-    for wrong, words in (("&m {x: *m}", "inside the value"), ("{when: 2020-99-99}", "month")):
+    for wrong, words in (("&m {x: *m}", "contains it"), ("{when: 2020-99-99}", "a timestamp")):
         path = written(tmp_path, f"metadata: {wrong}\n{text.partition(chr(10))[2]}", "wrong.yaml")
         with pytest.raises(FormatError, match=words):
             read_test_set(path)

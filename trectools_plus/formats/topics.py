@@ -55,7 +55,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
 
     Args:
         path: The file; ``-`` for standard input; or ``irds:<id>`` for a dataset of ``ir_datasets``.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
 
     Raises:
         InputError: If the file cannot be read.
@@ -82,7 +82,7 @@ def iter_topics(
 
     Args:
         path: The file, or ``-`` for standard input.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
         note: Takes a description of formats and fields other than the usual ones, at the end.
 
     Raises:
@@ -154,7 +154,7 @@ def _iter_usable(
     Args:
         lines: The lines of the file.
         path: The file, for messages.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
         note: Takes a description of formats and fields other than the usual ones.
         read_all: Reads the whole file, for formats that are not read line by line.
 

@@ -15,13 +15,11 @@ from trectools_plus.arguments import show
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.content import FileContent, read_file
-from trectools_plus.formats.nodes.model import TreeError
-from trectools_plus.formats.nodes.parsing import Syntax, load_value
+from trectools_plus.formats.nodes.model import TreeError, load_value
 from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.testsets.languages import TextField, with_text_field
 from trectools_plus.testsets.model import TestSet, format_error
 from trectools_plus.validation.findings import Severity
-from trectools_plus.validation.topics.cases import number_of_case
 from trectools_plus.validation.topics.engine import check_topics, read_view
 from trectools_plus.validation.views.topics import Cases, TopicsView
 
@@ -191,8 +189,8 @@ def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]
         raise FormatError(f"expected {_FORM} but got {seen}", path=source.path)
     built = _Content(source.path)
     try:
-        built.add_metadata(view.cases, "yaml" if form == "yaml" else "json")
-        built.add_queries(view, view.cases)
+        built.add_metadata(view.cases)
+        built.add_queries(view.cases)
         notes = built.add_language(view.implied_language) if implied else []
         return TestSet.model_validate(built.content), notes
     except TreeError as error:
@@ -241,13 +239,13 @@ class _Content:
     content: dict[str, Any] = field(default_factory=dict)
     lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
 
-    def add_metadata(self, cases: Cases, syntax: Syntax) -> None:
+    def add_metadata(self, cases: Cases) -> None:
         """Add the metadata.
 
         Raises:
-            TreeError, ValueError: If a value is invalid.
+            TreeError: If a value is invalid.
         """
-        given = {key: load_value(node, syntax) for key, node in cases.metadata.items()}
+        given = {key: load_value(node) for key, node in cases.metadata.items()}
         if not cases.strict:
             given = {key: str(value) for key, value in given.items() if value is not None}
         self.content["metadata"] = {"dataset_id": Path(self.path).name.partition(".")[0], **given}
@@ -264,38 +262,31 @@ class _Content:
         self.content["metadata"]["language"] = language
         return [f"{self.path} declares no language; read as {language}, from the folder {folder}."]
 
-    def add_queries(self, view: TopicsView, cases: Cases) -> None:
+    def add_queries(self, cases: Cases) -> None:
         """Add the queries, except for repetitions of id and text."""
-        queries: list[dict[str, Any]] = []
-        known = set()
-        table = view.judgments
-        assert table is not None
-        lines = table.line_numbers
-        assert lines is not None
-        doc_ids, grades = table.frame["doc_id"].to_list(), table.frame["relevance"].to_list()
-        spans = table.spans.to_list()
-        for number, (line, query_id, text, text_line) in enumerate(view.frame.iter_rows(), 1):
-            named = query_id or number_of_case(number)
-            if (named, text) in known:
+        queries: dict[tuple[str, str | None], dict[str, Any]] = {}
+        for case in cases.cases:
+            topic, place = case.topic, ("queries", len(queries))
+            if (case.query_id, topic.text) in queries:
                 continue
-            known.add((named, text))
-            place = "queries", len(queries)
-            judged: dict[tuple[str, float], int] = {}
-            for row in cases.judged[number - 1]:
-                judged.setdefault((doc_ids[row], grades[row]), row)
-            relevant = [
+            judged: dict[tuple[str, float], dict[str, Any]] = {}
+            for term in case.judged:
+                assert term.grade is not None
+                if (term.doc_id, term.grade) not in judged:
+                    self.lines[*place, "relevant", len(judged)] = term.line
                 # A grade with hundreds of digits is infinite; the model refuses it with its line.
-                {"doc_id": doc_id, "grade": int(grade) if isfinite(grade) else grade}
-                | {"span": spans[row]}
-                for (doc_id, grade), row in judged.items()
-            ]
-            self.lines[place] = line
-            self.lines[*place, "text"] = text_line
-            for index, row in enumerate(judged.values()):
-                self.lines[*place, "relevant", index] = int(lines[row])
-            notes = cases.notes[number - 1]
-            queries.append({**notes, "query_id": named, "text": text, "relevant": relevant})
-        self.content["queries"] = queries
+                grade = int(term.grade) if isfinite(term.grade) else term.grade
+                value = {"doc_id": term.doc_id, "grade": grade, "span": term.span}
+                judged.setdefault((term.doc_id, term.grade), value)
+            self.lines[place] = topic.line
+            self.lines[*place, "text"] = topic.text_line or topic.line
+            query = {
+                "query_id": case.query_id,
+                "text": topic.text,
+                "relevant": list(judged.values()),
+            }
+            queries[case.query_id, topic.text] = case.notes | query
+        self.content["queries"] = list(queries.values())
 
     def find_line(self, place: tuple[str | int, ...]) -> int | None:
         """Return the line of a field, or of the innermost enclosing field with a known line."""

@@ -60,7 +60,6 @@ separator = rule(
     on="topics",
     scope="row",
     severity="error",
-    scored_if="every line starts with a number of its own, as in 301 international organized crime",
     fix=RuleFix("ask", "wrote a tab behind the first word"),
     checks="TSV row without a tab",
     rationale="A reader that splits at the tab uses the whole line as the id, or stops. If blanks "
