@@ -202,13 +202,7 @@ def test_every_spelling_of_a_judgment(tmp_path, doc_id, grade, judged):
     assert [(term.doc_id, term.grade) for term in query.relevant] == [("d17", 3)]
 
 
-def test_the_published_schema_takes_every_form_that_is_read(tmp_path):
-    from jsonschema import Draft202012Validator
-
-    from trectools_plus.testsets.model import json_schema_of_test_sets
-
-    schema = Draft202012Validator(json_schema_of_test_sets())
-    schema.check_schema(schema.schema)
+def test_every_form_is_read(tmp_path):
     files = [*FOLDER.iterdir(), written(tmp_path, OTHER_NAMES, "set.yaml")]
     contents = [yaml.safe_load(path.read_text()) for path in files]
     queries = yaml.safe_load(OTHER_NAMES)["queries"]
@@ -221,7 +215,6 @@ def test_the_published_schema_takes_every_form_that_is_read(tmp_path):
         {"queries": [*queries, {"query_id": "x", "text": "judged later"}]},
     ]
     for number, content in enumerate(contents):
-        schema.validate(content)
         read_test_set(written(tmp_path, content, f"{number}.json"))
     for wrong in (
         {"queries": [{"query_id": "q", "query_text": "a", "relevant_docs": [{"doc_id": "d"}]}]},
@@ -231,7 +224,6 @@ def test_the_published_schema_takes_every_form_that_is_read(tmp_path):
         {"queries": []},
         {"questions": queries},
     ):
-        assert not schema.is_valid(wrong)
         with pytest.raises(FormatError):
             read_test_set(written(tmp_path, wrong))
 

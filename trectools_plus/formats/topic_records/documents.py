@@ -26,7 +26,6 @@ from trectools_plus.formats.nodes.model import (
 from trectools_plus.formats.topic_records.making import (
     SAMPLED,
     choose_fields,
-    format_of,
     is_main_text,
     is_text_name,
     names_of,
@@ -65,7 +64,6 @@ def find_records(
     """
     root = tree.root
     records: list[Record] | None = None
-    place = ""
     if isinstance(root, Items):
         records = _records_in_list(root, options, test_sets=test_sets)
     elif isinstance(root, Mapping):
@@ -75,16 +73,15 @@ def find_records(
         elif isinstance(cases, Mapping) and test_sets:
             records = _records_by_key(cases)
         elif cases is None:
-            records = _records_by_key(root)
-            place = "the keys" if records else ""
-            records = records or _records_in_inner_list(root, options) or _record(root, options)
+            lists = [root.fields[name] for name in root.pairs if normalize(name) in _LISTS]
+            if len(lists) == 1 and isinstance(lists[0], Items):
+                records = _records_in_list(lists[0], options, test_sets=False, top=False)
+            else:
+                records = _records_by_key(root)
     if records is None:
         return None
-    if not place and records[0].query_id is not None:
-        place = "topic and turn"
-    names = names_of(records[:SAMPLED])
-    name = "test set in" if any(name in JUDGED_KEYS for name in names) else format_of(names)
-    return Records(records, f"{name} {syntax}".strip(), place=place)
+    has_field = any(record.query_id is None for record in records)
+    return Records(records, syntax, place="" if has_field else "its place")
 
 
 def records_of(mapping: Mapping) -> list[Record]:
@@ -178,31 +175,6 @@ def _records_by_key(root: Mapping) -> list[Record] | None:
             records.append(record)
     has_text = choose_fields(records[:SAMPLED], TopicOptions()).text_fields
     return records if has_text else None  # not {query_id: {doc_id: grade}}
-
-
-def _records_in_inner_list(root: Mapping, options: TopicOptions) -> list[Record] | None:
-    """Return the records of the only list of mappings among the values."""
-    lists = [
-        (name, value)
-        for name, value in root.fields.items()
-        if isinstance(value, Items) and any(isinstance(item, Mapping) for item in value.items)
-    ]
-    if len(lists) > 1:
-        lists = [(name, value) for name, value in lists if normalize(name) in _LISTS]
-    if len(lists) != 1 or (
-        normalize(lists[0][0]) not in _LISTS and _is_near(lists[0][0], TOP_KEYS)
-    ):
-        return None
-    return _records_in_list(lists[0][1], options, test_sets=False, top=False)
-
-
-def _record(root: Mapping, options: TopicOptions) -> list[Record] | None:
-    """Return the records of a document that is one record."""
-    records = records_of(root)
-    choice = choose_fields(records, options)
-    has_id = choice.id_field is not None or records[0].query_id is not None
-    is_test_case = any(name in JUDGED_KEYS or _is_near(name, TOP_KEYS) for name in root.pairs)
-    return records if has_id and choice.text_fields and not is_test_case else None
 
 
 def _is_near(name: str, known: Sequence[str]) -> bool:

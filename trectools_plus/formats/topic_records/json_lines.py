@@ -20,13 +20,10 @@ from trectools_plus.formats.tables import TOPICS_SCHEMA
 from trectools_plus.formats.topic_records.documents import records_of
 from trectools_plus.formats.topic_records.lines import BLANKS
 from trectools_plus.formats.topic_records.making import (
-    SAMPLED,
     Choice,
     choose_fields,
     describe,
-    format_of,
     make_topics,
-    names_of,
 )
 from trectools_plus.formats.topic_records.model import (
     Note,
@@ -250,6 +247,5 @@ def _read_records(
     for number, line in lines:
         root = _parse(number, line, report)
         records += [] if root is None else records_of(root)
-    name = f"{format_of(names_of(records[:SAMPLED]))} JSON Lines".strip()
     place = "topic and turn" if records and records[0].query_id is not None else ""
-    return make_topics(Records(records, name, place=place), options, report, note)
+    return make_topics(Records(records, "JSON Lines", place=place), options, report, note)

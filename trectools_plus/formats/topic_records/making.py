@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trectools_plus.formats.interchange.names import normalize
@@ -31,22 +31,6 @@ from trectools_plus.formats.topic_records.schema import (
 from trectools_plus.text import listed, plural, visible
 
 _TIP_OF_THE_TONGUE = frozenset({"redditid", "tomturl", "positivequeries"})
-_FORMATS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("tip-of-the-tongue", frozenset({"redditid"})),
-    ("tip-of-the-tongue", frozenset({"tomturl"})),
-    ("TREC Precision Medicine", frozenset({"disease", "gene"})),
-    ("TREC Precision Medicine", frozenset({"disease", "demographic"})),
-    ("TREC Clinical Decision Support", frozenset({"summary", "description"})),
-    ("TREC Microblog", frozenset({"querytweettime"})),
-    ("TREC iKAT", frozenset({"ptkb"})),
-    ("TREC CAsT", frozenset({"rawutterance"})),
-    ("TREC CAsT", frozenset({"utterance"})),
-    ("HC4/NeuCLIR", frozenset({"topictitle", "topicdescription"})),
-    ("CODEC", frozenset({"query", "guidelines"})),
-    ("TREC-COVID", frozenset({"query", "question", "narrative"})),
-)
-"""Names of formats, and the fields that identify them."""
-
 _PREFIX = re.compile(r"^([a-z]{1,3})-(?=title$|desc$|narr$|num$)")
 
 
@@ -73,14 +57,6 @@ def is_main_text(name: str) -> bool:
 def is_text_name(name: str) -> bool:
     """Return true if a field with this name can be the text of a topic, or a part of it."""
     return _plain(name) in (*TOPIC_TEXTS, *JOINED_TEXTS)
-
-
-def format_of(names: Iterable[str]) -> str:
-    """Return the name of the format that the fields identify; else an empty text."""
-    known = {normalize(name) for name in names}
-    if "title" in known or "query" in known:  # CLEF and others have both, beside a title
-        known.discard("summary")
-    return next((name for name, wanted in _FORMATS if wanted <= known), "")
 
 
 def names_of(records: Sequence[Record]) -> list[str]:
@@ -188,7 +164,7 @@ def make_topics(
         remedy = "Name one of these fields"
         report(TopicProblem("T105", records.found[0].line, what, remedy=remedy))
         return []
-    maker = _Maker(records, choice, report, is_markup)
+    maker = _Maker(choice, report, is_markup)
     topics = [topic for record in records.found if (topic := maker.make(record)) is not None]
     if topics and not (records.is_plain and choice.is_usual and not records.n_nested):
         note(describe(records.format_name, choice, len(topics), records))
@@ -199,18 +175,15 @@ class _Maker:
     """Makes topics of records.
 
     Args:
-        records: The records.
         choice: The fields with id and text.
         report: Takes the problems.
         is_markup: True for SGML and XML.
     """
 
-    def __init__(self, records: Records, choice: Choice, report: Report, is_markup: bool) -> None:
+    def __init__(self, choice: Choice, report: Report, is_markup: bool) -> None:
         self._choice = choice
         self._report = report
         self._is_markup = is_markup
-        is_sgml = is_markup and records.noun.startswith("<top>")
-        self._labels = ("<num>", "<title>") if is_sgml else ("number", "<query> or <title>")
 
     def make(self, record: Record) -> Topic | None:
         """Make the topic of a record; ``None`` if id or text is missing, which is reported."""
@@ -219,7 +192,7 @@ class _Maker:
             return None
         names = self._text_names(record)
         if not names:
-            self._report_missing(record, 1)
+            self._report_missing(record, "text", "--text-fields")
             return None
         nodes = [record.fields[name] for name in names]
         if all(node.data is None for node in nodes):
@@ -246,7 +219,7 @@ class _Maker:
             name = _id_field(others, is_markup=True)
             node = None if name is None else record.fields[name]
         if node is None or (self._is_markup and not node.text.strip()):
-            self._report_missing(record, 0)
+            self._report_missing(record, "id", "--id-field")
             return None
         if node.data is None or not node.text.strip():
             state = "null" if node.data is None else "empty"
@@ -267,17 +240,14 @@ class _Maker:
         # An element without text has an empty text of its own, which is not a field.
         return [name for name in names if name or not is_empty]
 
-    def _report_missing(self, record: Record, which: int) -> None:
+    def _report_missing(self, record: Record, what: str, option: str) -> None:
         names = [visible(name) for name in record.fields if name]
-        what, option = (("id", "--id-field"), ("text", "--text-fields"))[which]
-        remedy = f"Name the field with the {what}: {option} NAME"
-        seen = f" (fields: {listed(names)})"
-        if not names:
-            seen, remedy = "", "Give every topic a number and a text"
-        message = f"expected a field for the {what} but found none that is known{seen}"
-        if self._is_markup:
-            message = f"{self._labels[which]} is missing in this topic{seen}"
-        self._report(TopicProblem("T105", record.line, message, remedy=remedy))
+        message = f"the {what} is missing in this topic"
+        remedy = (
+            f"Give every topic an id and a text, or name the field with the {what}: {option} NAME"
+        )
+        seen = f" (fields: {listed(names)})" if names else ""
+        self._report(TopicProblem("T105", record.line, message + seen, remedy=remedy))
 
 
 def describe(format_name: str, choice: Choice, n: int, records: Records | None = None) -> str:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.nodes.markup import Element, parse_xml
 from trectools_plus.formats.nodes.model import Scalar, TreeError
-from trectools_plus.formats.topic_records.making import SAMPLED, format_of, names_of
 from trectools_plus.formats.topic_records.model import (
     Record,
     Records,
@@ -64,9 +63,7 @@ def find_sgml_records(text: str, report: Report) -> Records:
         fields = _sgml_fields(block, line, text, report)
         if fields is not None:
             records.append(Record(line, fields))
-    name = format_of(names_of(records))
-    label = f"{name} SGML" if name else "TREC SGML"
-    return Records(records, label, is_plain=not name, noun="<top> elements")
+    return Records(records, "TREC SGML", is_plain=True)
 
 
 def _sgml_fields(
@@ -120,16 +117,9 @@ def find_xml_records(text: str, report: Report) -> Records | None:
         return None
     records = [_xml_record(element, name) for element in _topics_in(root, name, report)]
     n_nested = sum(element.name == name for element in elements) - len(records)
-    format_name = format_of(names_of(records[:SAMPLED]))
     is_topic = name in ("topic", "top")
-    label = f"{format_name} XML" if format_name else "TREC XML" if is_topic else f"XML, <{name}>"
-    return Records(
-        records,
-        label,
-        is_plain=is_topic and format_name in ("", "TREC-COVID"),
-        noun=f"<{name}> elements",
-        n_nested=n_nested,
-    )
+    label = "TREC XML" if is_topic else f"XML, <{name}>"
+    return Records(records, label, is_plain=is_topic, n_nested=n_nested)
 
 
 def _escaped(text: str, report: Report) -> str:

@@ -162,7 +162,6 @@ class Records:
         format_name: The name of the format in messages.
         is_plain: True for the formats whose topics are read without a note.
         place: How the ids are made, if not from a field: "the keys".
-        noun: The name of a record in messages.
         n_nested: The number of records inside others, which are not read.
     """
 
@@ -170,7 +169,6 @@ class Records:
     format_name: str
     is_plain: bool = False
     place: str = ""
-    noun: str = "records"
     n_nested: int = 0
 
 
