@@ -74,7 +74,7 @@ class _YamlReader(TreeReader):
             if isinstance(event, yaml.DocumentStartEvent):
                 n_documents += 1
                 if n_documents > 1:
-                    raise TreeError("a second document begins", *self.place(event.start_mark.index))
+                    raise TreeError("a second document begins", *self._place_of(event))
             elif isinstance(event, yaml.NodeEvent):
                 self.tree.root = self._node(event, 0)
         return self.tree
