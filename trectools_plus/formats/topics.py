@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -34,7 +34,7 @@ from trectools_plus.text import shortened
 
 MAX_FIELDS = 1000
 """The greatest number of different fields in a file; each becomes a column."""
-_LINES_READ_AHEAD = 200
+_LINES_READ_AHEAD = 1000
 
 
 def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
@@ -55,7 +55,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
 
     Args:
         path: The file; ``-`` for standard input; or ``irds:<id>`` for a dataset of ``ir_datasets``.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
 
     Raises:
         InputError: If the file cannot be read.
@@ -66,7 +66,6 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
     if is_catalogue_name(path):
         return open_catalogue(str(path)).read_topics()
     source = read_file(path)
-    _refuse_bare_cr(source)
     notes: list[str] = []
     found = _iter_usable(source.lines(), source.path, options, notes.append, lambda: source)
     return Topics(_collect(found, source.path), source.path, notes[0] if notes else None)
@@ -82,7 +81,7 @@ def iter_topics(
 
     Args:
         path: The file, or ``-`` for standard input.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
         note: Takes a description of formats and fields other than the usual ones, at the end.
 
     Raises:
@@ -123,25 +122,6 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     write_rows([rows], path, separator="\t")
 
 
-def _refuse_bare_cr(source: FileContent) -> None:
-    """Refuse CRs without LF, which some tools read as line ends and others as white space."""
-    if source.data.count(b"\r") == source.data.count(b"\r\n"):
-        return
-    at = next(match.start() for match in re.finditer(rb"\r(?!\n)", source.data))
-    line_start = source.data.rfind(b"\n", 0, at) + 1
-    raise _bare_cr(source.path, source.data.count(b"\n", 0, at) + 1, source.data[line_start:at])
-
-
-def _bare_cr(path: str, line: int, before: bytes) -> FormatError:
-    return FormatError(
-        "CR without LF (F105)",
-        path=path,
-        line=line,
-        column=len(before.decode("utf-8", "replace")) + 1,
-        remedy="convert the line ends to LF: topics validate FILE --fix OUT",
-    )
-
-
 def _iter_usable(
     lines: Iterator[bytes],
     path: str,
@@ -154,7 +134,7 @@ def _iter_usable(
     Args:
         lines: The lines of the file.
         path: The file, for messages.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
         note: Takes a description of formats and fields other than the usual ones.
         read_all: Reads the whole file, for formats that are not read line by line.
 
@@ -185,35 +165,32 @@ def _iter_topics(
     read_all: Callable[[], FileContent],
 ) -> Iterator[Topic]:
     report = refuse(path)
-    head = _up_to_first_text(lines)
-    head += islice(lines, _LINES_READ_AHEAD)
+    head = list(islice(lines, _LINES_READ_AHEAD))
     form = form_of(path, b"\n".join(head).decode("utf-8", "ignore").removeprefix("\ufeff"))
     if form not in STREAMED:
         source = read_all()
         text = decode_text(source.data, path).removeprefix("\ufeff")
         form = form_of(path, text)
-        if form not in STREAMED:
-            return iter(read_text(text, form, options, report, note))
         head, lines = [], source.lines()
+        if form not in STREAMED:
+            deque(_without_bare_cr(lines, path), maxlen=0)
+            return iter(read_text(text, form, options, report, note))
     decoded = decode_lines(_without_bare_cr(chain(head, lines), path), path)
     return read_lines(decoded, form, options, report, note, strict=True)
 
 
-def _up_to_first_text(lines: Iterator[bytes]) -> list[bytes]:
-    """Return the lines up to the first that is not blank."""
-    head = []
-    for line in lines:
-        head.append(line)
-        if line.decode("utf-8", "ignore").strip("\ufeff \t\r\n"):
-            break
-    return head
-
-
 def _without_bare_cr(lines: Iterable[bytes], path: str) -> Iterator[bytes]:
+    """Refuse CRs without LF, which some tools read as line ends and others as white space."""
     for number, line in enumerate(lines, 1):
         at = line.find(b"\r", 0, -1)
         if at >= 0:
-            raise _bare_cr(path, number, line[:at])
+            raise FormatError(
+                "CR without LF (F105)",
+                path=path,
+                line=number,
+                column=len(line[:at].decode("utf-8", "replace")) + 1,
+                remedy="convert the line ends to LF: topics validate FILE --fix OUT",
+            )
         yield line
 
 

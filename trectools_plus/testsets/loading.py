@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -15,15 +17,13 @@ from trectools_plus.arguments import show
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.files.content import FileContent, read_file
-from trectools_plus.formats.nodes.model import TreeError
-from trectools_plus.formats.nodes.parsing import Syntax, load_value
+from trectools_plus.formats.nodes.model import TreeError, load_value
 from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.testsets.languages import TextField, with_text_field
 from trectools_plus.testsets.model import TestSet, format_error
 from trectools_plus.validation.findings import Severity
-from trectools_plus.validation.topics.cases import number_of_case
 from trectools_plus.validation.topics.engine import check_topics, read_view
-from trectools_plus.validation.views.topics import Cases, TopicsView
+from trectools_plus.validation.views.topics import Case, Cases, TopicsView
 
 DEFAULT_TEST_SET = "hpo-en-standard"
 """The default test set of ``--dataset hpo``."""
@@ -86,8 +86,7 @@ def find_test_set(name_or_path: str | Path) -> Path:
     """Return the path of a shipped test set or of a file, whose suffix can be omitted.
 
     Raises:
-        InputError: If there is no shipped set and no file with this name, or the name has an
-            edition.
+        InputError: If there is no shipped set and no file with this name.
     """
     if not isinstance(name_or_path, str | os.PathLike):
         raise UsageError(
@@ -118,24 +117,8 @@ def find_test_set(name_or_path: str | Path) -> Path:
 
 
 def find_shipped(name: str) -> Path | None:
-    """Return the file of a shipped test set; ``None`` if no shipped set has this name.
-
-    Args:
-        name: The name.
-
-    Raises:
-        InputError: If it names an edition, as earlier versions did: ``NAME@EDITION``.
-    """
-    base, at, edition = name.partition("@")
-    if base not in shipped_names():
-        return None
-    if at:
-        raise InputError(
-            f"{base} has no edition {edition or '(empty)'}; only its current edition is included",
-            where=name,
-            remedy=f"use {base}",
-        )
-    return _FOLDER / f"{base}{_ENDING}"
+    """Return the file of a shipped test set; ``None`` if no shipped set has this name."""
+    return _FOLDER / f"{name}{_ENDING}" if name in shipped_names() else None
 
 
 def shipped_names() -> list[str]:
@@ -148,12 +131,9 @@ def list_test_sets() -> list[ListedTestSet]:
     listed = []
     for name in shipped_names():
         test_set = load_test_set(name)
-        facts = test_set.metadata
-        listed.append(
-            ListedTestSet(
-                name, facts.language, len(test_set.queries), facts.version, facts.description
-            )
-        )
+        facts, size = test_set.metadata, len(test_set.queries)
+        entry = ListedTestSet(name, facts.language, size, facts.version, facts.description)
+        listed.append(entry)
     return listed
 
 
@@ -189,17 +169,24 @@ def _read(path: str | Path, *, implied: bool = True) -> tuple[TestSet, list[str]
     if view.cases is None:
         seen = ", ".join(view.frame["query_id"])[:60]
         raise FormatError(f"expected {_FORM} but got {seen}", path=source.path)
-    built = _Content(source.path)
+    cases = _distinct(view.cases.cases)
+    notes = []
     try:
-        built.add_metadata(view.cases, "yaml" if form == "yaml" else "json")
-        built.add_queries(view, view.cases)
-        notes = built.add_language(view.implied_language) if implied else []
-        return TestSet.model_validate(built.content), notes
+        metadata = _metadata(view.cases, source.path)
+        if implied and view.implied_language is not None:
+            metadata["language"], folder = view.implied_language
+            read_as = f"read as {metadata['language']}, from the folder {folder}"
+            notes.append(f"{source.path} declares no language; {read_as}.")
+        content: dict[str, Any] = {"metadata": metadata, "queries": list(map(_query, cases))}
+        if view.cases.strict and "test_cases" in view.cases.lines:
+            content["test_cases"] = []  # only one of the two keys is allowed
+        return TestSet.model_validate(content), notes
     except TreeError as error:
         what, line, column = error.what, error.line, error.column
         raise FormatError(what, path=source.path, line=line, column=column) from None
     except ValidationError as error:
-        raise format_error(error, source.path, built.find_line) from None
+        find_line = partial(_line_of, document=view.cases, cases=cases)
+        raise format_error(error, source.path, find_line) from None
     except (RecursionError, ValueError) as error:
         what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise FormatError(f"not valid JSON or YAML: {what}", path=source.path) from None
@@ -227,77 +214,50 @@ def _refuse_errors(view: TopicsView) -> None:
             )
 
 
-@dataclass(slots=True)
-class _Content:
-    """The values of a test set in the structure of the model, with their line numbers.
+def _distinct(cases: Iterable[Case]) -> list[Case]:
+    """Return the cases without repetitions of id and text, each judgment once."""
+    distinct: dict[tuple[str, str | None], Case] = {}
+    for case in cases:
+        judged = {(term.doc_id, term.grade): term for term in reversed(case.judged)}
+        terms = [term for term in case.judged if judged[term.doc_id, term.grade] is term]
+        distinct.setdefault((case.query_id, case.topic.text), replace(case, judged=terms))
+    return list(distinct.values())
 
-    Attributes:
-        path: The file; a set without a name is named after it.
-        content: The values of the fields of :class:`TestSet`.
-        lines: The line of each field, by its location in the model.
+
+def _metadata(document: Cases, path: str) -> dict[str, Any]:
+    """Return the metadata; a set without a name is named after its file.
+
+    Raises:
+        TreeError: If a value is invalid.
     """
+    values = {key: load_value(node) for key, node in document.metadata.items()}
+    if not document.strict:
+        values = {key: str(value) for key, value in values.items() if value is not None}
+    return {"dataset_id": Path(path).name.partition(".")[0], **values}
 
-    path: str
-    content: dict[str, Any] = field(default_factory=dict)
-    lines: dict[tuple[str | int, ...], int] = field(default_factory=dict)
 
-    def add_metadata(self, cases: Cases, syntax: Syntax) -> None:
-        """Add the metadata.
+def _query(case: Case) -> dict[str, Any]:
+    """Return the fields of a query."""
+    relevant = [
+        # A grade with hundreds of digits is infinite; the model refuses it with its line.
+        {
+            "doc_id": term.doc_id,
+            "grade": int(grade) if isfinite(grade) else grade,
+            "span": term.span,
+        }
+        for term in case.judged
+        if (grade := term.grade) is not None
+    ]
+    query = {"query_id": case.query_id, "text": case.topic.text, "relevant": relevant}
+    return case.notes | query
 
-        Raises:
-            TreeError, ValueError: If a value is invalid.
-        """
-        given = {key: load_value(node, syntax) for key, node in cases.metadata.items()}
-        if not cases.strict:
-            given = {key: str(value) for key, value in given.items() if value is not None}
-        self.content["metadata"] = {"dataset_id": Path(self.path).name.partition(".")[0], **given}
-        self.lines.update({("metadata", key): node.line for key, node in cases.metadata.items()})
-        if cases.strict and "test_cases" in cases.lines:
-            self.content["test_cases"] = []  # only one of the two keys is allowed
-        self.lines.update({(key,): line for key, line in cases.lines.items()})
 
-    def add_language(self, found: tuple[str, str] | None) -> list[str]:
-        """Add the language that the folder implies, and return a note on it."""
-        if found is None:
-            return []
-        language, folder = found
-        self.content["metadata"]["language"] = language
-        return [f"{self.path} declares no language; read as {language}, from the folder {folder}."]
-
-    def add_queries(self, view: TopicsView, cases: Cases) -> None:
-        """Add the queries, except for repetitions of id and text."""
-        queries: list[dict[str, Any]] = []
-        known = set()
-        table = view.judgments
-        assert table is not None
-        lines = table.line_numbers
-        assert lines is not None
-        doc_ids, grades = table.frame["doc_id"].to_list(), table.frame["relevance"].to_list()
-        spans = table.spans.to_list()
-        for number, (line, query_id, text, text_line) in enumerate(view.frame.iter_rows(), 1):
-            named = query_id or number_of_case(number)
-            if (named, text) in known:
-                continue
-            known.add((named, text))
-            place = "queries", len(queries)
-            judged: dict[tuple[str, float], int] = {}
-            for row in cases.judged[number - 1]:
-                judged.setdefault((doc_ids[row], grades[row]), row)
-            relevant = [
-                # A grade with hundreds of digits is infinite; the model refuses it with its line.
-                {"doc_id": doc_id, "grade": int(grade) if isfinite(grade) else grade}
-                | {"span": spans[row]}
-                for (doc_id, grade), row in judged.items()
-            ]
-            self.lines[place] = line
-            self.lines[*place, "text"] = text_line
-            for index, row in enumerate(judged.values()):
-                self.lines[*place, "relevant", index] = int(lines[row])
-            notes = cases.notes[number - 1]
-            queries.append({**notes, "query_id": named, "text": text, "relevant": relevant})
-        self.content["queries"] = queries
-
-    def find_line(self, place: tuple[str | int, ...]) -> int | None:
-        """Return the line of a field, or of the innermost enclosing field with a known line."""
-        known = (self.lines.get(place[:end]) for end in range(len(place), 0, -1))
-        return next((line for line in known if line is not None), None)
+def _line_of(place: Sequence[str | int], document: Cases, cases: Sequence[Case]) -> int | None:
+    """Return the line of a field of the model, or of the field that contains it."""
+    if place[:1] != ("queries",) or len(place) < 2:
+        node = document.metadata.get(str(place[1])) if len(place) > 1 else None
+        return node.line if node is not None else document.lines.get(str(place[0]))
+    case = cases[int(place[1])]
+    if place[2:3] == ("relevant",) and len(place) > 3:
+        return case.judged[int(place[3])].line
+    return case.topic.text_line if place[2:3] == ("text",) else case.topic.line

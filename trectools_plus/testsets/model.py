@@ -19,18 +19,7 @@ from pydantic import (
 from trectools_plus.display import MAX_TABLE_ROWS, TextTable
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
-from trectools_plus.formats.topic_records.schema import (
-    DOC_ID_KEYS,
-    GRADE_KEYS,
-    GRADED_KEYS,
-    ID_KEYS,
-    LISTED_KEYS,
-    NOTE_KEYS,
-    NOTE_WORDS,
-    SPELLINGS,
-    TERM_SPELLINGS,
-    TEXT_KEYS,
-)
+from trectools_plus.formats.topic_records.schema import NOTE_KEYS, NOTE_WORDS
 from trectools_plus.models import Model
 from trectools_plus.text import plural
 
@@ -194,121 +183,9 @@ def _lies_within(place: tuple[int | str, ...], outer: tuple[int | str, ...]) -> 
 
 
 def json_schema_of_test_sets() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of test sets in all accepted forms."""
+    """Return the JSON Schema (draft 2020-12) of test sets in the form that is written."""
     schema = TestSet.model_json_schema()
-    definitions = schema.pop("$defs")
-    term, query = definitions["RelevantTerm"], definitions["TestQuery"]
-    definitions["TestSetMetadata"].pop("required")
-    term["properties"]["doc_id"]["type"] = ["string", "integer"]
-    term_id = {"type": ["string", "integer"], "pattern": term["properties"]["doc_id"]["pattern"]}
-    grade = {key: term["properties"]["grade"][key] for key in ("type", "minimum", "maximum")}
-    for name, spellings in TERM_SPELLINGS.items():
-        _add_spellings(term["properties"], name, spellings)
-    term["allOf"] = [_any_of(DOC_ID_KEYS), _any_of(GRADE_KEYS)]
-    del term["required"]
-    fields = query["properties"]
-    for name in ("query_id", "text"):
-        fields[name]["type"] = ["string", "integer"]
-    fields["relevant"].pop("type")
-    fields["relevant"].pop("items")
-    fields["relevant"]["anyOf"] = [
-        {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/RelevantTerm"}, term_id]}},
-        {
-            "type": "object",
-            "propertyNames": {"pattern": _ID_PATTERN},
-            "additionalProperties": grade,
-        },
-        {"type": "null"},
-    ]
-    for name, spellings in SPELLINGS.items():
-        _add_spellings(fields, name, spellings)
-    del query["required"]
-    query |= _any_of(TEXT_KEYS)
-    with_id = _any_of(ID_KEYS)
-    text_or_null = {"type": ["string", "integer", "null"]}
-    definitions["TestCase"] = {
-        "description": "A test case of Phentrieve; it can have further fields.",
-        "type": "object",
-        "properties": {
-            **{name: fields[name] for names in SPELLINGS.values() for name in names},
-            **{name: text_or_null for name in NOTE_KEYS if name not in NOTE_WORDS},
-        },
-        "anyOf": query["anyOf"],
-    }
-    metadata = {"anyOf": [schema["properties"]["metadata"], {"type": "null"}]}
-    query_ref = {"$ref": "#/$defs/TestQuery"}
-    case_ref = {"$ref": "#/$defs/TestCase"}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": schema["title"],
-        "description": schema["description"],
-        "anyOf": [
-            {
-                "type": "object",
-                "properties": {
-                    "metadata": metadata,
-                    "queries": _list_or_mapping(
-                        query_ref | with_id, query_ref | with_id, query_ref
-                    ),
-                },
-                "required": ["queries"],
-                "additionalProperties": False,
-            },
-            {
-                "type": "object",
-                "properties": {
-                    "metadata": {"type": ["object", "null"]},
-                    "test_cases": _list_or_mapping(case_ref, case_ref | with_id, case_ref),
-                    "queries": False,
-                },
-                "required": ["test_cases"],
-            },
-            {"type": "array", "items": query_ref | with_id, "minItems": 1},
-            {
-                "type": "array",
-                "items": {"allOf": [case_ref, {"not": _any_of(GRADED_KEYS)}]},
-                "contains": _any_of(LISTED_KEYS),
-            },
-        ],
-        "$defs": definitions,
-    }
-
-
-def _any_of(names: Iterable[str]) -> dict[str, Any]:
-    """Return the schema of objects with at least one of the fields."""
-    return {"anyOf": [{"required": [name]} for name in names]}
-
-
-def _add_spellings(fields: dict[str, Any], name: str, spellings: Iterable[str]) -> None:
-    for spelling in spellings:
-        fields.setdefault(spelling, {"description": f"As `{name}`.", **_untitled(fields[name])})
-
-
-def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in schema.items() if key not in ("title", "description")}
-
-
-def _list_or_mapping(
-    item: dict[str, Any], with_id: dict[str, Any], named: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the schema of cases as a list, or as a mapping of ids to cases.
-
-    Args:
-        item: A case in a list.
-        with_id: A case whose key is not an id.
-        named: A case whose key is its id.
-    """
-    return {
-        "anyOf": [
-            {"type": "array", "items": item, "minItems": 1},
-            {
-                "type": "object",
-                "patternProperties": {_ID_PATTERN: named},
-                "additionalProperties": with_id,
-                "minProperties": 1,
-            },
-        ]
-    }
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 QUERY_FIELDS = NOTE_KEYS

@@ -260,7 +260,6 @@ def load_topics(
     *,
     id_field: str | None = None,
     text_fields: Sequence[str] = (),
-    language: str | None = None,
 ) -> Topics:
     """Read topics and reject them if the validators find an error.
 
@@ -273,7 +272,6 @@ def load_topics(
             ``irds:<id>`` is a dataset of ``ir_datasets``.
         id_field: The field with the id; by default, the names of the fields decide.
         text_fields: The fields with the text, which are joined by blanks.
-        language: The language to choose if topics have texts in several, for example ``en``.
 
     Raises:
         FindingsError: If the file has an error; its ``findings`` list all of them.
@@ -284,7 +282,7 @@ def load_topics(
     from trectools_plus.formats.topics import read_topics
     from trectools_plus.validation.topics.engine import validate_topics
 
-    options = TopicOptions(id_field, tuple(text_fields), language)
+    options = TopicOptions(id_field, tuple(text_fields))
     if str(path) != "-":
         refuse_errors(validate_topics(path, options=options).findings)
     return read_topics(path, options)

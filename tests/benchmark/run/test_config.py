@@ -300,7 +300,7 @@ def test_other_data_on_the_command_line_replace_the_files(tmp_path: Path) -> Non
     [
         ("dataset: hpo\nseed: x\n", "seed"),
         ("dataset: hpo\ndataset: irds:x\n", "twice"),
-        ("dataset: [hpo\n", "benchmark.yaml:2"),
+        ("dataset: [hpo\n", "benchmark.yaml:1"),
         ("- dataset\n", "mapping"),
         ("dataset: hpo\n1: 2\n", "unknown setting '1'"),
         ("dataset: hpo\n? [a]\n: b\n", "benchmark.yaml"),

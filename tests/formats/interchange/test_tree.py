@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trectools_plus import load_test_set, load_topics
 from trectools_plus.formats.nodes.model import TreeError
-from trectools_plus.formats.topic_records.trees import find_topics_header, parse_cases
+from trectools_plus.formats.topic_records.documents import find_topics_header, parse_cases
 from trectools_plus.validation import FindingsError, validate_topics
 
 ROWS = """\

@@ -104,7 +104,7 @@ def test_aliases_cannot_multiply(tmp_path: Path) -> None:
     cases = "".join(f"  - {{id: q{n}, text: t{n}, relevant: *r}}\n" for n in range(1000))
     content = f"queries:\n  - {{id: q, text: t, relevant: &r {{{wide}}}}}\n{cases}"
     (found,) = [one for one in _report(tmp_path, "a.yaml", content).findings if one.code == "T104"]
-    assert "more than 50,000 values" in found.message
+    assert "more than 100,000 values" in found.message
     merges = "".join(
         f"x{n}: &x{n} {{<<: [{', '.join([f'*x{n - 1}'] * 9)}]}}\n" for n in range(1, 15)
     )

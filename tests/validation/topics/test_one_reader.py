@@ -61,12 +61,3 @@ def test_a_number_as_text_is_a_warning_but_not_loaded(tmp_path: Path) -> None:
     assert (finding.code, finding.severity) == ("T115", "warning")
     with pytest.raises(FormatError, match=r"5.*5.*T115"):
         read_topics(path)
-
-
-def test_a_tab_below_lines_with_blanks_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "t.txt"
-    path.write_text("".join(f"{n} query number {n}\n" for n in range(250)) + "300\ta b\n")
-    (finding,) = validate_topics(path).findings
-    assert (finding.code, finding.count, finding.blocks_scoring) == ("T101", 251, True)
-    with pytest.raises(FormatError, match=r"T101\).*:251"):
-        read_topics(path)

@@ -182,9 +182,8 @@ class DataSettings(BackendSettings):
     )
     language: str | None = setting(
         None,
-        "Language to choose if topics have texts in several, for example de; of a test set, use "
-        "only the cases in this language.",
-        Option("CODE", Panel.DATA, default="en, else the first"),
+        "Use only the cases of the test set in this language, for example de.",
+        Option("CODE", Panel.DATA),
     )
     corpus: FileName | None = setting(
         None, "Documents: JSONL with doc_id (or _id), title and text.", Option("FILE", Panel.DATA)
@@ -252,8 +251,8 @@ class DataSettings(BackendSettings):
 
     @property
     def topic_options(self) -> TopicOptions:
-        """The fields and the language of the topics."""
-        return TopicOptions(self.id_field, tuple(self.text_fields), self.language)
+        """The fields of the topics."""
+        return TopicOptions(self.id_field, tuple(self.text_fields))
 
     def check_data(self) -> None:
         """Check that the data are of one kind, with topics and qrels if that kind needs them.
@@ -577,8 +576,7 @@ class BenchmarkConfig(DataSettings):
         if self.test_file is not None and self.dataset != "hpo" and self.corpus is None:
             raise ValueError("`test_file` goes with the dataset hpo or `corpus` — name one of them")
         for name in _TEST_CASES:
-            of_topics = name == "language" and self.topics is not None
-            if name in self.model_fields_set and self.dataset != "hpo" and not of_topics:
+            if name in self.model_fields_set and self.dataset != "hpo":
                 raise ValueError(f"`{name}` goes with the dataset hpo only — leave it out")
         for name in ("id_field", "text_fields"):
             if getattr(self, name) and self.topics is None:

@@ -26,13 +26,14 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.collection import is_named_collection
 from trectools_plus.formats.files.opening import is_address
 from trectools_plus.formats.ir_datasets import is_catalogue_name
-from trectools_plus.formats.nodes.model import Node, TreeError
-from trectools_plus.formats.nodes.parsing import (
+from trectools_plus.formats.nodes.model import (
+    Node,
+    TreeError,
     find_line,
-    load_texts,
-    parse_document,
+    load_value,
     refuse_repeats,
 )
+from trectools_plus.formats.nodes.parsing import parse_document
 from trectools_plus.models import explain_problem
 from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.selection import BackendSettings
@@ -304,13 +305,13 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
     try:
         tree = parse_document(_decode(path.read_bytes()), "yaml")
         refuse_repeats(tree)
-        content = None if tree.root is None else load_texts(tree.root)
+        content = None if tree.root is None else load_value(tree.root, as_text=True)
     except OSError as error:
         raise InputError(
             f"the configuration cannot be read: {error.strerror}", where=str(path)
         ) from error
     except TreeError as error:
-        place = error.noticed or (error.line, error.column)
+        place = error.line, error.column
         where = ":".join(str(part) for part in (path, *place) if part)
         problem = error.what.removeprefix("invalid YAML: ")
         raise UsageError(f"not valid YAML: {problem}", where=where) from error

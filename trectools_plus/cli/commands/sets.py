@@ -333,8 +333,8 @@ def testset_convert(
     if split_languages and str(output) == "-":
         raise UsageError("--split-languages writes several files", where="OUTPUT")
     form = to or testsets.form_of_output(output)
-    fields = topic_options(id_field, text_fields, language)
-    test_set = _read_source(source, qrels, text_field, fields)
+    fields = topic_options(id_field, text_fields)
+    test_set = _read_source(source, qrels, text_field, fields, language)
     if unknown_terms is not None:
         test_set = _resolve(test_set, ontology, unknown_terms, source)
     sets = {output: test_set}
@@ -366,8 +366,8 @@ def _read_source(
     qrels: Path | None,
     text_field: Literal["text", "description"],
     fields: formats.TopicOptions,
+    language: str | None,
 ) -> testsets.TestSet:
-    language = fields.language
     if qrels is None and formats.is_catalogue_name(source):
         qrels = Path(source)
     if qrels is not None:

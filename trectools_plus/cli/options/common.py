@@ -197,27 +197,15 @@ class TopicFieldOptions:
 
     id_field: IdField = None
     text_fields: TextFields = None
-    language: Annotated[
-        str | None,
-        typer.Option(
-            "--language",
-            metavar="CODE",
-            help="Language to choose if topics have texts in several, for example de.  [default: "
-            "en, else the first]",
-            rich_help_panel=Panel.DATA,
-        ),
-    ] = None
 
     def options(self) -> formats.TopicOptions:
         """Return the options of the reader of topics."""
-        return topic_options(self.id_field, self.text_fields, self.language)
+        return topic_options(self.id_field, self.text_fields)
 
 
-def topic_options(
-    id_field: str | None, text_fields: str | None, language: str | None
-) -> formats.TopicOptions:
+def topic_options(id_field: str | None, text_fields: str | None) -> formats.TopicOptions:
     """Return the options of the reader of topics; ``text_fields`` are comma-separated."""
-    return formats.TopicOptions(id_field, tuple(split_list(text_fields or "")), language)
+    return formats.TopicOptions(id_field, tuple(split_list(text_fields or "")))
 
 
 FIGURE_SETTINGS = (

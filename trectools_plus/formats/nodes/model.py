@@ -1,32 +1,40 @@
-"""The node model: a tree of texts with positions, in which scalars are not converted.
+"""The node model: values of JSON and YAML with their lines, and the text of each scalar.
 
 A YAML loader converts ``010`` to 8, ``12:30`` to 750 and ``no`` to false. Here every scalar has its
-text, and a description of the value that a loader would return.
+text beside the value that a loader returns.
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from itertools import accumulate
+from typing import Any, Literal, TypeAlias
 
 from trectools_plus.formats.files.limits import MAX_DEPTH
 
 MAX_NODES = 2_000_000
 """The greatest number of values in a document, which take about half a gigabyte of memory."""
-
+MAX_REPEATED = 100_000
+"""The number of values and keys that aliases may add to the written ones."""
+MAX_DIGITS = 4000
+"""Longer numbers are not converted, because the time grows with the square of their length."""
 JSON_CONSTANTS = frozenset({"NaN", "Infinity", "-Infinity"})
 """Numbers that Python writes to JSON, although JSON does not have them."""
 
-MAX_REPEATED = 50_000
-"""The number of values that aliases and merges may always add to the written values."""
-
-_VISITS_PER_VALUE = 4
-"""The average number of times that a written value may be visited."""
-
-MAX_MERGE_DEPTH = 16
-"""The greatest depth to which YAML's ``<<`` is resolved."""
-
 Meaning = Literal["text", "integer", "number", "boolean", "null", "other"]
+_MEANINGS: dict[type, Meaning] = {
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+# Numbers of the core schema of YAML 1.2, section 10.3.2, that are not numbers in YAML 1.1.
+_CORE_OCTAL = re.compile("0o[0-7]+")
+_CORE_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+")
 
 
 class TreeError(Exception):
@@ -39,12 +47,7 @@ class TreeError(Exception):
         line: The line, from 1.
         column: The column in characters, from 1.
         remedy: What the user can do about it.
-
-    Attributes:
-        noticed: Line and column at which the parser found the problem, if it is another place.
     """
-
-    noticed: tuple[int, int] | None = None
 
     def __init__(
         self, what: str, line: int, column: int | None = None, remedy: str | None = None
@@ -56,31 +59,67 @@ class TreeError(Exception):
         self.remedy = remedy
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """The value of a scalar that is not converted.
+
+    Attributes:
+        name: Its name in messages, for example "a number".
+    """
+
+    name: str
+
+
 @dataclass(slots=True, eq=False)
 class Scalar:
     """A single value.
 
     Attributes:
         line: Its line, from 1.
-        column: Its column in characters, from 1.
+        column: Its column in characters, from 1; ``None`` for keys of JSON.
         text: The text as written, without quotes and with escapes resolved.
-        meaning: Its type for a loader.
-        value: A description of the loaded value if it differs from the text, for example "8" or
-            "the boolean false".
+        data: The value that a loader returns; the text itself for a text.
+        is_plain: True for YAML without quotes.
         cut: The line of its end if a comment follows an unquoted YAML text on that line, which can
             cut off part of an intended text.
-        core: A description of the value that YAML 1.2 loaders return if it is a text in YAML 1.1.
-        tag: Its YAML tag, if any.
     """
 
     line: int
-    column: int
+    column: int | None
     text: str
-    meaning: Meaning = "text"
-    value: str | None = None
+    data: object
+    is_plain: bool = False
     cut: int | None = None
-    core: str | None = None
-    tag: str | None = None
+
+    @classmethod
+    def of_text(cls, line: int, text: str, column: int = 1) -> Scalar:
+        """Return a text."""
+        return cls(line, column, text, text)
+
+    @property
+    def meaning(self) -> Meaning:
+        """Its type for a loader."""
+        return _MEANINGS.get(type(self.data), "other")
+
+    @property
+    def value(self) -> str | None:
+        """A description of the loaded value if it differs from the text."""
+        if self.meaning == "boolean":
+            return f"the boolean {str(self.data).lower()}"
+        if self.meaning in ("integer", "number"):
+            return None if str(self.data) == self.text else str(self.data)
+        if self.meaning != "other":
+            return None
+        return self.data.name if isinstance(self.data, Unread) else f"a {type(self.data).__name__}"
+
+    @property
+    def core(self) -> str | None:
+        """The number that YAML 1.2 loaders read from a plain text of YAML 1.1; else ``None``."""
+        if not self.is_plain or self.meaning != "text" or len(self.text) > MAX_DIGITS:
+            return None
+        if _CORE_OCTAL.fullmatch(self.text):
+            return str(int(self.text[2:], 8))
+        return str(float(self.text)) if _CORE_FLOAT.fullmatch(self.text) else None
 
 
 @dataclass(slots=True, eq=False)
@@ -91,13 +130,11 @@ class Items:
         line: The line where it starts, from 1.
         column: Its column in characters, from 1.
         items: Its values.
-        tag: Its YAML tag, if any.
     """
 
     line: int
     column: int
     items: list[Node] = field(default_factory=list)
-    tag: str | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -108,15 +145,21 @@ class Mapping:
         line: The line where it starts, from 1.
         column: Its column in characters, from 1.
         pairs: The key and its value by the text of the key; the first of equal keys.
-        merged: Values of YAML's ``<<`` keys, whose fields this mapping inherits.
-        tag: Its YAML tag, if any.
     """
 
     line: int
     column: int
     pairs: dict[str, tuple[Scalar, Node]] = field(default_factory=dict)
-    merged: list[Node] = field(default_factory=list)
-    tag: str | None = None
+
+    @property
+    def fields(self) -> dict[str, Node]:
+        """The values by key."""
+        return {name: value for name, (_, value) in self.pairs.items()}
+
+    @property
+    def scalars(self) -> dict[str, Scalar]:
+        """The values that are scalars, by key."""
+        return {name: value for name, value in self.fields.items() if isinstance(value, Scalar)}
 
 
 Node: TypeAlias = Scalar | Items | Mapping
@@ -145,157 +188,113 @@ class Tree:
         root: Its outermost value; ``None`` if the document is empty.
         repeats: Keys that occur twice in a mapping, anywhere.
         constants: Scalars that are one of ``JSON_CONSTANTS``.
-        n_values: The number of values and keys as written; an alias counts once.
     """
 
     root: Node | None = None
     repeats: list[Repeat] = field(default_factory=list)
     constants: list[Scalar] = field(default_factory=list)
-    n_values: int = 0
 
 
-class TreeBuilder:
-    """Adds values to the innermost open list or mapping, without recursion.
+class TreeReader:
+    """The base of readers of documents: places, limits, and mappings without repeated keys.
 
     Args:
-        tree: The tree to fill.
+        text: The document.
+        first_line: The line number of its first line in the file.
     """
 
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-        self._open: list[Items | Mapping] = []
-        self._keys: list[Scalar | None] = []
+    def __init__(self, text: str, first_line: int = 1) -> None:
+        self.text = text
+        self.tree = Tree()
+        self.size = 0
+        self._first_line = first_line
+        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
 
-    @property
-    def depth(self) -> int:
-        """The number of open lists and mappings."""
-        return len(self._open)
+    def place(self, at: int) -> tuple[int, int]:
+        """Return line and column of a position; only LF ends a line."""
+        row = bisect_right(self._starts, at) - 1
+        return self._first_line + row, at - self._starts[row] + 1
 
-    @property
-    def wants_key(self) -> bool:
-        """True if the next value is a key of a mapping."""
-        return bool(self._open) and isinstance(self._open[-1], Mapping) and self._keys[-1] is None
-
-    def add(self, node: Node) -> None:
-        """Add a value or key at the current position.
+    def begin(self, at: int, depth: int) -> tuple[int, int]:
+        """Count a value, and return its place.
 
         Raises:
-            TreeError: If there are too many values, or a key is not a scalar.
+            TreeError: If there are too many values, or they are nested too deeply.
         """
-        self._tree.n_values += 1
-        if self._tree.n_values > MAX_NODES:
-            raise TreeError(f"more than {MAX_NODES:,} values", node.line, node.column)
-        if not self._open:
-            self._tree.root = node
-            return
-        top = self._open[-1]
-        if isinstance(top, Items):
-            top.items.append(node)
-            return
-        key = self._keys[-1]
-        if key is None:
-            if not isinstance(node, Scalar):
-                raise TreeError("a list or mapping as key", node.line, node.column)
-            self._keys[-1] = node
-            return
-        self._keys[-1] = None
-        self._set(top, key, node)
+        self.size += 1
+        place = self.place(at)
+        if self.size > MAX_NODES:
+            raise TreeError(f"more than {MAX_NODES:,} values", *place)
+        if depth > MAX_DEPTH:
+            raise TreeError(f"nested more than {MAX_DEPTH} deep", *place)
+        return place
 
-    def _set(self, mapping: Mapping, key: Scalar, value: Node) -> None:
-        if key.text == "<<" and key.meaning == "other":
-            mapping.merged.append(value)
-        elif key.text in mapping.pairs:
-            self._tree.repeats.append(Repeat(key, value, mapping.pairs[key.text][1]))
-        else:
-            mapping.pairs[key.text] = key, value
-
-    def begin(self, node: Items | Mapping) -> None:
-        """Add a list or mapping and open it.
-
-        Raises:
-            TreeError: See :meth:`add`; or if it is nested too deeply.
-        """
-        self.add(node)
-        self._open.append(node)
-        self._keys.append(None)
-        if self.depth > MAX_DEPTH:
-            raise TreeError(f"nested more than {MAX_DEPTH} deep", node.line, node.column)
-
-    def end(self) -> None:
-        """Close the innermost list or mapping."""
-        self._open.pop()
-        self._keys.pop()
-
-    @property
-    def innermost(self) -> Items | Mapping | None:
-        """The innermost open list or mapping."""
-        return self._open[-1] if self._open else None
+    def fill(self, mapping: Mapping, pairs: Iterable[tuple[Scalar, Node]]) -> None:
+        """Add pairs to a mapping, and record repeated keys."""
+        for key, value in pairs:
+            if key.text in mapping.pairs:
+                self.tree.repeats.append(Repeat(key, value, mapping.pairs[key.text][1]))
+            else:
+                mapping.pairs[key.text] = key, value
 
 
 def describe(node: Node) -> str:
     """Describe a value for a message: "a list", "the boolean false", "text"."""
-    if isinstance(node, Items):
-        return "a list"
-    if isinstance(node, Mapping):
-        return "a mapping"
+    if not isinstance(node, Scalar):
+        return "a list" if isinstance(node, Items) else "a mapping"
     if node.meaning == "null":
         return "null"
     return "text" if node.meaning == "text" else node.value or node.text
 
 
-class TooMuchError(Exception):
-    """Aliases and merges add too many values.
-
-    Internal: readers convert it to a finding.
+def load_value(node: Node, *, as_text: bool = False) -> Any:
+    """Convert a node like a usual loader: to a list, dictionary, text, number, …
 
     Args:
-        node: The value at which the limit was exceeded.
+        node: The node.
+        as_text: Convert scalars to their texts, apart from ``null``, ``~`` and empty values.
+
+    Raises:
+        TreeError: At a value that cannot be converted.
     """
+    if isinstance(node, Items):
+        return [load_value(item, as_text=as_text) for item in node.items]
+    if isinstance(node, Mapping):
+        return {key: load_value(value, as_text=as_text) for key, value in node.fields.items()}
+    if isinstance(node.data, Unread):
+        raise TreeError(f"{node.data.name}, which is not supported", node.line, node.column)
+    return node.text if as_text and node.data is not None else node.data
 
-    def __init__(self, node: Node) -> None:
-        super().__init__()
-        self.node = node
+
+def refuse_repeats(tree: Tree) -> None:
+    """Refuse a document in which a key occurs twice in a mapping.
+
+    Raises:
+        TreeError: At the second occurrence.
+    """
+    for repeat in tree.repeats:
+        key = repeat.key
+        raise TreeError(f"key '{key.text}' occurs twice", key.line, key.column)
 
 
-class AliasResolver:
-    """Returns items and fields of nodes with aliases and merges resolved, up to a limit.
-
-    The limit is needed because a few lines with aliases can produce billions of values.
+def find_line(root: Node | None, place: Sequence[str | int]) -> int | None:
+    """Return the line of a value, or of the innermost existing value that contains its place.
 
     Args:
-        n_values: The number of values as written.
+        root: The document; ``None`` if it is empty.
+        place: The keys and indexes that lead to the value.
+
+    Returns:
+        The line; ``None`` if only the root itself contains the place.
     """
-
-    def __init__(self, n_values: int) -> None:
-        self._remaining = _VISITS_PER_VALUE * n_values + MAX_REPEATED
-
-    def items(self, node: Items) -> list[Node]:
-        """Return the items of a list.
-
-        Raises:
-            TooMuchError: If the limit is exceeded.
-        """
-        self._count_visits(len(node.items), node)
-        return node.items
-
-    def fields(self, node: Mapping, depth: int = 0) -> list[tuple[Scalar, Node]]:
-        """Return keys and values of a mapping, including those that YAML's ``<<`` merges into it.
-
-        Raises:
-            TooMuchError: If the limit is exceeded.
-        """
-        self._count_visits(len(node.pairs) + len(node.merged), node)
-        if not node.merged or depth > MAX_MERGE_DEPTH:
-            return list(node.pairs.values())
-        found = dict(node.pairs)
-        for other in node.merged:
-            for part in self.items(other) if isinstance(other, Items) else [other]:
-                if isinstance(part, Mapping):
-                    for key, value in self.fields(part, depth + 1):
-                        found.setdefault(key.text, (key, value))
-        return list(found.values())
-
-    def _count_visits(self, visits: int, node: Node) -> None:
-        self._remaining -= visits + 1
-        if self._remaining < 0:
-            raise TooMuchError(node)
+    line, node = None, root
+    for step in place:
+        if isinstance(node, Items) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+            line = node.line
+        elif isinstance(node, Mapping) and isinstance(step, str) and step in node.pairs:
+            key, node = node.pairs[step]
+            line = key.line
+        else:
+            break
+    return line

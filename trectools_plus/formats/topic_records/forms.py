@@ -7,9 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from trectools_plus.formats.interchange.table_files import SEPARATORS
-from trectools_plus.formats.nodes.model import Mapping, Node, Tree, TreeError
+from trectools_plus.formats.nodes.model import Mapping, Node, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
 from trectools_plus.formats.nodes.parsing import parse_document
+from trectools_plus.formats.topic_records.documents import (
+    find_records,
+    find_topics_header,
+    has_judgments,
+    parse_table,
+)
 from trectools_plus.formats.topic_records.json_lines import iter_json_lines
 from trectools_plus.formats.topic_records.lines import (
     NAMES,
@@ -17,6 +23,7 @@ from trectools_plus.formats.topic_records.lines import (
     find_line_records,
     form_of_lines,
     iter_tsv,
+    other_form,
 )
 from trectools_plus.formats.topic_records.making import make_topics
 from trectools_plus.formats.topic_records.markup import find_sgml_records, find_xml_records
@@ -27,16 +34,10 @@ from trectools_plus.formats.topic_records.model import (
     Topic,
     TopicOptions,
     TopicProblem,
-    report_repeated_keys,
+    report_tree,
     syntax_problem,
 )
 from trectools_plus.formats.topic_records.schema import ID_KEYS, TEXT_KEYS
-from trectools_plus.formats.topic_records.trees import (
-    find_records,
-    find_topics_header,
-    has_judgments,
-    parse_table,
-)
 from trectools_plus.text import listed, visible
 
 Form = Literal["tsv", "jsonl", "sgml", "xml", "yaml", "json", "csv"] | LineForm
@@ -125,7 +126,7 @@ def read_lines(
     Args:
         lines: Number and text of each line; the first without byte order mark.
         form: The form of the file, one of ``STREAMED``.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
         strict: True for loaders, which ignore warnings.
@@ -143,54 +144,49 @@ def read_text(
     Args:
         text: The file, without byte order mark.
         form: Its form.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
     """
-    records = _find(text, form, options, report)
+    is_markup = form in ("sgml", "xml")
+    if is_markup:
+        find = find_sgml_records if form == "sgml" else find_xml_records
+        records = find(text, report)
+    elif form in NAMES:
+        records = find_line_records(text, form, report)
+    else:
+        records = _find_in_document(text, form, options, report)
     if records is None:
         return []
-    return make_topics(records, options, report, note, is_markup=form in ("sgml", "xml"))
+    return make_topics(records, options, report, note, is_markup=is_markup)
 
 
-def _find(text: str, form: Form, options: TopicOptions, report: Report) -> Records | None:
-    if form == "sgml":
-        return find_sgml_records(text, options, report)
-    if form == "xml":
-        return find_xml_records(text, options, report)
-    if form in NAMES:
-        return find_line_records(text, form, report)
-    assert form in ("json", "yaml", "csv")
+def _find_in_document(
+    text: str, form: Form, options: TopicOptions, report: Report
+) -> Records | None:
+    header = find_topics_header(text) if form == "csv" else None
+    syntax = form.upper()
     try:
-        if form == "csv":
-            tree, syntax = _parse_table(text, report)
+        if header is not None:
+            syntax = f"{header.format} with a header"
+            what = f"{syntax}, not id TAB text; trectools-plus reads it, other tools do not"
+            report(other_form(header.line, what))
+            tree = parse_table(text, header)
         else:
             tree = parse_document(text, "json" if form == "json" else "yaml")
-            syntax = form.upper()
-        records = find_records(tree, syntax, options, report, test_sets=True)
     except TreeError as error:
         report(syntax_problem(error))
         return None
-    report_repeated_keys(tree, report)
+    records = find_records(tree, syntax, options, test_sets=True)
+    report_tree(tree, report)
     if records is None and tree.root is not None:
         what = f"expected records with an id and a text but got {_shown(tree.root)}"
         line, remedy = tree.root.line, "Give a list of objects with an id and a text, or {id: text}"
-        if form == "csv":
-            line -= 1  # the header
+        if header is not None:
+            line = header.line
             what, remedy = "no rows below the header", "Check that the file is complete"
         report(TopicProblem("T105", line, what, tree.root.column, remedy=remedy))
     return records
-
-
-def _parse_table(text: str, report: Report) -> tuple[Tree, str]:
-    header = find_topics_header(text)
-    assert header is not None
-    name = f"{header.format} with a header"
-    what = f"{name}, not id TAB text; trectools-plus reads it, other tools do not"
-    remedy = "Write id TAB text"
-    problem = TopicProblem("T101", header.line, what, remedy=remedy, severity="warning", fix="no")
-    report(problem)
-    return parse_table(text, header), name
 
 
 def _shown(root: Node) -> str:

@@ -13,22 +13,21 @@ from itertools import chain
 from typing import Any, NoReturn
 
 from trectools_plus.formats.jsonl import as_field_text
-from trectools_plus.formats.nodes.model import Mapping, Node, Tree, TreeError
+from trectools_plus.formats.nodes.model import Mapping, Node, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
 from trectools_plus.formats.nodes.parsing import parse_json
 from trectools_plus.formats.tables import TOPICS_SCHEMA
+from trectools_plus.formats.topic_records.documents import records_of
 from trectools_plus.formats.topic_records.lines import BLANKS
 from trectools_plus.formats.topic_records.making import (
-    SAMPLED,
     Choice,
     choose_fields,
     describe,
-    format_of,
     make_topics,
-    names_of,
 )
 from trectools_plus.formats.topic_records.model import (
     Note,
+    Record,
     Records,
     Report,
     Topic,
@@ -36,15 +35,12 @@ from trectools_plus.formats.topic_records.model import (
     TopicProblem,
     read_id,
     read_text,
-    report_constants,
-    report_repeated_keys,
+    report_tree,
     syntax_problem,
 )
 from trectools_plus.formats.topic_records.schema import LINE_ID_KEYS, TEXT_KEYS
-from trectools_plus.formats.topic_records.trees import records_of_line
 from trectools_plus.text import listed, quoted
 
-_KNOWN = {"id": (LINE_ID_KEYS, "--id-field"), "text": (TEXT_KEYS, "--text-fields")}
 _MAX_DIGITS = 4300
 """The greatest number of digits of an integer that Python reads."""
 _SURROGATE = re.compile(r"\\u[dD][89A-Fa-f]")
@@ -63,7 +59,7 @@ def iter_json_lines(
 
     Args:
         lines: Number and text of each line; blank lines are skipped.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
         strict: True for loaders, which read other fields too, ignore warnings, and refuse integers
@@ -95,21 +91,19 @@ def _choose(line: str, options: TopicOptions) -> Choice | None:
     ``None`` if it has no known field for id or text.
     """
     try:
-        tree = parse_json(line)
+        root = parse_json(line).root
     except TreeError:
         return None
-    if not isinstance(tree.root, Mapping):
+    if not isinstance(root, Mapping):
         return None
-    records, language, languages = records_of_line(tree.root, tree.n_values, options)
+    records = records_of(root)
     choice = choose_fields(records, options)
-    if languages and language is None:
-        return Choice(None, (), is_usual=False)
-    has_id = choice.id_field is not None or any(one.query_id is not None for one in records)
+    has_id = choice.id_field is not None or records[0].query_id is not None
     if not choice.text_fields or not has_id:
         return None
-    is_plain = len(records) == 1 and records[0].query_id is None and language is None
-    named = choice.id_field, *choice.text_fields
-    if is_plain and len(named) == 2 and all(name in tree.root.pairs for name in named):
+    names = [choice.id_field, *choice.text_fields]
+    is_plain = len(records) == 1 and len(names) == 2 and records[0].query_id is None
+    if is_plain and all(name in root.pairs for name in names):
         return choice
     return Choice(None, (), is_usual=False)
 
@@ -136,8 +130,7 @@ class _LineReader:
         topic = None
         if record is not None and not _SURROGATE.search(line):
             topic = self._read_regular(number, record)
-        if topic is None:
-            topic = self._read_tree(number, line)
+        topic = topic or self._read_tree(number, line)
         if topic is None or not self._strict:
             return topic
         if record is None:
@@ -160,51 +153,48 @@ class _LineReader:
 
     def _read_tree(self, number: int, line: str) -> Topic | None:
         """Read a line with all its problems; ``None`` if it is not a JSON object."""
-        tree = _parse(number, line, self._report)
-        if tree is None:
+        root = _parse(number, line, self._report)
+        if root is None:
             return None
-        report_repeated_keys(tree, self._report)
-        report_constants(tree, self._report)
-        if not isinstance(tree.root, Mapping):
-            seen = describe_node(tree.root) if tree.root else ""
-            what = f"expected a JSON object but got {seen}"
-            remedy = "Correct the line; nothing after it could be checked"
-            self._report(TopicProblem("T104", number, what, remedy=remedy))
-            return None
-        fields = {key.text: value for key, value in tree.root.pairs.values()}
+        fields = root.fields
         self._id_key = self._id_key or next((key for key in LINE_ID_KEYS if key in fields), "")
         self._text_key = self._text_key or next((key for key in TEXT_KEYS if key in fields), "")
         topic = Topic(number)
-        id_node, text_node = fields.get(self._id_key), fields.get(self._text_key)
-        if self._id_key and id_node is not None:
-            topic.query_id = read_id(id_node, "id", None, self._report)
+        if self._id_key in fields:
+            topic.query_id = read_id(fields[self._id_key], "id", None, self._report)
         else:
-            self._report_missing(number, "id", self._id_key, fields)
-        if self._text_key and text_node is not None:
-            read_text(text_node, topic, self._report)
+            self._report_missing(root, f"id ({', '.join(LINE_ID_KEYS)})", self._id_key, "id-field")
+        if self._text_key in fields:
+            read_text(fields[self._text_key], topic, self._report)
         else:
-            self._report_missing(number, "text", self._text_key, fields)
+            names = f"text ({', '.join(TEXT_KEYS)})"
+            self._report_missing(root, names, self._text_key, "text-fields")
         return topic
 
-    def _report_missing(self, number: int, what: str, key: str, fields: dict[str, Node]) -> None:
-        keys, option = _KNOWN[what]
-        wanted = f"for the {what} ({', '.join(keys)})"
-        # Findings have the remedy of the rule.
-        remedy = f"Name the field with the {what}: {option} NAME" if self._strict else None
+    def _report_missing(self, root: Mapping, names: str, key: str, option: str) -> None:
+        what = f"field {quoted(key)}" if key else f"field for the {names}"
+        remedy = f"Name the field with the {names.partition(' ')[0]}: --{option} NAME"
         if key:
-            wanted, remedy = quoted(key), "Give every line the same fields as the first"
-        seen = f" (fields: {listed(list(fields))})" if fields else ""
-        self._report(
-            TopicProblem("T105", number, f"field {wanted} is missing{seen}", remedy=remedy)
-        )
+            remedy = "Give every line the same fields as the first"
+        seen = f" (fields: {listed(list(root.pairs))})" if root.pairs else ""
+        self._report(TopicProblem("T105", root.line, f"{what} is missing{seen}", remedy=remedy))
 
 
-def _parse(number: int, line: str, report: Report) -> Tree | None:
+def _parse(number: int, line: str, report: Report) -> Mapping | None:
+    """Return the object of a line; report its problems."""
     try:
-        return parse_json(line, number)
+        tree = parse_json(line, number)
     except TreeError as error:
         report(syntax_problem(error, "Write one JSON object per line"))
         return None
+    report_tree(tree, report)
+    root: Node | None = tree.root
+    if isinstance(root, Mapping):
+        return root
+    what = f"expected a JSON object but got {describe_node(root) if root else ''}"
+    remedy = "Correct the line; nothing after it could be checked"
+    report(TopicProblem("T104", number, what, remedy=remedy))
+    return None
 
 
 class _IrregularLineError(ValueError):
@@ -250,28 +240,12 @@ _DECODER = json.JSONDecoder(
 
 
 def _read_records(
-    lines: Iterable[tuple[int, str]],
-    options: TopicOptions,
-    report: Report,
-    note: Note,
+    lines: Iterable[tuple[int, str]], options: TopicOptions, report: Report, note: Note
 ) -> list[Topic]:
-    """Read lines whose records contain several languages, turns, or parts of a text."""
-    records = Records([], "", noun="lines of JSON")
-    languages: dict[str, None] = {}
+    """Read lines whose records contain turns, or parts of a text."""
+    records: list[Record] = []
     for number, line in lines:
-        tree = _parse(number, line, report)
-        if tree is None:
-            continue
-        if not isinstance(tree.root, Mapping):
-            report(TopicProblem("T104", number, "expected a JSON object"))
-            continue
-        found, language, known = records_of_line(tree.root, tree.n_values, options)
-        records.found += found
-        records.language = records.language or language
-        languages.update(dict.fromkeys(known))
-    records.languages = tuple(languages)
-    sample = records.found[:SAMPLED]
-    records.format_name = f"{format_of(names_of(sample))} JSON Lines".strip()
-    if sample and sample[0].query_id is not None:
-        records.place = "topic and turn"
-    return make_topics(records, options, report, note)
+        root = _parse(number, line, report)
+        records += [] if root is None else records_of(root)
+    place = "topic and turn" if records and records[0].query_id is not None else ""
+    return make_topics(Records(records, "JSON Lines", place=place), options, report, note)

@@ -1,9 +1,9 @@
-"""Choose the fields with id and text and the language of records, and make topics of them."""
+"""Choose the fields with id and text of records, and make topics of them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trectools_plus.formats.interchange.names import normalize
@@ -30,60 +30,8 @@ from trectools_plus.formats.topic_records.schema import (
 )
 from trectools_plus.text import listed, plural, visible
 
-_LONG = {
-    "eng": "en", "zho": "zh", "chi": "zh", "cmn": "zh", "fas": "fa", "per": "fa", "rus": "ru",
-    "deu": "de", "ger": "de", "fra": "fr", "fre": "fr", "spa": "es", "ita": "it", "por": "pt",
-    "nld": "nl", "dut": "nl", "jpn": "ja", "kor": "ko", "ara": "ar", "hin": "hi", "swe": "sv",
-    "fin": "fi", "pol": "pl", "tur": "tr", "ces": "cs", "cze": "cs", "hun": "hu", "ukr": "uk",
-    "ben": "bn", "mar": "mr", "english": "en", "german": "de", "french": "fr", "spanish": "es",
-    "chinese": "zh", "persian": "fa", "russian": "ru", "italian": "it", "dutch": "nl",
-    "czech": "cs", "cz": "cs",
-}  # fmt: skip
-
-
-def is_language(name: str) -> bool:
-    """Return true for a code of a language, or its English name: ``en``, ``eng``, ``english``."""
-    return same_language(name) in _LONG.values()
-
-
-def same_language(code: str) -> str:
-    """Return the code of two letters of a language: ``en`` for ``en``, ``eng`` and ``en-GB``."""
-    plain = code.strip().lower()
-    base = plain.replace("_", "-").partition("-")[0]
-    return _LONG.get(base, base)
-
-
-def choose_language(available: Sequence[str], wanted: str | None) -> str | None:
-    """Return the wanted language as the file spells it; without a wish, English or the first.
-
-    ``None`` if the wanted language is not available.
-    """
-    goal = same_language(wanted or "en")
-    found = next((code for code in available if same_language(code) == goal), None)
-    if found is None and wanted is None and available:
-        return available[0]
-    return found
-
-
 _TIP_OF_THE_TONGUE = frozenset({"redditid", "tomturl", "positivequeries"})
-_FORMATS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("tip-of-the-tongue", frozenset({"redditid"})),
-    ("tip-of-the-tongue", frozenset({"tomturl"})),
-    ("TREC Precision Medicine", frozenset({"disease", "gene"})),
-    ("TREC Precision Medicine", frozenset({"disease", "demographic"})),
-    ("TREC Clinical Decision Support", frozenset({"summary", "description"})),
-    ("TREC Microblog", frozenset({"querytweettime"})),
-    ("TREC iKAT", frozenset({"ptkb"})),
-    ("TREC CAsT", frozenset({"rawutterance"})),
-    ("TREC CAsT", frozenset({"utterance"})),
-    ("HC4/NeuCLIR", frozenset({"topictitle", "topicdescription"})),
-    ("CODEC", frozenset({"query", "guidelines"})),
-    ("TREC-COVID", frozenset({"query", "question", "narrative"})),
-)
-"""Names of formats, and the fields that identify them."""
-
 _PREFIX = re.compile(r"^([a-z]{1,3})-(?=title$|desc$|narr$|num$)")
-_BLANK = re.compile(r"\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +56,12 @@ def is_main_text(name: str) -> bool:
 
 def is_text_name(name: str) -> bool:
     """Return true if a field with this name can be the text of a topic, or a part of it."""
-    return normalize(_without_language(name)) in (*TOPIC_TEXTS, *JOINED_TEXTS)
+    return _plain(name) in (*TOPIC_TEXTS, *JOINED_TEXTS)
 
 
-def format_of(names: Iterable[str]) -> str:
-    """Return the name of the format that the fields identify; else an empty text."""
-    known = {normalize(name) for name in names}
-    if "title" in known or "query" in known:  # CLEF and others have both, beside a title
-        known.discard("summary")
-    return next((name for name, wanted in _FORMATS if wanted <= known), "")
+def names_of(records: Sequence[Record]) -> list[str]:
+    """Return the names of the fields of records, in order."""
+    return list(dict.fromkeys(name for record in records for name in record.fields))
 
 
 def choose_fields(
@@ -133,46 +78,18 @@ def choose_fields(
         The choice. Without a field for the text, ``text_fields`` is empty; without one for the id,
         ``id_field`` is ``None`` although records need it.
     """
-    names = list(dict.fromkeys(name for record in records for name in record.fields))
-    texts = _named(names, options.text_fields) or _text_fields(names, records, is_markup)
+    names = names_of(records)
+    texts = tuple(_find(names, name) or name for name in options.text_fields)
+    texts = texts or _text_fields(names, records, is_markup)
     id_field = None
     if options.id_field is not None:
         id_field = _find(names, options.id_field) or options.id_field
     elif any(record.query_id is None for record in records):
-        id_field = _id_field([name for name in names if name not in texts], records, is_markup)
-        if id_field is None and not options.text_fields:
-            id_field, texts = _only_weak(names, records, texts)
-    usual_texts = XML_TEXT_KEYS if is_markup else TEXT_KEYS
+        id_field = _id_field([name for name in names if name not in texts], is_markup=is_markup)
+    usual_texts = (*XML_TEXT_KEYS, "") if is_markup else TEXT_KEYS
     usual_ids = XML_ID_KEYS if is_markup else LINE_ID_KEYS
-    is_usual = (
-        not options.names_fields
-        and len(texts) == 1
-        and (texts[0] in usual_texts or (is_markup and not texts[0]))
-        and id_field in usual_ids
-    )
-    return Choice(id_field, texts, is_usual)
-
-
-def text_of_one(record: Record, is_markup: bool, has_chosen: bool) -> tuple[str, ...]:
-    """Choose the fields with the text of one record in which those of the others are empty.
-
-    Args:
-        record: The record.
-        is_markup: See :func:`choose_fields`.
-        has_chosen: True if it has the fields of the others; parts of a text cannot replace them.
-    """
-    found = _text_fields(list(record.fields), [record], is_markup)
-    return () if has_chosen and any(normalize(name) in JOINED_TEXTS for name in found) else found
-
-
-def missing_names(records: Sequence[Record], names: Sequence[str]) -> list[str]:
-    """Return the names that no record has."""
-    known = list(dict.fromkeys(name for record in records for name in record.fields))
-    return [name for name in names if _find(known, name) is None]
-
-
-def _named(names: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_find(names, name) or name for name in wanted)
+    is_usual = len(texts) == 1 and texts[0] in usual_texts and id_field in usual_ids
+    return Choice(id_field, texts, is_usual and not options.names_fields)
 
 
 def _find(names: Sequence[str], wanted: str) -> str | None:
@@ -181,33 +98,10 @@ def _find(names: Sequence[str], wanted: str) -> str | None:
     return next((name for name in names if normalize(name) == normalize(wanted)), None)
 
 
-def _id_field(names: Sequence[str], records: Sequence[Record], is_markup: bool) -> str | None:
+def _id_field(names: Sequence[str], *, is_markup: bool) -> str | None:
     exact = XML_ID_KEYS if is_markup else LINE_ID_KEYS
-    found = next((name for name in exact if name in names), None) or _first(names, TOPIC_IDS)
-    return found or next(
-        (name for name in _all(names, WEAK_TOPIC_IDS) if _looks_like_ids(name, records)), None
-    )
-
-
-def _only_weak(
-    names: Sequence[str], records: Sequence[Record], texts: tuple[str, ...]
-) -> tuple[str | None, tuple[str, ...]]:
-    """Use the text as the id if it looks like one and there is another text."""
-    others = [name for name in names if name not in texts]
-    text = _text_fields(others, records, False)
-    is_weak = len(texts) == 1 and text and normalize(texts[0]) in WEAK_TOPIC_IDS
-    if is_weak and _looks_like_ids(texts[0], records):
-        return texts[0], text
-    return None, texts
-
-
-def _looks_like_ids(name: str, records: Sequence[Record]) -> bool:
-    values = [record.fields[name].text for record in records if name in record.fields]
-    return (
-        len(values) == len(records)
-        and len(set(values)) == len(values)
-        and not any(not value or _BLANK.search(value) for value in values)
-    )
+    named = next((name for name in exact if name in names), None)
+    return named or next(iter(_ranked(names, (*TOPIC_IDS, *WEAK_TOPIC_IDS))), None)
 
 
 def _text_fields(
@@ -215,25 +109,15 @@ def _text_fields(
 ) -> tuple[str, ...]:
     filled = [name for name in names if any(_has_text(record, name) for record in records)]
     if {normalize(name) for name in filled} & _TIP_OF_THE_TONGUE:
-        joined = _all(filled, ("title", "description"))
-        if joined:
-            return tuple(joined)
-    if "currentquery" in filled:  # of a session, after the earlier queries
-        return ("currentquery",)
+        return tuple(_ranked(filled, ("title", "description")))
     exact = XML_TEXT_KEYS if is_markup else TEXT_KEYS
     for known in (filled, names):
-        found = next((name for name in exact if name in known), None) or _first(known, TOPIC_TEXTS)
-        if found is not None:
-            return (found,)
-    joined = [name for name in filled if normalize(_without_language(name)) in JOINED_TEXTS]
+        texts = [name for name in exact if name in known] or _ranked(known, TOPIC_TEXTS)
+        if texts:
+            return (texts[0],)
+    joined = [name for name in filled if _plain(name) in JOINED_TEXTS]
     short = [name for name in joined if normalize(name) not in LONG_TEXTS]
-    if short or joined:
-        return tuple(short or joined)
-    return ("",) if is_markup and "" in names else ()
-
-
-def _without_language(name: str) -> str:
-    return _PREFIX.sub("", name)
+    return tuple(short or joined) or (("",) if is_markup and "" in names else ())
 
 
 def _has_text(record: Record, name: str) -> bool:
@@ -241,20 +125,15 @@ def _has_text(record: Record, name: str) -> bool:
     return node is not None and node.meaning == "text" and node.text.strip() != ""
 
 
-def _first(names: Sequence[str], ranked: Sequence[str]) -> str | None:
-    return next(iter(_all(names, ranked)), None)
+def _plain(name: str) -> str:
+    """Return a normalised name without a language, as in ``en-title``."""
+    return normalize(_PREFIX.sub("", name))
 
 
-def _all(names: Sequence[str], ranked: Sequence[str]) -> list[str]:
-    by_name: dict[str, str] = {}
-    for name in names:
-        by_name.setdefault(normalize(_without_language(name)), name)
+def _ranked(names: Sequence[str], ranked: Sequence[str]) -> list[str]:
+    """Return the names that are among the ranked ones, in the order of these."""
+    by_name = {_plain(name): name for name in reversed(names)}
     return [by_name[name] for name in ranked if name in by_name]
-
-
-def names_of(records: Sequence[Record]) -> list[str]:
-    """Return the names of the fields of records, in order."""
-    return list(dict.fromkeys(name for record in records for name in record.fields))
 
 
 SAMPLED = 1000
@@ -268,29 +147,24 @@ def make_topics(
 
     Args:
         records: The records of a file.
-        options: The fields and the language.
+        options: The fields.
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
         is_markup: True for SGML and XML.
     """
     if not records.found:
-        if records.languages and records.language is None:
-            report(_without_wanted_language(records, options, 1))
         return []
     choice = choose_fields(records.found[:SAMPLED], options, is_markup=is_markup)
-    first = records.found[0].line
-    if records.languages and not records.language:
-        report(_without_wanted_language(records, options, first))
-        return []
+    names = names_of(records.found)
     wanted = [*options.text_fields, *([options.id_field] if options.id_field else [])]
-    absent = missing_names(records.found, wanted)
+    absent = [visible(name) for name in wanted if _find(names, name) is None]
     if absent:
-        what = f"no record has a field {listed([visible(name) for name in absent])}"
-        known = listed([visible(name) for name in names_of(records.found) if name])
+        known = listed([visible(name) for name in names if name])
+        what = f"no record has a field {listed(absent)} (fields: {known})"
         remedy = "Name one of these fields"
-        report(TopicProblem("T105", first, f"{what} (fields: {known})", remedy=remedy))
+        report(TopicProblem("T105", records.found[0].line, what, remedy=remedy))
         return []
-    maker = _Maker(records, choice, report, is_markup)
+    maker = _Maker(choice, report, is_markup)
     topics = [topic for record in records.found if (topic := maker.make(record)) is not None]
     if topics and not (records.is_plain and choice.is_usual and not records.n_nested):
         note(describe(records.format_name, choice, len(topics), records))
@@ -301,19 +175,15 @@ class _Maker:
     """Makes topics of records.
 
     Args:
-        records: The records.
         choice: The fields with id and text.
         report: Takes the problems.
         is_markup: True for SGML and XML.
     """
 
-    def __init__(self, records: Records, choice: Choice, report: Report, is_markup: bool) -> None:
+    def __init__(self, choice: Choice, report: Report, is_markup: bool) -> None:
         self._choice = choice
         self._report = report
         self._is_markup = is_markup
-        is_sgml = is_markup and records.noun.startswith("<top>")
-        self._labels = ("<num>", "<title>") if is_sgml else ("number", "<query> or <title>")
-        self._is_joined = len(choice.text_fields) > 1
 
     def make(self, record: Record) -> Topic | None:
         """Make the topic of a record; ``None`` if id or text is missing, which is reported."""
@@ -322,76 +192,62 @@ class _Maker:
             return None
         names = self._text_names(record)
         if not names:
-            self._report(self._missing(record, 1))
+            self._report_missing(record, "text", "--text-fields")
             return None
         nodes = [record.fields[name] for name in names]
-        if all(node.meaning == "null" for node in nodes):
-            self._report(TopicProblem("T105", nodes[0].line, "text is null", nodes[0].column))
+        if all(node.data is None for node in nodes):
+            self._report(TopicProblem.at(nodes[0], "T105", "text is null"))
             return None
         used = {"query_id", "text", self._choice.id_field, *record.hidden}
-        if not self._is_joined:
+        if len(self._choice.text_fields) == 1:
             used.update(names)
         others = {
             name: node.text
             for name, node in record.fields.items()
-            if name not in used and node.meaning != "null" and node.text
+            if name not in used and node.data is not None and node.text
         }
         text = " ".join(node.text for node in nodes if node.text.strip())
         return Topic(record.line, query_id, text, others, nodes[0].line)
 
     def _id_of(self, record: Record) -> str | None:
         name = self._choice.id_field
-        node = record.fields.get(name) if name is not None else None
+        node = None if name is None else record.fields.get(name)
         if node is None and record.query_id is not None:
             return record.query_id
         if node is None and self._is_markup:
-            found = choose_fields([record], TopicOptions(), is_markup=True).id_field
-            node = record.fields.get(found) if found is not None else None
+            others = [name for name in record.fields if name not in self._choice.text_fields]
+            name = _id_field(others, is_markup=True)
+            node = None if name is None else record.fields[name]
         if node is None or (self._is_markup and not node.text.strip()):
-            self._report(self._missing(record, 0))
+            self._report_missing(record, "id", "--id-field")
             return None
-        if node.meaning == "null" or not node.text.strip():
-            state = "null" if node.meaning == "null" else "empty"
-            self._report(TopicProblem("T105", node.line, f"id is {state}", node.column))
+        if node.data is None or not node.text.strip():
+            state = "null" if node.data is None else "empty"
+            self._report(TopicProblem.at(node, "T105", f"id is {state}"))
             return None
-        is_read_as_other = node.value is not None and node.value != node.text
-        if node.meaning in ("boolean", "number") or (node.meaning != "text" and is_read_as_other):
+        if node.meaning in ("boolean", "number") or node.value is not None:
             what = f"expected an id (text or an integer) but got {visible(node.text)}"
-            self._report(TopicProblem("T114", node.line, what, node.column, fix="no"))
+            self._report(TopicProblem.at(node, "T114", what, fix="no"))
             return None
         return node.text.strip() if self._is_markup else node.text
 
     def _text_names(self, record: Record) -> list[str]:
-        """Return the text fields of a record: the chosen ones, or others if it has none of them."""
+        """Return the text fields of a record, or else the element's own text."""
         names = [name for name in self._choice.text_fields if name in record.fields]
-        if any(record.fields[name].text.strip() for name in names):
-            return names
-        other = text_of_one(record, self._is_markup, bool(names))
-        if any(record.fields[name].text.strip() for name in other):
-            return list(other)
+        is_empty = not any(record.fields[name].text.strip() for name in names)
+        if is_empty and "" in record.fields and record.fields[""].text:
+            return [""]
         # An element without text has an empty text of its own, which is not a field.
-        return [name for name in names or other if name and name in record.fields]
+        return [name for name in names if name or not is_empty]
 
-    def _missing(self, record: Record, which: int) -> TopicProblem:
-        fields = [name for name in record.fields if name]
-        option = ("--id-field", "--text-fields")[which]
-        what = ("id", "text")[which]
-        remedy = "Give every topic a number and a text"
-        seen = ""
-        if fields:
-            seen = f" (fields: {listed([visible(name) for name in fields])})"
-            remedy = f"Name the field with the {what}: {option} NAME"
-        if self._is_markup:
-            message = f"{self._labels[which]} is missing in this topic{seen}"
-        else:
-            message = f"expected a field for the {what} but found none that is known{seen}"
-        return TopicProblem("T105", record.line, message, remedy=remedy)
-
-
-def _without_wanted_language(records: Records, options: TopicOptions, line: int) -> TopicProblem:
-    what = f"no text in the language {options.language or 'en'}"
-    known = f"languages: {listed([visible(code) for code in records.languages])}"
-    return TopicProblem("T105", line, f"{what} ({known})", remedy="Choose one with --language")
+    def _report_missing(self, record: Record, what: str, option: str) -> None:
+        names = [visible(name) for name in record.fields if name]
+        message = f"the {what} is missing in this topic"
+        remedy = (
+            f"Give every topic an id and a text, or name the field with the {what}: {option} NAME"
+        )
+        seen = f" (fields: {listed(names)})" if names else ""
+        self._report(TopicProblem("T105", record.line, message + seen, remedy=remedy))
 
 
 def describe(format_name: str, choice: Choice, n: int, records: Records | None = None) -> str:
@@ -403,17 +259,13 @@ def describe(format_name: str, choice: Choice, n: int, records: Records | None =
         n: The number of topics.
         records: The records, if they were found in a document.
     """
-    parts = []
     place = records.place if records is not None else ""
-    if choice.id_field is not None:
-        parts.append(f"id from {visible(choice.id_field)}")
-    elif place and place != "the lines":
-        parts.append(f"id from {place}")
+    parts = []
     if place != "the lines":
+        if choice.id_field or place:
+            parts.append(f"id from {visible(choice.id_field or place)}")
         shown = [visible(name) if name else "the element" for name in choice.text_fields]
         parts.append(f"text from {', '.join(shown)}")
-    if records is not None and records.language is not None:
-        parts.append(f"language {visible(records.language)}")
     details = [plural(n, "topic"), *([", ".join(parts)] if parts else [])]
     if records is not None and records.n_nested:
         details.append(f"{plural(records.n_nested, 'nested topic')} not read")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.nodes.model import (
     JSON_CONSTANTS,
     Node,
+    Repeat,
     Scalar,
     Tree,
     TreeError,
@@ -25,13 +26,10 @@ class TopicOptions:
     Attributes:
         id_field: The field with the id.
         text_fields: The fields with the text, joined by blanks.
-        language: The language to choose if a topic has texts in several: ``en`` or ``eng``;
-            ``None`` for English, or else the first.
     """
 
     id_field: str | None = None
     text_fields: tuple[str, ...] = ()
-    language: str | None = None
 
     @property
     def names_fields(self) -> bool:
@@ -98,6 +96,7 @@ class TopicProblem:
         fix: If it differs from the fix of the rule: ``no`` if no program can fix it.
         blocks_scoring: ``False`` if the file can be scored.
         refused: True if loaders refuse the file, although this is only a warning.
+        quote: The text at this place that should be in quotes.
     """
 
     code: str
@@ -111,6 +110,12 @@ class TopicProblem:
     fix: Literal["safe", "ask", "no"] | None = None
     blocks_scoring: bool | None = None
     refused: bool = False
+    quote: str | None = None
+
+    @classmethod
+    def at(cls, node: Node, code: str, message: str, **further: Any) -> TopicProblem:
+        """Return the problem of a value; ``further`` are attributes of this class."""
+        return cls(code, node.line, message, node.column, **further)
 
 
 def syntax_problem(error: TreeError, remedy: str | None = None) -> TopicProblem:
@@ -157,9 +162,6 @@ class Records:
         format_name: The name of the format in messages.
         is_plain: True for the formats whose topics are read without a note.
         place: How the ids are made, if not from a field: "the keys".
-        noun: The name of a record in messages.
-        language: The language that was chosen among several.
-        languages: All languages found.
         n_nested: The number of records inside others, which are not read.
     """
 
@@ -167,9 +169,6 @@ class Records:
     format_name: str
     is_plain: bool = False
     place: str = ""
-    noun: str = "records"
-    language: str | None = None
-    languages: tuple[str, ...] = ()
     n_nested: int = 0
 
 
@@ -184,44 +183,44 @@ def read_id(node: Node, what: str, query_id: str | None, report: Report) -> str 
     """
     if not isinstance(node, Scalar):
         message = f"the {what} is {describe(node)}, not text"
-        report(TopicProblem("T105", node.line, message, node.column, query_id))
+        report(TopicProblem.at(node, "T105", message, query_id=query_id))
         return None
-    if node.meaning == "null" or not node.text:
-        state = "null" if node.meaning == "null" else "empty"
-        report(TopicProblem("T105", node.line, f"{what} is {state}", node.column, query_id))
+    if node.data is None or not node.text:
+        message = f"{what} is {'null' if node.data is None else 'empty'}"
+        report(TopicProblem.at(node, "T105", message, query_id=query_id))
         return None
-    problem = _id_problem(node, what, query_id)
-    if problem is not None:
-        report(problem)
+    if node.core is not None:
+        message = f"{what} {visible(node.text)} is read as {node.core} by YAML 1.2"
+        _report_quotes(node, "T114", message, query_id, report, is_same=True)
+    elif node.meaning != "text" and node.text not in JSON_CONSTANTS:  # T104 reports constants
+        message = f"{what} {visible(node.text)} is a number, not text"
+        if node.value is not None:
+            by = " by YAML 1.1" if node.meaning == "integer" else ""
+            message = f"{what} {visible(node.text)} is read as {node.value}{by}"
+        _report_quotes(node, "T114", message, query_id, report, is_same=_is_same(node))
     return node.text
 
 
-def _id_problem(node: Scalar, what: str, query_id: str | None) -> TopicProblem | None:
-    """Return the problem of an id that a loader does not read as text (T114)."""
-    shown = visible(node.text)
-    is_integer = node.meaning == "integer"
-    # The id does not change if a loader converts the number back to text.
-    is_same = is_integer and node.value is None
-    message = f"{what} {shown} is a number, not text"
-    if node.meaning == "text":
-        if node.core is None:
-            return None
-        is_same = True
-        message = f"{what} {shown} is read as {node.core} by YAML 1.2"
-    elif node.text in JSON_CONSTANTS:
-        return None  # T104 reports it
-    elif node.value is not None:
-        by = " by YAML 1.1" if is_integer else ""
-        message = f"{what} {shown} is read as {node.value}{by}"
-    return TopicProblem(
-        "T114",
-        node.line,
+def _is_same(node: Scalar) -> bool:
+    """Return true if the text does not change if a loader converts the number back to text."""
+    return node.meaning == "integer" and node.value is None
+
+
+def _report_quotes(
+    node: Scalar, code: str, message: str, query_id: str | None, report: Report, *, is_same: bool
+) -> None:
+    """Report a value that is not read as text without quotes; a warning if it ``is_same``."""
+    problem = TopicProblem.at(
+        node,
+        code,
         message,
-        node.column,
-        query_id,
+        query_id=query_id,
         severity="warning" if is_same else None,
-        remedy=f'Quote it: "{shown}"',
+        remedy=f'Quote it: "{visible(node.text)}"',
+        refused=code == "T115",
+        quote=node.text,
     )
+    report(problem)
 
 
 def read_text(node: Node, topic: Topic, report: Report) -> None:
@@ -230,33 +229,22 @@ def read_text(node: Node, topic: Topic, report: Report) -> None:
     Reports null (T105), values of other types (T115) and a text cut at '#' (T117).
     """
     topic.text_line, topic.text_column = node.line, node.column
-    if not isinstance(node, Scalar) or node.meaning == "null":
+    query_id = topic.query_id
+    if not isinstance(node, Scalar) or node.data is None:
         state = "text is null"
         if not isinstance(node, Scalar):
             state = f"the text is {describe(node)}, not text"
-        report(TopicProblem("T105", node.line, state, node.column, topic.query_id))
+        report(TopicProblem.at(node, "T105", state, query_id=query_id))
         return
     topic.text = node.text
     if node.meaning != "text" and node.text not in JSON_CONSTANTS:
         shown = visible(node.text)
-        is_same = node.meaning == "integer" and node.value is None
         read_as = node.value or f"the {node.meaning} {shown}"
-        if node.meaning != "boolean":
-            read_as = f"read as {read_as}"
-        problem = TopicProblem(
-            "T115",
-            node.line,
-            f"text {shown} is {read_as}",
-            node.column,
-            topic.query_id,
-            severity="warning" if is_same else None,
-            remedy=f'Quote it: "{shown}"',
-            refused=True,
-        )
-        report(problem)
+        message = f"text {shown} is read as {read_as}"
+        _report_quotes(node, "T115", message, query_id, report, is_same=_is_same(node))
     if node.cut is not None:
         what = f"text is cut at '#': {quoted(node.text)}"
-        problem = TopicProblem("T117", node.line, what, node.column, topic.query_id)
+        problem = TopicProblem.at(node, "T117", what, query_id=query_id, quote=node.text)
         if node.cut != node.line:  # it begins and ends on different lines
             problem = replace(problem, line=node.cut, column=None, fix="no")
         report(problem)
@@ -267,33 +255,24 @@ def report_empty_text(topic: Topic, report: Report) -> None:
     if topic.text is None or topic.text.strip():
         return
     what = "no text" if topic.query_id is None else f"topic {visible(topic.query_id)} has no text"
-    problem = TopicProblem(
-        "T121",
-        topic.text_line or topic.line,
-        what,
-        topic.text_column,
-        topic.query_id,
-        remedy="Write a text, or remove the topic",
-    )
-    report(problem)
+    line, remedy = topic.text_line or topic.line, "Write a text, or remove the topic"
+    report(TopicProblem("T121", line, what, topic.text_column, topic.query_id, remedy=remedy))
 
 
-def report_repeated_keys(tree: Tree, report: Report) -> None:
-    """Report the repeated keys of mappings (T116)."""
+def report_tree(tree: Tree, report: Report) -> None:
+    """Report the repeated keys of mappings (T116), and NaN and infinity in JSON (T104)."""
     for repeat in tree.repeats:
-        first, here = repeat.first, repeat.value
-        where = f"line {first.line}" if first.line != here.line else f"column {first.column}"
-        if isinstance(first, Scalar) and isinstance(here, Scalar):
-            seen = f"({where}: {visible(first.text)}; here: {visible(here.text)})"
-        else:
-            seen = f"(first on {where})"
-        key = repeat.key
-        message = f"key {visible(key.text)} is repeated {seen}; loaders keep the last value"
-        report(TopicProblem("T116", key.line, message, key.column, remedy="Keep one of them"))
-
-
-def report_constants(tree: Tree, report: Report) -> None:
-    """Report NaN and infinity in a JSON document (T104)."""
+        _report_repeat(repeat, report)
     for node in tree.constants:
         what, remedy = f"{node.text} is not valid JSON", "Write a number or null"
-        report(TopicProblem("T104", node.line, what, node.column, remedy=remedy))
+        report(TopicProblem.at(node, "T104", what, remedy=remedy))
+
+
+def _report_repeat(repeat: Repeat, report: Report) -> None:
+    first, here = repeat.first, repeat.value
+    where = f"line {first.line}" if first.line != here.line else f"column {first.column}"
+    seen = f"(first on {where})"
+    if isinstance(first, Scalar) and isinstance(here, Scalar):
+        seen = f"({where}: {visible(first.text)}; here: {visible(here.text)})"
+    message = f"key {visible(repeat.key.text)} is repeated {seen}; loaders keep the last value"
+    report(TopicProblem.at(repeat.key, "T116", message, remedy="Keep one of them"))

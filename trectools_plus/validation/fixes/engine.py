@@ -336,7 +336,7 @@ def _edit_topics(path: str, data: bytes, session: FixSession) -> tuple[bytes, Li
     """Fix topics or a test set."""
     text = _readable_text(data)
     form = form_of(path, text)
-    draft = TopicsDraft.of_text(text, "tsv" if form == "blank" else form)
+    draft = TopicsDraft.of_text(text, form)
     n_applied = len(session.applied)
     draft = _apply_to_topics(draft, session, "topics")
     if draft.form == "tsv":

@@ -17,32 +17,28 @@ Both the validator and :func:`trectools_plus.load_test_set` use this reader.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 import polars as pl
 
 from trectools_plus.formats.columns.decimals import INTEGRAL
 from trectools_plus.formats.nodes.model import (
     JSON_CONSTANTS,
-    MAX_REPEATED,
-    AliasResolver,
     Items,
     Mapping,
     Node,
     Scalar,
-    TooMuchError,
     Tree,
     describe,
 )
 from trectools_plus.formats.topic_records.model import (
-    Report,
     Topic,
     TopicProblem,
     read_id,
     read_text,
-    report_constants,
-    report_repeated_keys,
+    report_tree,
 )
 from trectools_plus.formats.topic_records.schema import (
     CASE_KEYS,
@@ -63,7 +59,9 @@ from trectools_plus.text import listed, visible
 from trectools_plus.validation.views.topics import (
     JUDGMENTS_SCHEMA,
     LANGUAGES_SCHEMA,
+    Case,
     Cases,
+    Judgment,
     Kind,
     Problems,
     TopicsContent,
@@ -82,29 +80,309 @@ _PURPOSE = {
 }
 
 
-def read_grade(node: Node, doc_id: str, query_id: str | None, report: Report) -> float | None:
-    """Read a grade; report null (T105), booleans (T115), fractions (Q111), other values (Q110).
+def read_test_set(tree: Tree, problems: Problems | None = None) -> TopicsContent:
+    """Read a test set from its tree.
 
-    Whole numbers like ``2.0`` are read; they don't prevent scoring.
+    Args:
+        tree: The document.
+        problems: Collects the problems; a new collection if not given.
     """
-    is_integral = isinstance(node, Scalar) and _is_integral(node)
-    code, what = _grade_problem(node, visible(doc_id))
-    if code:
-        problem = TopicProblem(
-            code,
-            node.line,
-            what,
-            node.column,
-            query_id,
-            doc_id,
-            remedy=None if code == "Q111" else "Write a whole number",
-            fix="no",  # quotes would not fix a grade
-            blocks_scoring=False if is_integral else None,
+    reader = _Reader(Problems() if problems is None else problems)
+    report_tree(tree, reader.problems.add)
+    if tree.root is not None:
+        reader.read(tree.root)
+    return reader.content()
+
+
+class _Reader:
+    """Reads the cases of a document, their judgments and notes.
+
+    Args:
+        problems: Collects the problems.
+    """
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+        self._near: dict[str, list[str]] = {}
+        self._kind: Kind = "testset"
+        self._cases: list[Case] = []
+        self._document: Cases | None = None
+        self._strict = True
+        self._judged: set[str] = set()
+        self._languages: list[tuple[int, str | None, str]] = []
+
+    def content(self) -> TopicsContent:
+        """Return what was read so far."""
+        rows = [
+            (judged.line, case.query_id, judged.doc_id, judged.grade, judged.span)
+            for case in self._cases
+            for judged in case.judged
+        ]
+        return TopicsContent(
+            table_of((case.topic for case in self._cases), self.problems),
+            self.problems,
+            pl.DataFrame(rows, schema=JUDGMENTS_SCHEMA, orient="row"),
+            self._kind,
+            pl.DataFrame(self._languages, schema=LANGUAGES_SCHEMA, orient="row"),
+            self._document,
         )
-        report(problem)
-    if isinstance(node, Scalar) and (is_integral or (node.meaning == "integer" and not code)):
-        return float(node.text)
-    return None
+
+    def _report(self, node: Node, code: str, message: str, **further: Any) -> None:
+        self.problems.add(TopicProblem.at(node, code, message, **further))
+
+    def read(self, root: Node) -> None:
+        if isinstance(root, Mapping):
+            self._read_mapping(root)
+        elif isinstance(root, Items):
+            # The fields of the cases determine the form.
+            names = {
+                name for case in root.items if isinstance(case, Mapping) for name in case.pairs
+            }
+            if not names.intersection(JUDGED_KEYS):
+                self._kind = "topics"
+            self._strict = not names.intersection(LISTED_KEYS) or bool(
+                names.intersection(GRADED_KEYS)
+            )
+            self._read_cases(root, Cases(self._strict, self._cases))
+        elif not is_empty(root):
+            self._report_wrong_form(root, describe(root))
+
+    def _read_mapping(self, root: Mapping) -> None:
+        fields = root.fields
+        if "queries" in fields or "test_cases" in fields:
+            self._strict = "queries" in fields
+            lines = {name: key.line for name, (key, _) in root.pairs.items()}
+            document = Cases(self._strict, self._cases, lines=lines)
+            if "metadata" in fields:
+                self._read_metadata(fields["metadata"], document)
+            if self._strict:
+                self._check_keys(root, TOP_KEYS)
+            self._read_cases(fields["queries" if self._strict else "test_cases"], document)
+        elif not fields or self._check_keys(root, TOP_KEYS, only_near=True):
+            return
+        elif "metadata" in fields or root.scalars:
+            self._report_wrong_form(root, listed(list(fields)))
+        else:  # {query_id: {doc_id: grade}}
+            for key, value in root.pairs.values():
+                topic = Topic(key.line, read_id(key, "id", None, self.problems.add))
+                if is_empty(value):
+                    self._report_missing_judgments(key, topic)
+                self._add_case(topic, [value])
+
+    def _read_metadata(self, node: Node, document: Cases) -> None:
+        """Read the metadata; values of other forms than those of this package become text."""
+        if not isinstance(node, Mapping):
+            if not is_empty(node):
+                self._report_wrong_value(node, f"metadata is {describe(node)}, not a mapping")
+            return
+        document.metadata = node.fields
+        for name in METADATA_KEYS:
+            value = node.fields.get(name)
+            is_text = isinstance(value, Scalar) and value.meaning == "text"
+            if value is not None and self._strict and not is_text:
+                self._report_wrong_value(value, f"{name} of the metadata is {_shown(value)}")
+            elif name == "language" and isinstance(value, Scalar) and value.text:
+                self._languages.append((value.line, None, value.text))
+
+    def _report_wrong_form(self, node: Node, seen: str) -> None:
+        what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
+        remedy = "Give each test case an id, a text and its relevant documents"
+        self._report(node, "T105", what, remedy=remedy)
+
+    def _read_cases(self, node: Node, document: Cases) -> None:
+        self._document = document
+        if isinstance(node, Mapping):
+            for key, case in node.pairs.values():
+                self._read_case(case, key)
+        elif isinstance(node, Items):
+            for case in node.items:
+                self._read_case(case)
+        elif not is_empty(node):
+            self._report_wrong_form(node, describe(node))
+
+    def _read_case(self, case: Node, key: Scalar | None = None) -> None:
+        """Read a test case; ``key`` is its id if the cases are a mapping."""
+        if not isinstance(case, Mapping):
+            what = f"expected a test case with id and text but got {describe(case)}"
+            self._report(case, "T105", what)
+            return
+        fields, topic = case.fields, Topic(case.line)
+        id_node = _first(fields, ID_KEYS) or key
+        text = _first(fields, TEXT_KEYS)
+        judged = [case.pairs[name] for name in JUDGED_KEYS if name in fields]
+        required = {
+            "id": id_node or not self._strict,
+            "text": text,
+            "judgments": judged or self._kind == "topics",
+        }
+        missing = {what for what, value in required.items() if not value}
+        if id_node is not None:
+            topic.query_id = read_id(id_node, "id", None, self.problems.add)
+            topic.line = id_node.line
+        if text is not None:
+            read_text(text, topic, self.problems.add)
+        missing -= self._check_keys(
+            case, CASE_KEYS, topic.query_id, missing=missing, only_near=not self._strict
+        )
+        for what in sorted(missing - {"judgments"}):
+            seen = f"{what} is missing (fields: {listed(list(fields))})"
+            self._report(case, "T105", seen, query_id=topic.query_id)
+        if "judgments" in missing:
+            self._report_missing_judgments(case, topic)
+        elif judged and all(is_empty(value) for _, value in judged):
+            self._report_missing_judgments(judged[0][0], topic)
+        added = self._add_case(topic, [value for _, value in judged])
+        notes = (
+            (name, self._read_note(name, fields[name], added.query_id))
+            for name in NOTE_KEYS
+            if name in fields
+        )
+        added.notes = {name: text for name, text in notes if text is not None}
+
+    def _add_case(self, topic: Topic, judged: Sequence[Node]) -> Case:
+        """Add a case; if several have the same id (T111, T112), the first has the judgments."""
+        case = Case(topic, topic.query_id or number_of_case(len(self._cases) + 1))
+        self._cases.append(case)
+        values = [value for value in judged if not is_empty(value)]
+        if values and case.query_id not in self._judged:
+            self._judged.add(case.query_id)
+            case.judged = [
+                term for value in values for term in self._judgments(value, topic.query_id)
+            ]
+        return case
+
+    def _report_missing_judgments(self, place: Node, topic: Topic) -> None:
+        query = f" for query {visible(topic.query_id)}" if topic.query_id is not None else ""
+        what = f"no judgments{query}; it is left out of the mean"
+        self._report(place, "T131", what, query_id=topic.query_id)
+
+    def _judgments(self, node: Node, query_id: str | None) -> Iterator[Judgment]:
+        """Yield the judgments of a list of documents, or of a mapping with grades."""
+        report = self.problems.add
+        if isinstance(node, Scalar):
+            what = f"expected judged documents but got {describe(node)}"
+            self._report(node, "T105", what, query_id=query_id)
+        elif isinstance(node, Mapping):
+            for key, value in node.pairs.values():
+                doc_id = read_id(key, "document id", query_id, report)
+                if doc_id is not None:
+                    yield Judgment(key.line, doc_id, self._grade(value, doc_id, query_id))
+        else:
+            for item in node.items:
+                if isinstance(item, Mapping):
+                    yield from self._term(item, query_id)
+                    continue
+                doc_id = read_id(item, "document id", query_id, report)
+                if doc_id is not None:
+                    yield Judgment(item.line, doc_id, 1.0)
+
+    def _term(self, term: Mapping, query_id: str | None) -> Iterator[Judgment]:
+        """Read ``{doc_id: …, grade: …, span: …}``: one judgment, or none without a document."""
+        values = {name: _first(term.fields, keys) for name, keys in TERM_SPELLINGS.items()}
+        missing = {name for name, value in values.items() if value is None}
+        missing -= self._check_keys(term, TERM_KEYS, query_id, missing=missing)
+        for what in sorted(missing):
+            seen = f"{what} of a relevant document is missing"
+            self._report(term, "T105", seen, query_id=query_id)
+        place, grade = values["doc_id"], values["grade"]
+        if place is None:
+            return
+        doc_id = read_id(place, "document id", query_id, self.problems.add)
+        if doc_id is None:
+            return
+        value = None if grade is None else self._grade(grade, doc_id, query_id)
+        span = term.fields.get(SPAN_KEY)
+        text = span.text if isinstance(span, Scalar) and span.meaning == "text" else ""
+        if span is not None and not text.strip() and not _is_null(span):
+            self._report_wrong_value(span, f"{SPAN_KEY} is {_shown(span)}", query_id)
+        yield Judgment(place.line, doc_id, value, text if text.strip() else None)
+
+    def _grade(self, node: Node, doc_id: str, query_id: str | None) -> float | None:
+        """Read a grade; report null (T105), booleans (T115), fractions (Q111), others (Q110).
+
+        Whole numbers like ``2.0`` are read; they don't prevent scoring.
+        """
+        code, what = _grade_problem(node, visible(doc_id))
+        is_integral = isinstance(node, Scalar) and _is_integral(node)
+        if code:
+            self._report(
+                node,
+                code,
+                what,
+                query_id=query_id,
+                doc_id=doc_id,
+                remedy=None if code == "Q111" else "Write a whole number",
+                fix="no",  # quotes would not fix a grade
+                blocks_scoring=False if is_integral else None,
+            )
+        if isinstance(node, Scalar) and (is_integral or (node.meaning == "integer" and not code)):
+            return float(node.text)
+        return None
+
+    def _check_keys(
+        self,
+        mapping: Mapping,
+        known: tuple[str, ...],
+        query_id: str | None = None,
+        *,
+        missing: Collection[str] | None = None,
+        only_near: bool = False,
+    ) -> set[str]:
+        """Report keys that are not in the schema, with the most similar known key (T106).
+
+        Args:
+            mapping: The mapping.
+            known: The keys of the schema.
+            query_id: The test case of the mapping.
+            missing: Fields that the mapping lacks, of which an unknown key may be a misspelling;
+                all known keys if not given.
+            only_near: Report only keys that seem to be misspellings of missing fields.
+
+        Returns:
+            The ``missing`` fields of which unknown keys seem to be misspellings.
+        """
+        meant: set[str] = set()
+        for name, (key, _) in mapping.pairs.items():
+            if name in known:
+                continue
+            if name not in self._near and len(self._near) < MAX_SPELLINGS_CHECKED:
+                self._near[name] = get_close_matches(name[:64].lower(), known, 1, 0.75)
+            near = next((one for one in self._near.get(name, ()) if one in known), "")
+            purpose = _PURPOSE.get(near, near)
+            fills_gap = bool(near) and (missing is None or purpose in missing)
+            if fills_gap:
+                meant.add(purpose)
+            if fills_gap or not only_near:
+                hint = f"; did you mean '{near}'?" if near else ""
+                remedy = None if near else f"Known keys: {', '.join(known)}"
+                what = f"unknown key '{visible(name)}'{hint}"
+                self._report(key, "T106", what, query_id=query_id, remedy=remedy)
+        return meant
+
+    def _report_wrong_value(self, node: Node, what: str, query_id: str | None = None) -> None:
+        """Report a value of the wrong type (T118)."""
+        remedy = None
+        if isinstance(node, Scalar) and node.meaning not in ("text", "null"):
+            remedy = f'Quote it: "{visible(node.text)}"'
+        self._report(node, "T118", what, query_id=query_id, remedy=remedy)
+
+    def _read_note(self, name: str, node: Node, query_id: str) -> str | None:
+        """Return a note of a case; unknown words of other forms are ignored."""
+        if _is_null(node):
+            return None
+        words = NOTE_WORDS.get(name)
+        meanings = ("text",) if words or self._strict else ("text", "integer")
+        text = node.text if isinstance(node, Scalar) and node.meaning in meanings else None
+        if words and text not in words:
+            if self._strict:
+                what = f"{name} is {_shown(node)}, not one of {', '.join(words)}"
+                self._report_wrong_value(node, what, query_id)
+            return None
+        if text is None:
+            self._report_wrong_value(node, f"{name} is {_shown(node)}", query_id)
+        elif name == "language" and text:
+            self._languages.append((node.line, query_id, text))
+        return text
 
 
 def _is_integral(node: Scalar) -> bool:
@@ -120,404 +398,36 @@ def _grade_problem(node: Node, doc_id: str) -> tuple[str, str]:
         return "T105", f"the grade of {doc_id} is null"
     if node.meaning == "boolean":
         return "T115", f"grade {shown} of {doc_id} is {node.value}"
-    if node.meaning == "number":
-        if node.text in JSON_CONSTANTS:
-            return "", ""  # T104 reports it
+    if node.meaning == "number" and node.text not in JSON_CONSTANTS:
         state = "not written as an integer" if _is_integral(node) else "not a whole number"
         return "Q111", f"grade {shown} of {doc_id} is {state}"
-    if node.meaning != "integer":
+    if node.meaning in ("text", "other"):
         return "Q110", f"grade '{shown}' of {doc_id} is text, not a number"
-    if node.value is not None and node.value != node.text.lstrip("+"):
+    if node.meaning == "integer" and node.value not in (None, node.text.lstrip("+")):
         return "Q110", f"grade {shown} of {doc_id} is read as {node.value}"
-    return "", ""
+    return "", ""  # T104 reports NaN and infinities
 
 
-class Schema:
-    """Reports keys that are not in the schema, with the most similar known key (T106).
-
-    Args:
-        report: Takes the problems.
-    """
-
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._near: dict[str, list[str]] = {}
-
-    def check(
-        self,
-        keys: Iterable[Scalar],
-        known: tuple[str, ...],
-        query_id: str | None = None,
-        *,
-        missing: Collection[str] | None = None,
-        only_near: bool = False,
-    ) -> set[str]:
-        """Report unknown keys.
-
-        Args:
-            keys: The keys of a mapping.
-            known: The keys of the schema.
-            query_id: The test case of the mapping.
-            missing: Fields that the mapping lacks, of which an unknown key may be a misspelling;
-                all known keys if not given.
-            only_near: Report only keys that seem to be misspellings of missing fields.
-
-        Returns:
-            The ``missing`` fields of which unknown keys seem to be misspellings.
-        """
-        meant: set[str] = set()
-        for key in keys:
-            if key.text in known:
-                continue
-            near = self._closest(key.text, known)
-            purpose = _PURPOSE.get(near, near) if near is not None else None
-            fills_gap = purpose is not None and (missing is None or purpose in missing)
-            if only_near and not fills_gap:
-                continue
-            hint = f"; did you mean '{near}'?" if near is not None else ""
-            remedy = None if near is not None else f"Known keys: {', '.join(known)}"
-            message = f"unknown key '{visible(key.text)}'{hint}"
-            self._report(
-                TopicProblem("T106", key.line, message, key.column, query_id, remedy=remedy)
-            )
-            if fills_gap and purpose is not None:
-                meant.add(purpose)
-        return meant
-
-    def _closest(self, key: str, known: tuple[str, ...]) -> str | None:
-        """Return the most similar known key; ``None`` if none is similar."""
-        if key not in self._near and len(self._near) < MAX_SPELLINGS_CHECKED:
-            self._near[key] = get_close_matches(key[:64].lower(), known, 1, 0.75)
-        return next((name for name in self._near.get(key, ()) if name in known), None)
+def _first(fields: dict[str, Node], names: Sequence[str]) -> Node | None:
+    return next((fields[name] for name in names if name in fields), None)
 
 
-Fields = dict[str, tuple[Scalar, Node]]
-Judged = tuple[str, Node, float | None, str | None]
-"""Document id, its node, its grade (``None`` if it is not a whole number), and its span."""
-
-
-def read_test_set(tree: Tree, problems: Problems | None = None) -> TopicsContent:
-    """Read a test set from its tree.
-
-    Args:
-        tree: The document.
-        problems: Collects the problems; a new collection if not given.
-    """
-    reader = _Reader(Problems() if problems is None else problems, tree.n_values)
-    report_repeated_keys(tree, reader.problems.add)
-    report_constants(tree, reader.problems.add)
-    if tree.root is not None:
-        reader.read(tree.root)
-    return reader.content()
-
-
-class _Reader:
-    """Reads the cases of a document, their judgments and notes.
-
-    Args:
-        problems: Collects the problems.
-        n_values: The number of values of the document.
-    """
-
-    def __init__(self, problems: Problems, n_values: int) -> None:
-        self.problems = problems
-        self._report = problems.add
-        self._aliases = AliasResolver(n_values)
-        self._schema = Schema(problems.add)
-        self._kind: Kind = "testset"
-        self._topics: list[Topic] = []
-        self._cases: Cases | None = None
-        self._judgments: list[tuple[int, str, str, float | None, str | None]] = []
-        self._judged: set[str] = set()
-        self._languages: list[tuple[int, str | None, str]] = []
-
-    def content(self) -> TopicsContent:
-        """Return what was read so far."""
-        judgments = pl.DataFrame(self._judgments, schema=JUDGMENTS_SCHEMA, orient="row")
-        languages = pl.DataFrame(self._languages, schema=LANGUAGES_SCHEMA, orient="row")
-        topics = table_of(self._topics, self.problems)
-        return TopicsContent(topics, self.problems, judgments, self._kind, languages, self._cases)
-
-    def read(self, root: Node) -> None:
-        try:
-            if isinstance(root, Items):
-                self._read_list(root)
-            elif isinstance(root, Mapping):
-                self._read_mapping(root)
-            elif not is_empty(root):
-                self._report_wrong_form(root, describe(root))
-        except TooMuchError as error:
-            what = f"aliases repeat more than {MAX_REPEATED:,} values; the rest is not read"
-            self._report(TopicProblem("T104", error.node.line, what, error.node.column))
-
-    def _read_mapping(self, root: Mapping) -> None:
-        pairs = self._aliases.fields(root)
-        fields = {key.text: value for key, value in pairs}
-        keys = [key for key, _ in pairs]
-        if "queries" in fields or "test_cases" in fields:
-            cases = Cases("queries" in fields, lines={key.text: key.line for key in keys})
-            if "metadata" in fields:
-                self._read_metadata(fields["metadata"], cases)
-            if cases.strict:
-                self._schema.check(keys, TOP_KEYS)
-            self._read_cases(fields["queries" if cases.strict else "test_cases"], cases)
-        elif not fields or self._schema.check(keys, TOP_KEYS, only_near=True):
-            return
-        elif "metadata" in fields or any(isinstance(value, Scalar) for value in fields.values()):
-            self._report_wrong_form(root, listed(list(fields)))
-        else:
-            self._read_judgments_only(pairs)
-
-    def _read_metadata(self, node: Node, cases: Cases) -> None:
-        if isinstance(node, Mapping):
-            pairs = self._aliases.fields(node)
-            cases.metadata = {key.text: value for key, value in pairs}
-            self._read_metadata_texts(pairs, strict=cases.strict)
-        elif not (isinstance(node, Scalar) and node.meaning == "null"):
-            self._report_wrong_value(node, f"metadata is {describe(node)}, not a mapping", None)
-
-    def _report_wrong_form(self, node: Node, seen: str) -> None:
-        what = f"expected a list of test cases, 'queries' or 'test_cases' but got {seen}"
-        remedy = "Give each test case an id, a text and its relevant documents"
-        self._report(TopicProblem("T105", node.line, what, node.column, remedy=remedy))
-
-    def _read_list(self, root: Items) -> None:
-        """Read a list of cases; the fields of the cases determine the form."""
-        names = {
-            key.text
-            for case in self._aliases.items(root)
-            if isinstance(case, Mapping)
-            for key, _ in self._aliases.fields(case)
-        }
-        if not names.intersection(JUDGED_KEYS):
-            self._kind = "topics"
-        is_foreign = names.intersection(LISTED_KEYS) and not names.intersection(GRADED_KEYS)
-        self._read_cases(root, Cases(strict=not is_foreign))
-
-    def _read_cases(self, node: Node, cases: Cases) -> None:
-        self._cases = cases
-        if isinstance(node, Mapping):
-            for key, case in self._aliases.fields(node):
-                self._read_case(case, cases, key)
-        elif isinstance(node, Items):
-            for case in self._aliases.items(node):
-                self._read_case(case, cases)
-        elif not is_empty(node):
-            self._report_wrong_form(node, describe(node))
-
-    def _read_case(self, case: Node, cases: Cases, key: Scalar | None = None) -> None:
-        """Read a test case.
-
-        Args:
-            case: The case.
-            cases: Collects the data of cases. If strict, an id is required, and only fields of the
-                schema are allowed.
-            key: Its key, which is its id, if the cases are a mapping.
-        """
-        if not isinstance(case, Mapping):
-            what = f"expected a test case with id and text but got {describe(case)}"
-            self._report(TopicProblem("T105", case.line, what, case.column))
-            return
-        pairs = self._aliases.fields(case)
-        fields = {name.text: (name, value) for name, value in pairs}
-        topic = Topic(case.line)
-        missing = self._read_id_and_text(fields, topic, key)
-        if not cases.strict:
-            missing.discard("id")
-        judged = [fields[name] for name in JUDGED_KEYS if name in fields]
-        if not judged and self._kind == "testset":
-            missing.add("judgments")
-        names = (name for name, _ in pairs)
-        meant = self._schema.check(
-            names, CASE_KEYS, topic.query_id, missing=missing, only_near=not cases.strict
-        )
-        for what in sorted(missing - meant - {"judgments"}):
-            seen = f"{what} is missing (fields: {listed(list(fields))})"
-            self._report(TopicProblem("T105", case.line, seen, case.column, topic.query_id))
-        self._topics.append(topic)
-        named = topic.query_id or number_of_case(len(self._topics))
-        cases.notes.append(self._read_notes(fields, named, strict=cases.strict))
-        first_row = len(self._judgments)
-        for _, value in judged:
-            self._read_judgments(value, topic)
-        cases.judged.append(range(first_row, len(self._judgments)))
-        if "judgments" in missing - meant:
-            self._report_missing_judgments(case, topic)
-        elif judged and all(is_empty(value) for _, value in judged):
-            self._report_missing_judgments(judged[0][0], topic)
-
-    def _read_id_and_text(self, fields: Fields, topic: Topic, key: Scalar | None) -> set[str]:
-        """Read id and text into ``topic``, and return the missing ones."""
-        missing = set()
-        id_node: Node | None = next((fields[name][1] for name in ID_KEYS if name in fields), key)
-        if id_node is None:
-            missing.add("id")
-        else:
-            topic.query_id = read_id(id_node, "id", None, self._report)
-            topic.line = id_node.line
-        text_node = next((fields[name][1] for name in TEXT_KEYS if name in fields), None)
-        if text_node is None:
-            missing.add("text")
-        else:
-            read_text(text_node, topic, self._report)
-        return missing
-
-    def _read_judgments_only(self, pairs: list[tuple[Scalar, Node]]) -> None:
-        """Read ``{query_id: {doc_id: grade}}``."""
-        for key, value in pairs:
-            topic = Topic(key.line, read_id(key, "id", None, self._report))
-            self._topics.append(topic)
-            if is_empty(value):
-                self._report_missing_judgments(key, topic)
-            self._read_judgments(value, topic)
-
-    def _read_judgments(self, node: Node, topic: Topic) -> None:
-        """Read the judgments of the last case: a list of documents, or a mapping with grades.
-
-        If several cases have the same id (T111, T112), only the judgments of the first are read.
-        """
-        if is_empty(node):
-            return
-        if isinstance(node, Scalar):
-            what = f"expected judged documents but got {describe(node)}"
-            self._report(TopicProblem("T105", node.line, what, node.column, topic.query_id))
-            return
-        query_id = topic.query_id or number_of_case(len(self._topics))
-        if query_id in self._judged:
-            return
-        self._judged.add(query_id)
-        for doc_id, place, grade, span in self._iter_judged(node, topic.query_id):
-            self._judgments.append((place.line, query_id, doc_id, grade, span))
-
-    def _report_missing_judgments(self, place: Node, topic: Topic) -> None:
-        query = f" for query {visible(topic.query_id)}" if topic.query_id is not None else ""
-        what = f"no judgments{query}; it is left out of the mean"
-        self._report(TopicProblem("T131", place.line, what, place.column, topic.query_id))
-
-    def _iter_judged(self, node: Items | Mapping, query_id: str | None) -> Iterator[Judged]:
-        if isinstance(node, Mapping):
-            for key, value in self._aliases.fields(node):
-                doc_id = read_id(key, "document id", query_id, self._report)
-                if doc_id is not None:
-                    yield doc_id, key, read_grade(value, doc_id, query_id, self._report), None
-            return
-        for item in self._aliases.items(node):
-            if isinstance(item, Mapping):
-                yield from self._iter_term(item, query_id)
-            else:
-                doc_id = read_id(item, "document id", query_id, self._report)
-                if doc_id is not None:
-                    yield doc_id, item, 1.0, None
-
-    def _iter_term(self, term: Mapping, query_id: str | None) -> Iterator[Judged]:
-        """Read ``{doc_id: …, grade: …, span: …}``: one judgment, or none without a document."""
-        pairs = self._aliases.fields(term)
-        fields = {key.text: value for key, value in pairs}
-        found = {
-            name: next((fields[key] for key in spellings if key in fields), None)
-            for name, spellings in TERM_SPELLINGS.items()
-        }
-        missing = {name for name, node in found.items() if node is None}
-        keys = (key for key, _ in pairs)
-        meant = self._schema.check(keys, TERM_KEYS, query_id, missing=missing)
-        for what in sorted(missing - meant):
-            seen = f"{what} of a relevant document is missing"
-            self._report(TopicProblem("T105", term.line, seen, term.column, query_id))
-        place, grade = found["doc_id"], found["grade"]
-        doc_id = None
-        if place is not None:
-            doc_id = read_id(place, "document id", query_id, self._report)
-        if place is None or doc_id is None:
-            return
-        value = None if grade is None else read_grade(grade, doc_id, query_id, self._report)
-        yield doc_id, place, value, self._read_span(fields.get(SPAN_KEY), query_id)
-
-    def _read_notes(self, fields: Fields, query_id: str, *, strict: bool) -> dict[str, str]:
-        """Read the notes of a test case.
-
-        Args:
-            fields: Its fields.
-            query_id: The id of the case.
-            strict: True for a form of this package; unknown words of other forms are ignored.
-        """
-        found = {}
-        for name in NOTE_KEYS:
-            if name in fields:
-                text = self._read_note(name, fields[name][1], query_id, strict=strict)
-                if text is not None:
-                    found[name] = text
-        return found
-
-    def _read_metadata_texts(self, pairs: Iterable[tuple[Scalar, Node]], *, strict: bool) -> None:
-        """Check the metadata of a set, and read its language.
-
-        Args:
-            pairs: Keys and values.
-            strict: True for a form of this package; values of other forms are converted to text.
-        """
-        for key, node in pairs:
-            if key.text not in METADATA_KEYS:
-                continue
-            if strict and not _is_text(node):
-                self._report_wrong_value(
-                    node, f"{key.text} of the metadata is {_shown(node)}", None
-                )
-            elif key.text == "language" and isinstance(node, Scalar) and node.text:
-                self._languages.append((node.line, None, node.text))
-
-    def _read_span(self, node: Node | None, query_id: str | None) -> str | None:
-        """Read the words of a text that name a document; ``None`` without any."""
-        if node is None or (isinstance(node, Scalar) and node.meaning == "null"):
-            return None
-        if isinstance(node, Scalar) and node.meaning == "text" and node.text.strip():
-            return node.text
-        self._report_wrong_value(node, f"{SPAN_KEY} is {_shown(node)}", query_id)
-        return None
-
-    def _report_wrong_value(self, node: Node, what: str, query_id: str | None) -> None:
-        """Report a value of the wrong type."""
-        remedy = None
-        if isinstance(node, Scalar) and node.meaning not in ("text", "null"):
-            remedy = f'Quote it: "{visible(node.text)}"'
-        self._report(TopicProblem("T118", node.line, what, node.column, query_id, remedy=remedy))
-
-    def _read_note(
-        self, name: str, node: Node, query_id: str | None, *, strict: bool
-    ) -> str | None:
-        if isinstance(node, Scalar) and node.meaning == "null":
-            return None
-        words = NOTE_WORDS.get(name)
-        if words is not None:
-            if isinstance(node, Scalar) and node.meaning == "text" and node.text in words:
-                return node.text
-            if strict:
-                what = f"{name} is {_shown(node)}, not one of {', '.join(words)}"
-                self._report_wrong_value(node, what, query_id)
-            return None
-        if not isinstance(node, Scalar) or node.meaning not in (
-            ("text",) if strict else ("text", "integer")
-        ):
-            self._report_wrong_value(node, f"{name} is {_shown(node)}", query_id)
-            return None
-        if name == "language" and node.text:
-            self._languages.append((node.line, query_id, node.text))
-        return node.text
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.data is None
 
 
 def is_empty(node: Node) -> bool:
     """Return true if a value is null, or a list or mapping without content."""
-    if isinstance(node, Scalar):
-        return node.meaning == "null"
-    return not (node.items if isinstance(node, Items) else (node.pairs or node.merged))
+    return (
+        _is_null(node)
+        or (isinstance(node, Items) and not node.items)
+        or (isinstance(node, Mapping) and not node.pairs)
+    )
 
 
 def number_of_case(number: int) -> str:
     """Return the id of a case without an id: ``case-001`` for the first."""
     return f"case-{number:03d}"
-
-
-def _is_text(node: Node) -> bool:
-    return isinstance(node, Scalar) and node.meaning == "text"
 
 
 def _shown(node: Node) -> str:

@@ -3,50 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.columns import scan_columns
-from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
-from trectools_plus.formats.nodes.model import TreeError
-from trectools_plus.formats.nodes.parsing import parse_document
-from trectools_plus.formats.topic_records.forms import (
-    LINE_FORMS,
-    STREAMED,
-    Form,
-    form_of,
-    read_lines,
-    read_text,
-)
-from trectools_plus.formats.topic_records.lines import is_skipped
-from trectools_plus.formats.topic_records.making import make_topics
-from trectools_plus.formats.topic_records.model import (
-    DEFAULTS,
-    Topic,
-    TopicOptions,
-    TopicProblem,
-    report_constants,
-    report_repeated_keys,
-    syntax_problem,
-)
-from trectools_plus.formats.topic_records.trees import (
-    find_records,
-    find_topics_header,
-    has_judgments,
-    parse_cases,
-)
+from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form, form_of
+from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
 from trectools_plus.validation.rules.topics.topics import recorded_hit
-from trectools_plus.validation.topics.cases import read_test_set
+from trectools_plus.validation.topics.reading import read_content
 from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
-from trectools_plus.validation.views.topics import Kind, Problems, TopicsContent, TopicsView
+from trectools_plus.validation.views.topics import Problems, TopicsContent, TopicsView
 
 _N_FIELDS = 2
 """Id and text."""
@@ -56,17 +28,6 @@ _FIRST_DATA: dict[Form, re.Pattern[str]] = {
     "yaml": re.compile(r"^[ \t\r]*[^#\s]", re.MULTILINE),
 }
 """The start of the data after comments, by form; ``_NOT_BLANK`` for other forms."""
-# Each pattern separates fields only by blanks or only by tabs, because a query can be three words
-# and a number.
-_OTHER_KINDS = {
-    kind: re.compile("|".join(pattern.replace(" ", blank) for blank in (" +", "\t+")))
-    for kind, pattern in (
-        ("a run", rf"\S+ (?:[Qq]?0) \S+ -?[0-9]+ {DECIMAL[1:-1]} \S+"),
-        ("qrels", r"\S+ [0-9]+ \S+ -?[0-9]+"),
-    )
-}
-_LINES_CHECKED = 100
-"""Number of lines that are checked to recognise runs and qrels."""
 
 
 def read_view(
@@ -77,7 +38,7 @@ def read_view(
     Args:
         source: The file.
         form: Its form, if known.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
     """
     columns = scan_columns(source, _N_FIELDS)
     text = source.data.decode("utf-8", "replace").removeprefix("\ufeff")
@@ -94,63 +55,9 @@ def read_view(
     else:
         # F106 reports NUL bytes, so they must not stop the parser.
         text = text.replace("\0", "\ufffd")
-        content = _read(text, form, options)
+        content = read_content(text, form, options)
         shape = Shape(first_line=_first_line(text, form, content))
-    # Blanks for tabs are a finding, with a fix.
-    return TopicsView(columns, "tsv" if form == "blank" else form, content, shape)
-
-
-def _read(text: str, form: Form, options: TopicOptions) -> TopicsContent:
-    if form == "json" or form == "yaml":
-        return _read_tree(text, form, options)
-    if form == "csv":
-        header = find_topics_header(text)
-        if header is not None and has_judgments(header.names):
-            try:
-                return read_test_set(parse_cases(text, header))
-            except TreeError as error:
-                return _unreadable(syntax_problem(error), "testset")
-    other = _other_kind(text) if form in ("tsv", "blank") else None
-    if other is not None:
-        return _unreadable(other)
-    problems = Problems()
-    notes: list[str] = []
-    topics: Iterable[Topic]
-    if form in STREAMED:
-        topics = read_lines(_lines(text), form, options, problems.add, notes.append)
-    else:
-        if form == "blank":
-            options = DEFAULTS  # without a header, there are no names of fields
-        topics = read_text(text, form, options, problems.add, notes.append)
-    # A header of TSV is a finding.
-    return TopicsContent.of_topics(topics, problems, () if form == "tsv" else notes)
-
-
-def _unreadable(problem: TopicProblem, kind: Kind = "topics") -> TopicsContent:
-    """Return the content of a file with one problem, without topics."""
-    problems = Problems()
-    problems.add(problem)
-    return TopicsContent.of_topics([], problems, kind=kind)
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    return ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1))
-
-
-def _read_tree(text: str, form: Literal["json", "yaml"], options: TopicOptions) -> TopicsContent:
-    try:
-        tree = parse_document(text, form)
-    except TreeError as error:
-        return _unreadable(syntax_problem(error), "testset")
-    problems = Problems()
-    records = find_records(tree, form.upper(), options, problems.add)
-    if records is None:
-        return read_test_set(tree)
-    report_repeated_keys(tree, problems.add)
-    report_constants(tree, problems.add)
-    notes: list[str] = []
-    topics = make_topics(records, options, problems.add, notes.append)
-    return TopicsContent.of_topics(topics, problems, notes)
+    return TopicsView(columns, form, content, shape)
 
 
 def _first_line(text: str, form: Form, content: TopicsContent) -> int | None:
@@ -159,19 +66,6 @@ def _first_line(text: str, form: Form, content: TopicsContent) -> int | None:
         return None
     match = _FIRST_DATA.get(form, _NOT_BLANK).search(text)
     return text.count("\n", 0, match.end()) + 1 if match else 1
-
-
-def _other_kind(text: str) -> TopicProblem | None:
-    """Return the problem of a run or qrels in place of TSV: each line is a row of such a file."""
-    lines = [line.rstrip(" \t\r") for line in text.split("\n", _LINES_CHECKED)[:_LINES_CHECKED]]
-    lines = [line for line in lines if line and not line.startswith("#")]
-    for kind, row in _OTHER_KINDS.items():
-        if lines and all(row.fullmatch(line) for line in lines):
-            first = next(number for number, line in _lines(text) if not is_skipped(line))
-            what = f"the lines are not 'id TAB text'; this looks like {kind}"
-            remedy = f"Use '{kind.split()[-1].removesuffix('s')}s validate' for it"
-            return TopicProblem("T101", first, what, remedy=remedy, fix="no")
-    return None
 
 
 _NOT_FOR_TEST_SETS = frozenset({"Q134"})
@@ -185,7 +79,7 @@ def validate_topics(
 
     Args:
         path: The file; ``-`` is standard input.
-        options: The fields with id and text, and the language.
+        options: The fields with id and text.
         every_line: Put the line numbers of all places into findings, not only the first few.
 
     Returns:

@@ -88,21 +88,53 @@ class Problems:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Judgment:
+    """A judgment of a test case.
+
+    Attributes:
+        line: Its line.
+        doc_id: The document.
+        grade: The grade; ``None`` if it is not a whole number.
+        span: The words of the text that name the document; ``None`` if not given.
+    """
+
+    line: int
+    doc_id: str
+    grade: float | None
+    span: str | None = None
+
+
+@dataclass(slots=True)
+class Case:
+    """A test case.
+
+    Attributes:
+        topic: Its id and text as written, with their lines.
+        query_id: Its id; ``case-001`` for the first case if it has none.
+        notes: Its category, language and other remarks, by field.
+        judged: Its judgments.
+    """
+
+    topic: Topic
+    query_id: str
+    notes: dict[str, str] = field(default_factory=dict)
+    judged: list[Judgment] = field(default_factory=list)
+
+
 @dataclass(slots=True)
 class Cases:
-    """Further data of the cases of a test set.
+    """The cases of a test set, and its metadata.
 
     Attributes:
         strict: True for a form of this package; other forms allow additional fields.
-        notes: For each case, its category, language and other remarks, by field.
-        judged: For each case, its rows in the table of judgments.
+        cases: The cases.
         metadata: The metadata of the set, by field.
         lines: The lines of the keys of the document.
     """
 
     strict: bool
-    notes: list[dict[str, str]] = field(default_factory=list)
-    judged: list[range] = field(default_factory=list)
+    cases: list[Case]
     metadata: dict[str, Node] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 

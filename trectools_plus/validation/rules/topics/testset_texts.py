@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
-from trectools_plus.text import in_all, listed, plural, quoted, visible
 from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.rules.topics.topics import normalised
+from trectools_plus.validation.rules.topics.topics import Row, normalised, where
 from trectools_plus.validation.texts import KNOWN_LANGUAGES, guess_language, near_across, near_pairs
 from trectools_plus.validation.views.topics import TestSetView
 
@@ -37,7 +35,26 @@ def no_test_set(test_set: TestSetView) -> Hit | None:
     return Hit("topics without judgments")
 
 
-@rule(
+def _near_duplicates(test_set: TestSetView) -> pl.DataFrame:
+    """Return the texts that are nearly the same as an earlier one; T122 reports equal texts."""
+    texts = test_set.texts
+    norms = normalised(texts["text"])
+    first: dict[int, int] = {}
+    for earlier, later in near_pairs(texts["text"].to_list(), test_set.language):
+        if norms[earlier] != norms[later]:
+            first.setdefault(later, earlier)
+    return _paired(texts, texts, list(first.values()), list(first))
+
+
+def _paired(
+    earlier: pl.DataFrame, later: pl.DataFrame, firsts: list[int], rows: list[int]
+) -> pl.DataFrame:
+    """Return rows of ``later``, with the columns of their rows of ``earlier`` as ``other_…``."""
+    others = earlier[firsts].select(pl.all().name.prefix("other_"))
+    return pl.concat([later[rows], others], how="horizontal")
+
+
+near_duplicate = rule(
     "T231",
     "near-duplicate",
     on="testset",
@@ -52,31 +69,32 @@ def no_test_set(test_set: TestSetView) -> Hit | None:
     example="set.yaml:9: warning T231: query 3 'Recurrent infection' is nearly the same as query "
     "1 'Recurrent infections' (line 3). Remove one, or reword it.",
     remedy="Remove one, or reword it",
-)
-def near_duplicate(test_set: TestSetView) -> Hit | None:
-    """Two texts are nearly the same."""
-    texts = test_set.texts
-    norms = normalised(texts["text"])
-    pairs = near_pairs(texts["text"].to_list(), test_set.language)
-    # T122 reports equal texts.
-    first: dict[int, int] = {}
-    for earlier, later in pairs:
-        if norms[earlier] != norms[later]:
-            first.setdefault(later, earlier)
-    if not first:
-        return None
-    later, earlier = next(iter(first.items()))
-    one, other = texts.row(earlier, named=True), texts.row(later, named=True)
-    message = (
-        f"query {visible(other['query_id'])} {quoted(other['text'])} is nearly the same as query "
-        f"{visible(one['query_id'])} {quoted(one['text'])} (line {one['text_line']})"
-        f"{in_all(len(first), 'such text')}"
+)(
+    where(
+        _near_duplicates,
+        "query {query_id} {text} is nearly the same as query {other_query_id} {other_text} "
+        "(line {other_text_line})",
+        "such text",
+        line="text_line",
     )
-    lines = texts["text_line"].gather(list(first)).to_list()
-    return Hit(message, lines, len(first), query_id=other["query_id"])
+)
 
 
-@rule(
+def _mixed(test_set: TestSetView) -> pl.DataFrame:
+    """Return the declarations of another language than the first, that of the set if it has one."""
+    declared = test_set.languages
+    if declared["primary"].n_unique() < 2:
+        return pl.DataFrame()
+    first = declared.sort(pl.col("query_id").is_not_null(), maintain_order=True)[:1]
+    others = declared.filter(pl.col("primary") != first["primary"][0])
+    subject = pl.when(pl.col("query_id").is_null()).then(pl.lit("the set"))
+    named = subject.otherwise(pl.format("query {}", "query_id"))
+    pairs = _paired(first, others, [0] * others.height, list(range(others.height)))
+    other_subject = first.select(named).item()
+    return pairs.with_columns(subject=named, other_subject=pl.lit(other_subject))
+
+
+mixed_languages = rule(
     "T221",
     "mixed-languages",
     on="testset",
@@ -90,23 +108,30 @@ def near_duplicate(test_set: TestSetView) -> Hit | None:
     example="set.yaml:9: error T221: the set is in de (line 2), query 3 is in en. Make a separate "
     "set for each language: testset convert SET OUT --split-languages.",
     remedy="Make a separate set for each language: testset convert SET OUT --split-languages",
+)(
+    where(
+        _mixed,
+        "{other_subject} is in {other_language} (line {other_line}), {subject} is in {language}",
+        "such text",
+    )
 )
-def mixed_languages(test_set: TestSetView) -> Hit | None:
-    """A set declares several languages."""
-    declared = test_set.languages
-    if declared["primary"].n_unique() < 2:
-        return None
-    general = declared.filter(pl.col("query_id").is_null())
-    first = (declared if general.is_empty() else general).row(0, named=True)
-    rows = declared.filter(pl.col("primary") != first["primary"])
-    other = rows.row(0, named=True)
-    message = f"{_language_statement(first)} (line {first['line']}), {_language_statement(other)}"
-    if rows.height > 1:
-        message += f" ({plural(rows.height, 'such query', 'such queries')} in all)"
-    return Hit(message, rows["line"].to_list(), rows.height, query_id=other["query_id"])
 
 
-@rule(
+def _in_other_language(test_set: TestSetView) -> pl.DataFrame:
+    """Return the texts that look as if they were in another language."""
+    if not test_set.is_test_set or test_set.languages["primary"].n_unique() > 1:
+        return pl.DataFrame()
+    guess = pl.col("text").map_elements(guess_language, return_dtype=pl.String)
+    guessed = test_set.texts.with_columns(guess=guess).drop_nulls("guess")
+    expected = test_set.language or _most_frequent(guessed["guess"])
+    if expected not in KNOWN_LANGUAGES:
+        return pl.DataFrame()
+    most = "" if test_set.language else " as most others do"
+    expected_as = pl.lit(f"{expected}{most}")
+    return guessed.filter(pl.col("guess") != expected).with_columns(expected=expected_as)
+
+
+other_language = rule(
     "T222",
     "other-language",
     on="testset",
@@ -121,28 +146,14 @@ def mixed_languages(test_set: TestSetView) -> Hit | None:
     example="set.yaml:7: warning T222: query 2 looks like de, not en. Translate it, or move it to "
     "a separate set.",
     remedy="Translate it, or move it to a separate set",
+)(
+    where(
+        _in_other_language,
+        "query {query_id} looks like {guess}, not {expected}",
+        "such text",
+        line="text_line",
+    )
 )
-def other_language(test_set: TestSetView) -> Hit | None:
-    """A text looks as if it were in another language."""
-    if not test_set.is_test_set or test_set.languages["primary"].n_unique() > 1:
-        return None
-    guessed = test_set.texts.with_columns(
-        guess=pl.col("text").map_elements(guess_language, return_dtype=pl.String)
-    ).filter(pl.col("guess").is_not_null())
-    expected = test_set.language or _most_frequent(guessed["guess"])
-    if expected not in KNOWN_LANGUAGES:
-        return None
-    rows = guessed.filter(pl.col("guess") != expected)
-    if rows.is_empty():
-        return None
-    first = rows.row(0, named=True)
-    most = "" if test_set.language else " as most others do"
-    message = f"query {visible(first['query_id'])} looks like {first['guess']}, not {expected}"
-    message += most
-    if rows.height > 1:
-        named = listed(rows["query_id"].to_list())
-        message += f" ({plural(rows.height, 'such query', 'such queries')}: {named})"
-    return Hit(message, rows["text_line"].to_list(), rows.height, query_id=first["query_id"])
 
 
 @rule(
@@ -183,12 +194,35 @@ def _most_frequent(guesses: pl.Series) -> str:
     return "" if tied or not ranked else str(ranked[0][0])
 
 
-def _language_statement(row: dict[str, str | None]) -> str:
-    subject = f"query {visible(row['query_id'])}" if row["query_id"] else "the set"
-    return f"{subject} is in {visible(row['language'] or '')}"
+def _leaks(test_set: TestSetView) -> pl.DataFrame:
+    """Return the texts that are also in an earlier part of the split.
+
+    Nearly equal texts without a common relevant term are returned only if there are no others.
+    """
+    parts = []
+    for part in test_set.parts:
+        earlier, later = part.texts, test_set.texts
+        texts = earlier["text"].to_list(), later["text"].to_list()
+        pairs = near_across(*texts, test_set.language)
+        table = _paired(earlier, later, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+        is_same = normalised(table["text"]) == normalised(table["other_text"])
+        terms = [
+            (test_set.relevant(one), part.relevant(other))
+            for one, other in table.select("query_id", "other_query_id").iter_rows()
+        ]
+        related = [not one or not other or not one.isdisjoint(other) for one, other in terms]
+        certain = is_same | pl.Series(related, dtype=pl.Boolean)
+        how = pl.when(is_same).then(pl.lit("the same")).otherwise(pl.lit("nearly the same"))
+        parts.append(table.with_columns(how=how, certain=certain, part=pl.lit(part.topics.name)))
+    found = pl.concat(parts) if parts else pl.DataFrame()
+    return found if found.is_empty() or not found["certain"].any() else found.filter("certain")
 
 
-@rule(
+def _severity(_: TestSetView, first: Row) -> dict[str, Any]:
+    return {} if first["certain"] else {"severity": "warning"}
+
+
+leaked_text = rule(
     "T241",
     "leaked-text",
     on="testset",
@@ -203,58 +237,29 @@ def _language_statement(row: dict[str, str | None]) -> str:
     example="set.yaml:7: error T241: query 2 'Seizures' is the same as query 9 of used.yaml (line "
     "31). Remove it from one of the two.",
     remedy="Remove it from one of the two",
+)(
+    where(
+        _leaks,
+        "query {query_id} {text} is {how} as query {other_query_id} {other_text} of {part} "
+        "(line {other_text_line})",
+        "such text",
+        line="text_line",
+        further=_severity,
+    )
 )
-def leaked_text(test_set: TestSetView) -> Hit | None:
-    """A text is in two parts."""
-    leaks = [leak for part in test_set.parts for leak in _leaks(part, test_set)]
-    if not leaks:
-        return None
-    certain = [leak for leak in leaks if leak.is_certain]
-    first, *_ = shown = certain or leaks
-    return Hit(
-        first.message + in_all(len(shown), "such text"),
-        [leak.line for leak in shown],
-        len(shown),
-        query_id=first.query_id,
-        severity=None if certain else "warning",
-    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Leak:
-    line: int
-    query_id: str
-    message: str
-    is_certain: bool
+def _shared_ids(test_set: TestSetView) -> pl.DataFrame:
+    """Return the queries whose ids are also in an earlier part of the split."""
+    found = []
+    for part in test_set.parts:
+        there = part.topics.frame.drop_nulls("query_id").unique("query_id", keep="first")
+        other = there.select("query_id", other_line="line", part=pl.lit(part.topics.name))
+        found.append(test_set.topics.frame.join(other, on="query_id", maintain_order="left"))
+    return pl.concat(found) if found else pl.DataFrame()
 
 
-def _leaks(part: TestSetView, test_set: TestSetView) -> Iterator[_Leak]:
-    """Yield the texts of a set that are also in an earlier part."""
-    texts = part.texts["text"].to_list(), test_set.texts["text"].to_list()
-    for earlier, later in near_across(*texts, test_set.language):
-        here, there = test_set.texts.row(later, named=True), part.texts.row(earlier, named=True)
-        norms = normalised(pl.Series([here["text"], there["text"]]))
-        one, other = test_set.relevant(here["query_id"]), part.relevant(there["query_id"])
-        yield _Leak(
-            here["text_line"],
-            here["query_id"],
-            _describe_leak(here, there, part.topics.name, same=norms[0] == norms[1]),
-            norms[0] == norms[1] or not one or not other or not one.isdisjoint(other),
-        )
-
-
-def _describe_leak(here: dict[str, str], there: dict[str, str], name: str, *, same: bool) -> str:
-    query = f"query {visible(here['query_id'])} {quoted(here['text'])}"
-    other = f"query {visible(there['query_id'])}"
-    where = f"of {visible(name)} (line {there['text_line']})"
-    return (
-        f"{query} is the same as {other} {where}"
-        if same
-        else (f"{query} is nearly the same as {other} {quoted(there['text'])} {where}")
-    )
-
-
-@rule(
+shared_query_id = rule(
     "T242",
     "shared-query-id",
     on="testset",
@@ -268,25 +273,10 @@ def _describe_leak(here: dict[str, str], there: dict[str, str], name: str, *, sa
     example="set.yaml:7: error T242: query id 2 is also in used.yaml (line 12). Give each query "
     "its own id.",
     remedy="Give each query its own id",
-)
-def shared_query_id(test_set: TestSetView) -> Hit | None:
-    """A query id is in two parts."""
-    found = []
-    for part in test_set.parts:
-        there = part.topics.frame.drop_nulls("query_id").unique("query_id", keep="first")
-        shared = test_set.topics.frame.join(
-            there.select("query_id", other_line="line"),
-            on="query_id",
-            how="inner",
-            maintain_order="left",
-        )
-        found.append(shared.with_columns(part=pl.lit(part.topics.name)))
-    rows = pl.concat(found) if found else pl.DataFrame()
-    if rows.is_empty():
-        return None
-    first = rows.row(0, named=True)
-    message = (
-        f"query id {visible(first['query_id'])} is also in {visible(first['part'])} "
-        f"(line {first['other_line']}){in_all(rows.height, 'shared id')}"
+)(
+    where(
+        _shared_ids,
+        "query id {query_id} is also in {part} (line {other_line})",
+        "shared id",
     )
-    return Hit(message, rows["line"].to_list(), rows.height, query_id=first["query_id"])
+)

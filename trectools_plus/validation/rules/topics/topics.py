@@ -4,17 +4,66 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import polars as pl
 
 from trectools_plus.formats.topic_records.lines import with_tab
 from trectools_plus.formats.topic_records.schema import is_header
 from trectools_plus.formats.writing import UNWRITABLE, UNWRITABLE_STARTS
-from trectools_plus.text import in_all, on, plural, quoted, visible
+from trectools_plus.text import in_all, number, on, plural, quoted, visible
 from trectools_plus.validation.fixes.session import FixSession, TopicsDraft
-from trectools_plus.validation.registry import FixName, Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
 from trectools_plus.validation.views.topics import TopicsView
+
+Row = Mapping[str, Any]
+"""The first row of a table."""
+_QUOTED = ("text", "other_text", "span")
+"""Columns whose values are quoted in messages."""
+
+
+def where(
+    rows: Callable[[Any], pl.DataFrame],
+    message: str,
+    noun: str,
+    *,
+    line: str = "line",
+    further: Callable[[Any, Row], dict[str, Any]] | None = None,
+) -> Callable[[Any], Hit | None]:
+    """Return a check that reports the rows of a table.
+
+    Args:
+        rows: Returns the rows that break the rule; the first is reported.
+        message: A template with names of columns in braces.
+        noun: The name of one row, for the number of rows.
+        line: The column with the line of a row.
+        further: Returns further attributes of the :class:`Hit`.
+    """
+
+    def check(view: Any) -> Hit | None:
+        """Report the rows."""
+        found = rows(view)
+        if found.is_empty():
+            return None
+        first = found.row(0, named=True)
+        shown = {name: _shown(name, value) for name, value in first.items()}
+        return Hit(
+            message.format_map(shown) + in_all(found.height, noun),
+            found[line].to_list(),
+            found.height,
+            query_id=first.get("query_id"),
+            doc_id=first.get("doc_id"),
+            **(further(view, first) if further else {}),
+        )
+
+    return check
+
+
+def _shown(name: str, value: object) -> object:
+    if isinstance(value, str):
+        return quoted(value) if name in _QUOTED else visible(value)
+    return number(value) if isinstance(value, float) else "" if value is None else value
 
 
 def recorded(code: str, noun: str = "line") -> Callable[[TopicsView], Hit | None]:
@@ -60,7 +109,6 @@ separator = rule(
     on="topics",
     scope="row",
     severity="error",
-    scored_if="every line starts with a number of its own, as in 301 international organized crime",
     fix=RuleFix("ask", "wrote a tab behind the first word"),
     checks="TSV row without a tab",
     rationale="A reader that splits at the tab uses the whole line as the id, or stops. If blanks "
@@ -180,7 +228,15 @@ MAX_WORDS = 1000
 """Highest number of words in a query."""
 
 
-@rule(
+def _repeated(topics: TopicsView, *, same: bool) -> pl.DataFrame:
+    """Return topics whose id occurred before, with the same text or another one."""
+    frame = topics.frame.filter(pl.col("query_id").is_not_null())
+    firsts = pl.col("line", "text").first().over("query_id").name.prefix("first_")
+    again = frame.with_columns(firsts).filter(pl.col("query_id").is_first_distinct().not_())
+    return again.filter(pl.col("text").eq_missing(pl.col("first_text")) == same)
+
+
+duplicate_id_same = rule(
     "T111",
     "duplicate-id-same",
     on="topics",
@@ -193,12 +249,14 @@ MAX_WORDS = 1000
     example="topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Remove the "
     "repeated topic.",
     remedy="Remove the repeated topic",
+)(
+    where(
+        lambda topics: _repeated(topics, same=True),
+        "topic {query_id} is repeated (first on line {first_line})",
+        "such topic",
+        further=lambda topics, _: {"fix": None if topics.form == "tsv" else "no"},
+    )
 )
-def duplicate_id_same(topics: TopicsView) -> Hit | None:
-    """A topic is repeated with the same text."""
-    what = "topic {} is repeated (first on line {})"
-    fix: FixName | None = None if topics.form == "tsv" else "no"
-    return _repeated_hit(_repeated(topics).filter(pl.col("same")), what, fix)
 
 
 @fix_step("T111", order=60, phase="tsv")
@@ -216,7 +274,7 @@ def remove_repeats(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
     return draft.drop(session, "T111", repeats)
 
 
-@rule(
+duplicate_id_other = rule(
     "T112",
     "duplicate-id-other",
     on="topics",
@@ -229,41 +287,34 @@ def remove_repeats(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
     example="topics.tsv:4: error T112: topic 2 has another text on line 2. Give each query its "
     "own id.",
     remedy="Give each query its own id",
-)
-def duplicate_id_other(topics: TopicsView) -> Hit | None:
-    """An id has two texts."""
-    what = "topic {} has another text on line {}"
-    return _repeated_hit(_repeated(topics).filter(~pl.col("same")), what)
-
-
-def _repeated_hit(again: pl.DataFrame, what: str, fix: FixName | None = None) -> Hit | None:
-    """Return a hit for repeated topics; the message has the id and the line of the first."""
-    if again.is_empty():
-        return None
-    first = again.row(0, named=True)
-    message = what.format(visible(first["query_id"]), first["first_line"])
-    return _hit(again, message + in_all(again.height, "such topic"), fix)
-
-
-def _repeated(topics: TopicsView) -> pl.DataFrame:
-    """Return topics whose id occurred before: ``line, query_id, first_line, same``.
-
-    ``same`` is true if the texts are equal.
-    """
-    frame = topics.frame.filter(pl.col("query_id").is_not_null())
-    twice = frame.filter(pl.col("query_id").is_duplicated())
-    return (
-        twice.with_columns(
-            first_line=pl.col("line").first().over("query_id"),
-            same=pl.col("text").eq_missing(pl.col("text").first().over("query_id")),
-            at=pl.int_range(pl.len()).over("query_id"),
-        )
-        .filter(pl.col("at") > 0)
-        .select("line", "query_id", "first_line", "same")
+)(
+    where(
+        lambda topics: _repeated(topics, same=False),
+        "topic {query_id} has another text on line {first_line}",
+        "such topic",
     )
+)
 
 
-@rule(
+def _unwritable(topics: TopicsView) -> pl.DataFrame:
+    """Return the ids that cannot be written to a run or to qrels: ``line, id, what``."""
+    starts = pl.any_horizontal(
+        pl.col("query_id").str.starts_with(start) for start in UNWRITABLE_STARTS
+    )
+    ids = topics.frame.filter(pl.col("query_id").str.contains(UNWRITABLE) | starts)
+    parts = [ids.select("line", "query_id", id="query_id", doc_id=None, what=pl.lit("id"))]
+    if topics.judgments is not None:
+        judged = topics.judgments.frame.select(
+            "doc_id", line=pl.Series(topics.judgments.line_numbers, dtype=pl.UInt32)
+        ).filter(pl.col("doc_id").str.contains(UNWRITABLE))
+        what = pl.lit("document id")
+        parts.append(judged.select("line", id="doc_id", doc_id="doc_id", what=what))
+    found = pl.concat(parts, how="diagonal_relaxed").sort("line", maintain_order=True)
+    problem = pl.col("id").map_elements(_describe_problem, return_dtype=pl.String)
+    return found.with_columns(problem=problem, text="id")
+
+
+space_in_id = rule(
     "T113",
     "space-in-id",
     on="topics",
@@ -277,34 +328,19 @@ def _repeated(topics: TopicsView) -> pl.DataFrame:
     "test set may contain the id in other places too.",
     example="topics.tsv:2: error T113: space in id 'q 2'. Replace it with an underscore.",
     remedy="Replace it with an underscore",
+)(
+    where(
+        _unwritable,
+        "{problem} {what} {text}",
+        "such id",
+        further=lambda topics, first: {
+            "remedy": _remedy(first["id"]),
+            "fix": None
+            if topics.form == "tsv" and not first["id"].startswith(UNWRITABLE_STARTS)
+            else "no",
+        },
+    )
 )
-def space_in_id(topics: TopicsView) -> Hit | None:
-    """An id cannot be written to a run or to qrels."""
-    starts = pl.any_horizontal(
-        pl.col("query_id").str.starts_with(start) for start in UNWRITABLE_STARTS
-    )
-    wrong = pl.col("query_id").str.contains(UNWRITABLE) | starts
-    queries = topics.frame.filter(wrong).select("line", id="query_id", what=pl.lit("id"))
-    parts = [queries]
-    if topics.judgments is not None:
-        judged = topics.judgments.frame.select("doc_id").with_columns(
-            line=pl.Series(topics.judgments.line_numbers, dtype=pl.UInt32)
-        )
-        unwritable = judged.filter(pl.col("doc_id").str.contains(UNWRITABLE))
-        parts.append(unwritable.select("line", id="doc_id", what=pl.lit("document id")))
-    found = pl.concat(parts).sort("line", maintain_order=True)
-    if found.is_empty():
-        return None
-    _, text, what = found.row(0)
-    return Hit(
-        f"{_describe_problem(text)} {what} {quoted(text)}{on(found.height, 'line')}",
-        found["line"].to_list(),
-        found.height,
-        query_id=text if what == "id" else None,
-        doc_id=text if what != "id" else None,
-        remedy=_remedy(text),
-        fix=None if topics.form == "tsv" and not text.startswith(UNWRITABLE_STARTS) else "no",
-    )
 
 
 @fix_step("T113", order=50, phase="tsv")
@@ -351,38 +387,6 @@ empty_text = rule(
 )(recorded("T121", "topic"))
 
 
-@rule(
-    "T122",
-    "same-text",
-    on="topics",
-    scope="file",
-    severity="warning",
-    fix="no",
-    checks="same normalised text under two ids",
-    rationale="The query counts twice in every mean, and its two sets of judgments may disagree.",
-    example="topics.tsv:2: warning T122: topics 1 and 2 have the same text. Merge them, or remove "
-    "one.",
-    remedy="Merge them, or remove one",
-)
-def same_text(topics: TopicsView) -> Hit | None:
-    """Two topics have the same text."""
-    frame = topics.frame.filter(pl.col("query_id").is_not_null() & pl.col("text").is_not_null())
-    norms = normalised(frame["text"])
-    frame = frame.with_columns(norm=norms).filter(norms != "")
-    twice = frame.filter(pl.col("norm").is_duplicated()).with_columns(
-        first_id=pl.col("query_id").first().over("norm")
-    )
-    again = twice.filter(pl.col("query_id") != pl.col("first_id"))
-    if again.is_empty():
-        return None
-    first = again.row(0, named=True)
-    return _hit(
-        again.with_columns(line="text_line"),
-        f"topics {visible(first['first_id'])} and {visible(first['query_id'])} have the same text"
-        f"{in_all(again.height, 'repeat')}",
-    )
-
-
 def normalised(texts: pl.Series) -> pl.Series:
     """Return texts case-folded and NFKC-normalised, without extra white space and final marks."""
     if texts.str.len_bytes().sum() != texts.str.len_chars().sum():
@@ -397,7 +401,44 @@ def normalised(texts: pl.Series) -> pl.Series:
     )
 
 
-@rule(
+def _same_texts(topics: TopicsView) -> pl.DataFrame:
+    """Return topics with the text of an earlier one with another id."""
+    frame = topics.frame.drop_nulls(["query_id", "text"])
+    frame = frame.with_columns(norm=normalised(frame["text"])).filter(pl.col("norm") != "")
+    first_id = pl.col("query_id").first().over("norm")
+    return frame.with_columns(first_id=first_id).filter(pl.col("query_id") != first_id)
+
+
+same_text = rule(
+    "T122",
+    "same-text",
+    on="topics",
+    scope="file",
+    severity="warning",
+    fix="no",
+    checks="same normalised text under two ids",
+    rationale="The query counts twice in every mean, and its two sets of judgments may disagree.",
+    example="topics.tsv:2: warning T122: topics 1 and 2 have the same text. Merge them, or remove "
+    "one.",
+    remedy="Merge them, or remove one",
+)(
+    where(
+        _same_texts,
+        "topics {first_id} and {query_id} have the same text",
+        "repeat",
+        line="text_line",
+    )
+)
+
+
+def _long_texts(topics: TopicsView) -> pl.DataFrame:
+    # A word and a blank have at least two bytes, so words are counted in long texts only.
+    frame = topics.frame.filter(pl.col("text").str.len_bytes() >= 2 * MAX_WORDS)
+    words = pl.col("text").str.count_matches(r"\S+")
+    return frame.with_columns(words=words).filter(words > MAX_WORDS)
+
+
+long_text = rule(
     "T123",
     "long-text",
     on="topics",
@@ -409,24 +450,7 @@ def normalised(texts: pl.Series) -> pl.Series:
     "closed. Models truncate such a text, each at a different length.",
     example="topics.tsv:1: warning T123: text of 5,000 words. Check that this is a query.",
     remedy="Check that this is a query",
-)
-def long_text(topics: TopicsView) -> Hit | None:
-    """A text has too many words."""
-    # A word and a blank have at least two bytes, so words are counted in long texts only.
-    frame = topics.frame.filter(pl.col("text").str.len_bytes() >= 2 * MAX_WORDS)
-    words = frame["text"].str.count_matches(r"\S+")
-    long = frame.with_columns(words=words).filter(words > MAX_WORDS)
-    if long.is_empty():
-        return None
-    return _hit(
-        long.with_columns(line="text_line"),
-        f"text of {long['words'][0]:,} words{on(long.height, 'topic')}",
-    )
-
-
-def _hit(found: pl.DataFrame, message: str, fix: FixName | None = None) -> Hit:
-    lines, first = found["line"].to_list(), found["query_id"][0]
-    return Hit(message, lines, found.height, query_id=first, fix=fix)
+)(where(_long_texts, "text of {words:,} words", "such topic", line="text_line"))
 
 
 no_judgments = rule(

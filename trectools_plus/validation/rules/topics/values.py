@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
 from dataclasses import replace
+from typing import cast
 
-from trectools_plus.formats.nodes.model import Items, Node, Scalar, Tree, TreeError
-from trectools_plus.formats.nodes.parsing import MAX_DOCUMENT_BYTES, parse_document, parse_json
-from trectools_plus.formats.topic_records.json_lines import iter_json_lines
+from trectools_plus.formats.topic_records.forms import Form
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicProblem
 from trectools_plus.validation.fixes.session import FixSession, TopicsDraft
 from trectools_plus.validation.registry import RuleFix, fix_step, rule
 from trectools_plus.validation.rules.topics.topics import recorded
-from trectools_plus.validation.topics.cases import read_test_set
+from trectools_plus.validation.topics.reading import read_content
 from trectools_plus.validation.views.topics import Problems
 
 id_not_text = rule(
@@ -98,9 +96,6 @@ field_value = rule(
 
 _QUOTED = ("T114", "T115", "T117")
 
-Position = tuple[int, int]
-"""Line and character column of a value, from 1."""
-
 
 @fix_step(*_QUOTED, order=20, phase="topics")
 def quote_values(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
@@ -108,137 +103,77 @@ def quote_values(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
 
     Forms other than YAML, JSON and JSON Lines, and files that cannot be parsed, are not changed.
     """
-    try:
-        codes = _codes(draft.text, draft.form)
-        trees = _trees(draft.text, draft.form, codes)
-    except TreeError:
+    if draft.form not in ("yaml", "json", "jsonl"):
         return draft
-    wanted = {place: code for place, code in codes.items() if session.wants(code)}
-    edits: dict[Position, str] = {}
-    for node in _nodes(trees):
-        place = node.line, node.column
-        if isinstance(node, Scalar) and place in wanted:
-            rest = draft.lines[node.line - 1][node.column - 1 :]
-            found = _text_to_quote(rest, node, wanted[place])
-            if found is not None:
-                edits[place] = found
-    fixed = replace(draft, lines=_apply_edits(draft.lines, edits))
-    if not _differs_only_in_quotes(trees, fixed, codes, edits):
-        edits, fixed = {}, draft
-    for code in _QUOTED:
-        places_of_code = [place for place, needed in wanted.items() if needed == code]
-        n_done = sum(place in edits for place in places_of_code)
-        if n_done:
-            session.done(code, n_done)
-        if n_done < len(places_of_code):
-            n_all = len(places_of_code)
-            session.skip(
-                code, f"{n_all - n_done:,} of {n_all:,} have a tag, an anchor or several lines"
-            )
+    before = _Quotes(draft)
+    wanted = {
+        place: problem for place, problem in before.problems.items() if session.wants(problem.code)
+    }
+    lines, done = list(draft.lines), Counter[str]()
+    # From the right, so that columns further left do not change.
+    for (line, column), problem in sorted(wanted.items(), reverse=True):
+        rest = lines[line - 1][column - 1 :]
+        text = _text_to_quote(rest, problem)
+        if text is not None:
+            quotes = json.dumps(text, ensure_ascii=False)
+            lines[line - 1] = lines[line - 1][: column - 1] + quotes + rest[len(text) :]
+            done[problem.code] += 1
+    fixed = replace(draft, lines=lines)
+    if not before.is_same_as(_Quotes(fixed), texts="T117" not in done):
+        fixed, done = draft, Counter()
+    for code, count in Counter(problem.code for problem in wanted.values()).items():
+        if done[code]:
+            session.done(code, done[code])
+        if done[code] < count:
+            left = count - done[code]
+            session.skip(code, f"{left:,} of {count:,} have a tag, an anchor or several lines")
     return fixed
 
 
-class _Places(Problems):
-    """The problems in a file, and the places of the values that quotes would fix."""
+def _text_to_quote(rest: str, problem: TopicProblem) -> str | None:
+    """Return the text to put in quotes; ``None`` if the file writes the value in another way.
 
-    def __init__(self) -> None:
+    Args:
+        rest: The line from the value on.
+        problem: The problem of the value.
+    """
+    text = problem.quote or ""
+    if not rest.startswith(text):
+        return None
+    if problem.code != "T117":
+        return text
+    return rest.rstrip(" \t") if rest[len(text) :].lstrip(" \t").startswith("#") else None
+
+
+class _Quotes(Problems):
+    """The values of a file that need quotes, and the content of the file.
+
+    Args:
+        draft: The file.
+
+    Attributes:
+        content: Its content.
+        problems: The problem of each such value, by line and column.
+    """
+
+    def __init__(self, draft: TopicsDraft) -> None:
         super().__init__()
-        self.codes: dict[Position, str] = {}
+        self.problems: dict[tuple[int, int], TopicProblem] = {}
+        self.content = read_content(draft.text, cast("Form", draft.form), DEFAULTS, self)
 
     def add(self, problem: TopicProblem) -> None:
         super().add(problem)
-        if problem.code in _QUOTED and problem.fix != "no" and problem.column is not None:
-            place = problem.line, problem.column
+        if problem.quote is not None and problem.fix != "no" and problem.column is not None:
             # One pair of quotes fixes a value with several problems.
-            self.codes.setdefault(place, problem.code)
+            self.problems.setdefault((problem.line, problem.column), problem)
 
-
-def _codes(text: str, form: str) -> dict[Position, str]:
-    """Return the codes of the values that need quotes, by place."""
-    places = _Places()
-    if form == "jsonl":
-        topics = iter_json_lines(
-            enumerate(text.split("\n"), 1), DEFAULTS, places.add, lambda _: None
-        )
-        deque(topics, maxlen=0)
-    elif form in ("yaml", "json") and len(text) <= MAX_DOCUMENT_BYTES and text.strip():
-        read_test_set(_parse(text, form), places)
-    return places.codes
-
-
-def _trees(text: str, form: str, places: Iterable[Position]) -> list[Tree]:
-    """Return the parsed file, or its parsed lines, with the values at some places."""
-    numbers = sorted({line for line, _ in places})
-    if form != "jsonl":
-        return [_parse(text, form)] if numbers else []
-    lines = text.split("\n")
-    return [parse_json(lines[number - 1], number) for number in numbers]
-
-
-def _parse(text: str, form: str) -> Tree:
-    return parse_document(text, "json" if form == "json" else "yaml")
-
-
-def _nodes(trees: list[Tree]) -> Iterator[Node]:
-    """Yield every node once, including keys, in an order that quotes do not change."""
-    seen: set[int] = set()
-    todo: list[Node] = [tree.root for tree in trees if tree.root is not None]
-    while todo:
-        node = todo.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        yield node
-        if isinstance(node, Items):
-            todo += node.items
-        elif not isinstance(node, Scalar):
-            todo += [part for pair in node.pairs.values() for part in pair] + node.merged
-
-
-def _text_to_quote(rest: str, node: Scalar, code: str) -> str | None:
-    """Return the text to put in quotes; ``None`` if the file writes the value in another way."""
-    if not rest.startswith(node.text):
-        return None
-    if code != "T117":
-        return node.text
-    after = rest[len(node.text) :]
-    return rest.rstrip(" \t") if after.lstrip(" \t").startswith("#") else None
-
-
-def _apply_edits(lines: Sequence[str], edits: Mapping[Position, str]) -> list[str]:
-    """Put the texts at some places in quotes."""
-    written = list(lines)
-    # From the right, so that columns further left do not change.
-    for (line, column), old in sorted(edits.items(), reverse=True):
-        before, after = written[line - 1][: column - 1], written[line - 1][column - 1 + len(old) :]
-        written[line - 1] = before + json.dumps(old, ensure_ascii=False) + after
-    return written
-
-
-def _differs_only_in_quotes(
-    old: list[Tree],
-    after: TopicsDraft,
-    places: Iterable[Position],
-    quoted: Mapping[Position, str],
-) -> bool:
-    """Return whether two texts have the same tree, apart from values quoted in ``after``."""
-    try:
-        new = _trees(after.text, after.form, places)
-    except TreeError:
-        return False
-    expected = []
-    for node in _nodes(old):
-        place = node.line, node.column
-        if isinstance(node, Scalar) and place in quoted:
-            expected.append(("Scalar", quoted[place], "text"))
-        else:
-            expected.append(_signature(node))
-    same_repeats = [len(tree.repeats) for tree in old] == [len(tree.repeats) for tree in new]
-    return same_repeats and expected == [_signature(node) for node in _nodes(new)]
-
-
-def _signature(node: Node) -> tuple[str, str, str]:
-    if isinstance(node, Scalar):
-        return "Scalar", node.text, node.meaning
-    size = len(node.items) if isinstance(node, Items) else len(node.pairs) + len(node.merged)
-    return type(node).__name__, str(size), ""
+    def is_same_as(self, other: _Quotes, *, texts: bool) -> bool:
+        """Return whether another file has the same ids, grades and, if wanted, texts."""
+        mine, theirs = self.content, other.content
+        columns = ["query_id", "text"] if texts else ["query_id"]
+        if not mine.entries.select(columns).equals(theirs.entries.select(columns)):
+            return False
+        if mine.judgments is None or theirs.judgments is None:
+            return mine.judgments is theirs.judgments
+        columns = ["query_id", "doc_id", "grade"]
+        return mine.judgments.select(columns).equals(theirs.judgments.select(columns))

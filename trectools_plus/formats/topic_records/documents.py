@@ -1,0 +1,321 @@
+"""The records of topics in JSON, YAML and tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
+from trectools_plus.formats.interchange.names import (
+    CASE_FIELDS,
+    TOPIC_FIELDS,
+    find_fields,
+    normalize,
+)
+from trectools_plus.formats.interchange.table_files import Header, find_header, read_table
+from trectools_plus.formats.nodes.model import (
+    MAX_DIGITS,
+    Items,
+    Mapping,
+    Node,
+    Scalar,
+    Tree,
+    TreeError,
+)
+from trectools_plus.formats.topic_records.making import (
+    SAMPLED,
+    choose_fields,
+    is_main_text,
+    is_text_name,
+    names_of,
+)
+from trectools_plus.formats.topic_records.model import Record, Records, TopicOptions
+from trectools_plus.formats.topic_records.schema import (
+    CASE_KEYS,
+    ID_KEYS,
+    JUDGED_KEYS,
+    TEXT_KEYS,
+    TOP_KEYS,
+)
+
+_LISTS = ("topics", "queries", "questions", "data", "records", "items", "claims", "test_cases")
+_TURNS = ("turn", "turns", "utterances", "conversation", "dialogue", "responses")
+_TURN_IDS = ("turnid", "number", "turnnumber", "turn", "id", "qid")
+_LANGUAGES = frozenset({"lang", "language", "languagecode"})
+_NEAR = 0.75
+_SEPARATORS = (";", "|", ",")
+"""Separators of several document ids or grades in one value, in order of preference."""
+
+
+def find_records(
+    tree: Tree, syntax: str, options: TopicOptions, *, test_sets: bool = False
+) -> Records | None:
+    """Find the records of a document.
+
+    Args:
+        tree: The document.
+        syntax: ``JSON`` or ``YAML``, for messages.
+        options: The fields.
+        test_sets: Return the cases of a test set too.
+
+    Returns:
+        The records; ``None`` if the document is a test set, or neither.
+    """
+    root = tree.root
+    records: list[Record] | None = None
+    if isinstance(root, Items):
+        records = _records_in_list(root, options, test_sets=test_sets)
+    elif isinstance(root, Mapping):
+        cases = next((root.fields[name] for name in TOP_KEYS[1:] if name in root.pairs), None)
+        if isinstance(cases, Items) and (test_sets or "metadata" not in root.pairs):
+            records = _records_in_list(cases, options, test_sets=test_sets)
+        elif isinstance(cases, Mapping) and test_sets:
+            records = _records_by_key(cases)
+        elif cases is None:
+            lists = [root.fields[name] for name in root.pairs if normalize(name) in _LISTS]
+            if len(lists) == 1 and isinstance(lists[0], Items):
+                records = _records_in_list(lists[0], options, test_sets=False, top=False)
+            else:
+                records = _records_by_key(root)
+    if records is None:
+        return None
+    has_field = any(record.query_id is None for record in records)
+    return Records(records, syntax, place="" if has_field else "its place")
+
+
+def records_of(mapping: Mapping) -> list[Record]:
+    """Return the record of a mapping, or one record for each of its turns.
+
+    Scalars in other mappings are fields with dotted names. Of objects with a language, the first
+    one counts, which is the original.
+    """
+    fields = dict(mapping.scalars)
+    nested: dict[str, list[Mapping]] = {}
+    hidden: list[str] = []
+    for name, value in mapping.fields.items():
+        if isinstance(value, Scalar):
+            continue
+        inner = {name: Scalar(value.line, value.column, "", None)}
+        if isinstance(value, Mapping):
+            inner |= {f"{name}.{key}": scalar for key, scalar in value.scalars.items()}
+        elif value.items and all(isinstance(item, Mapping) for item in value.items):
+            nested[name] = [item for item in value.items if isinstance(item, Mapping)]
+        fields |= inner
+        hidden += inner
+    record = Record(mapping.line, fields, hidden=frozenset(hidden))
+    has_text = bool(choose_fields([record], TopicOptions()).text_fields)
+    for name, mappings in nested.items():
+        if _LANGUAGES.intersection(map(normalize, mappings[0].pairs)):
+            record.fields = mappings[0].scalars | fields
+        elif normalize(name) in _TURNS or not has_text:
+            turns = _turns(record, mappings)
+            if turns:
+                return turns
+    return [record]
+
+
+def _turns(topic: Record, items: list[Mapping]) -> list[Record]:
+    """Return a record for each turn of a topic; turns of a system have no query."""
+    turns = [Record(item.line, dict(item.scalars)) for item in items]
+    names = names_of(turns)
+    number = next((name for key in _TURN_IDS for name in names if normalize(name) == key), None)
+    texts = choose_fields(turns, TopicOptions()).text_fields
+    if not texts or number is None:
+        return []
+    id_field = choose_fields([topic], TopicOptions()).id_field
+    first = f"{topic.fields[id_field].text}_" if id_field is not None else ""
+    # The title of a conversation is not the text of its turns.
+    shared = {
+        name: value
+        for name, value in topic.fields.items()
+        if name != id_field and not is_text_name(name)
+    }
+    queries = [turn for turn in turns if {number, texts[0]} <= turn.fields.keys()]
+    for turn in queries:
+        turn.query_id = first + turn.fields[number].text
+        turn.fields = turn.fields | {n: v for n, v in shared.items() if n not in turn.fields}
+        turn.hidden = topic.hidden | {number}
+    return queries
+
+
+def _records_in_list(
+    items: Items, options: TopicOptions, *, test_sets: bool, top: bool = True
+) -> list[Record] | None:
+    cases = [case for case in items.items if isinstance(case, Mapping)]
+    if not cases or len(cases) < len(items.items):
+        return None
+    names = dict.fromkeys(name for case in cases[:SAMPLED] for name in case.pairs)
+    is_test_set = any(name in JUDGED_KEYS for name in names)
+    if top and not options.names_fields:
+        # Topics that have only the fields of test cases, which have a schema.
+        is_own = all(_is_near(name, CASE_KEYS) for name in names)
+        is_test_set |= is_own and any(name in ID_KEYS + TEXT_KEYS for name in names)
+    if is_test_set and not test_sets:
+        return None
+    return [record for case in cases for record in records_of(case)]
+
+
+def _records_by_key(root: Mapping) -> list[Record] | None:
+    """Return the records of ``{id: text}`` and ``{id: {field: text}}``."""
+    if any(_is_near(name, TOP_KEYS) for name in list(root.pairs)[:10]):
+        return None
+    if all(isinstance(value, Scalar) and value.meaning == "text" for value in root.fields.values()):
+        if any(map(is_main_text, root.pairs)):
+            return None  # the fields of one record
+        return [Record(v.line, {"text": v}, name) for name, v in root.scalars.items()] or None
+    records = []
+    for key, value in root.pairs.values():
+        if not isinstance(value, Mapping):
+            return None
+        for record in records_of(value):
+            turn = record.query_id
+            record.query_id = key.text if turn is None else f"{key.text}_{turn}"
+            record.line = key.line
+            records.append(record)
+    has_text = choose_fields(records[:SAMPLED], TopicOptions()).text_fields
+    return records if has_text else None  # not {query_id: {doc_id: grade}}
+
+
+def _is_near(name: str, known: Sequence[str]) -> bool:
+    """Return true for a known name, or a misspelling of it."""
+    return name in known or bool(get_close_matches(name[:64].lower(), known, 1, _NEAR))
+
+
+def find_topics_header(text: str) -> Header | None:
+    """Return the header of a table of topics or of a test set; ``None`` for another file.
+
+    Args:
+        text: The file or its beginning, without byte order mark.
+    """
+    return find_header(
+        text,
+        lambda names: (
+            {"query_id", "text"} <= find_fields(names, TOPIC_FIELDS).keys() or has_judgments(names)
+        ),
+    )
+
+
+def has_judgments(names: Sequence[str]) -> bool:
+    """Return whether a header is that of test cases: texts with their relevant documents."""
+    fields = find_fields(names, CASE_FIELDS)
+    return "text" in fields and bool({"doc_id", "doc_ids"} & fields.keys())
+
+
+def parse_table(text: str, header: Header) -> Tree:
+    """Parse a table to a list of mappings from the names of the columns to texts.
+
+    Empty values and columns without a name are left out. If a name occurs twice, the first column
+    counts.
+
+    Args:
+        text: The file, without byte order mark.
+        header: Its header.
+
+    Raises:
+        TreeError: At a row with more values than names, or with quotes that do not match.
+    """
+    rows = (
+        _row(line, zip(header.names, values, strict=False)) for line, values in _rows(text, header)
+    )
+    return Tree(Items(header.line + 1, 1, list(rows)))
+
+
+def parse_cases(text: str, header: Header) -> Tree:
+    """Parse a table of test cases to ``{test_cases: [{query_id, text, relevant: […]}]}``.
+
+    Rows with the same id and text are one case; the text can be omitted after the first row. A row
+    has one document and its grade, or several documents with ``;``, ``|`` or ``,`` between them,
+    with a grade for each or for all. Without grades, the documents are a list. A ``span`` is that
+    of all documents of the row.
+
+    Args:
+        text: The file, without byte order mark.
+        header: Its header, which ``has_judgments``.
+
+    Raises:
+        TreeError: As :func:`parse_table` does; or if the numbers of documents and grades differ.
+    """
+    places = find_fields(header.names, CASE_FIELDS)
+    names = {place: name for name, place in places.items()}
+    cases: dict[tuple[str, str], tuple[Mapping, Items]] = {}
+    texts: dict[str, str] = {}
+    for line, values in _rows(text, header):
+        fields = {name: values[place] for name, place in places.items()}
+        query_id = fields.get("query_id", "")
+        texts.setdefault(query_id, fields["text"])
+        key = query_id, fields["text"] or texts[query_id]
+        if key not in cases:
+            renamed = (names.get(place, name) for place, name in enumerate(header.names))
+            pairs = zip(renamed, values, strict=False)
+            case = _row(line, (pair for pair in pairs if pair[0] not in _JUDGED))
+            judged = Items(line, 1)
+            case.pairs["relevant"] = Scalar.of_text(line, "relevant"), judged
+            cases[key] = case, judged
+        cases[key][1].items += _judgments(line, fields)
+    queries = Items(header.line + 1, 1, [case for case, _ in cases.values()])
+    name = Scalar.of_text(header.line, "test_cases")
+    return Tree(Mapping(header.line, 1, {name.text: (name, queries)}))
+
+
+_JUDGED = frozenset({"relevant", "doc_id", "doc_ids", "grade", "span"})
+
+
+def _row(line: int, values: Iterable[tuple[str, str]]) -> Mapping:
+    """Return a mapping of the values that are not empty; the first of equal names counts."""
+    mapping = Mapping(line, 1)
+    for name, value in values:
+        if name and value:
+            mapping.pairs.setdefault(
+                name, (Scalar.of_text(line, name), Scalar.of_text(line, value))
+            )
+    return mapping
+
+
+def _judgments(line: int, fields: dict[str, str]) -> list[Node]:
+    """Return the documents of a row: mappings with grades, or only ids."""
+    doc_ids = [fields["doc_id"]] if fields.get("doc_id") else _split(fields.get("doc_ids", ""))
+    span = fields.get("span", "")
+    if "grade" not in fields and not span:
+        return [Scalar.of_text(line, doc_id) for doc_id in doc_ids]
+    grades = _split(fields.get("grade", "1"))
+    if len(grades) == 1:
+        grades *= len(doc_ids)
+    if len(grades) != len(doc_ids):
+        what = f"{len(doc_ids)} relevant documents but {len(grades)} grades"
+        raise TreeError(what, line, remedy="write one grade, or one for each document")
+    nodes: list[Node] = []
+    for doc_id, grade in zip(doc_ids, grades, strict=True):
+        node = _row(line, [("doc_id", doc_id), ("span", span)])
+        node.pairs["grade"] = Scalar.of_text(line, "grade"), Scalar(line, 1, grade, _number(grade))
+        nodes.append(node)
+    return nodes
+
+
+def _number(text: str) -> object:
+    """Return a grade as a number; a text if it is none."""
+    if not re.match(DECIMAL, text) or len(text) > MAX_DIGITS:
+        return text
+    return int(text) if re.match(INTEGER, text) else float(text)
+
+
+def _split(text: str) -> list[str]:
+    separator = next((one for one in _SEPARATORS if one in text), None)
+    return [part.strip() for part in text.split(separator) if part.strip()]
+
+
+def _rows(text: str, header: Header) -> Iterable[tuple[int, list[str]]]:
+    """Return the line and the values of each row.
+
+    Raises:
+        TreeError: See :func:`parse_table`.
+    """
+    table = read_table(text, header)
+    if len(table.misshapen):
+        line, n_values, _ = table.misshapen.rows()[0]
+        if n_values == 1:
+            raise TreeError("the quotes of a value do not match", line)
+        remedy = 'quote values that contain the separator: "a,b"'
+        what = f"{n_values} values, but the header names {len(header.names)}"
+        raise TreeError(what, line, remedy=remedy)
+    return [(line, list(values)) for line, *values in table.rows.iter_rows()]
