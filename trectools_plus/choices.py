@@ -126,7 +126,7 @@ DEFAULT_LONGEST = 6000
 MAX_TAG_LENGTH = 64
 """Default limit of the length of a run tag, in characters."""
 
-RunFormat = Literal["csv", "tsv", "json", "msmarco", "scores", "trec-rag", "cast", "trec"]
+RunFormat = Literal["csv", "tsv", "json", "msmarco", "trec-rag", "trec"]
 """The formats of ``runs convert``; see ``formats/interchange/detection.py``."""
 QrelsFormat = Literal[
     "csv",
@@ -135,9 +135,9 @@ QrelsFormat = Literal[
     "json",
     "msmarco",
     "prels",
-    "five-columns",
     "smart",
     "ntcir",
+    "letor",
     "trec-rag",
     "trec",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from typing import Any, TypeVar
@@ -21,9 +20,6 @@ _T = TypeVar("_T")
 
 _MAX_SUGGESTED = 3
 _UNPRINTED = ("download error", "download failed", "[starting]", "[error]")
-_ADDRESS = re.compile(r"https?://[^\s'\")\]]+")
-_HOST = re.compile(r"host='([^']+)'")
-_PATH = re.compile(r"with url: (\S+)")
 
 
 def open_catalogue(name: str) -> CatalogueDataset:
@@ -64,7 +60,6 @@ class CatalogueDataset:
     def __init__(self, dataset_id: str) -> None:
         import ir_datasets
 
-        _silence_failures()
         self.dataset_id = dataset_id
         self.name = f"irds:{dataset_id}"
         try:
@@ -183,53 +178,12 @@ class CatalogueDataset:
 
     def _unreadable(self, what: str, error: Exception) -> InputError:
         lines = str(error.args[0] if error.args else "").splitlines() or [type(error).__name__]
-        if _is_about_network(error):
-            return InputError(
-                f"cannot download the {what}{_address_of(error)}",
-                where=self.name,
-                remedy="check the network, or set IR_DATASETS_HOME to a folder with a copy of the "
-                "files (see docs/formats.md)",
-            )
         return InputError(
-            f"cannot read the {what}: {lines[0]}",
+            f"cannot download or read the {what}: {lines[0]}",
             where=self.name,
-            remedy="check the network, and that IR_DATASETS_HOME is your ir_datasets folder",
+            remedy="check the network, or set IR_DATASETS_HOME to a folder with a copy of the "
+            "files (see docs/formats.md)",
         )
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and those behind it; ``ir_datasets`` lists those of all mirrors."""
-    while error is not None:
-        yield error
-        if len(error.args) > 1 and isinstance(error.args[1], list):
-            for failed in error.args[1]:
-                one = failed[-1] if isinstance(failed, tuple) else None
-                yield from _causes(one if isinstance(one, BaseException) else None)
-        error = error.__cause__ or error.__context__
-
-
-def _is_about_network(error: Exception) -> bool:
-    """Return true if a download failed, as far as the exception shows it."""
-    modules = ("requests", "urllib3", "http")
-    return any(
-        type(one).__module__.partition(".")[0] in modules
-        or isinstance(one, (ConnectionError, TimeoutError))
-        or "download sources failed" in str(one)
-        for one in _causes(error)
-    )
-
-
-def _address_of(error: Exception) -> str:
-    """Return the address of a failed download, without the text of nested exceptions."""
-    for one in _causes(error):
-        address = _ADDRESS.search(str(one))
-        host = _HOST.search(str(one))
-        if address is not None and host is None:
-            return f" from {address[0]}"
-        if host is not None:
-            path = _PATH.search(str(one))
-            return f" from {host[1]}{path[1] if path else ''}"
-    return ""
 
 
 class _WithoutFailures(logging.Filter):
@@ -240,12 +194,8 @@ class _WithoutFailures(logging.Filter):
         return not record.getMessage().lower().startswith(_UNPRINTED)
 
 
-def _silence_failures() -> None:
-
-    for name in ("ir_datasets", "ir_datasets.util.download"):
-        logger = logging.getLogger(name)
-        if not any(isinstance(one, _WithoutFailures) for one in logger.filters):
-            logger.addFilter(_WithoutFailures())
+for _name in ("ir_datasets", "ir_datasets.util.download"):
+    logging.getLogger(_name).addFilter(_WithoutFailures())
 
 
 def _text_of(query: Any) -> str:

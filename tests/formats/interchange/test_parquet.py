@@ -44,7 +44,6 @@ def test_qrels_may_have_ranks(tmp_path: Path) -> None:
     path = write(tmp_path / "qrels", rows, "qid", "docno", "label", "rank")
     judged = convert_qrels(path)
     assert judged.table.frame.select("query_id", "doc_id", "relevance").rows() == QRELS_ROWS
-    assert judged.notes == ("not converted: rank",)
 
 
 def test_types_of_pandas_are_read(tmp_path: Path) -> None:

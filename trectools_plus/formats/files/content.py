@@ -264,10 +264,13 @@ def read_file(path: str | Path, *, partial: bool = False, tables: bool = False) 
         size = regular_size(stream) if compression is None else None
         if size is not None:
             refuse_binary(first, shown)
-            data, overlong = _read_plain(stream, first, size, shown)
+            if size > limits.max_content_bytes():
+                raise _too_large(shown, size)
+            stream.seek(0)
+            data = stream.read()
         else:
-            chunks = decompressed(chunks_of(stream, first), compression, shown)
-            data, overlong = _before_overlong(_join(chunks, shown))
+            data = _join(decompressed(chunks_of(stream, first), compression, shown), shown)
+    data, overlong = _before_overlong(data)
     if overlong is not None and not partial:
         raise overlong.as_error(shown)
     return FileContent(shown, data, compression, overlong)
@@ -277,38 +280,6 @@ def content_of_chunk(path: str, data: bytes) -> FileContent:
     """Return the source of a chunk of a file, up to a line of over ``limits.MAX_LINE_BYTES``."""
     before, overlong = _before_overlong(data)
     return FileContent(path, before, overlong=overlong)
-
-
-def _read_plain(
-    stream: IO[bytes], first: bytes, size: int, shown: str
-) -> tuple[bytes, Overlong | None]:
-    """Read a file of known size at once, after looking for a line that is too long."""
-    if size <= len(first):
-        first += stream.read()
-        return _before_overlong(first)
-
-    def read_at(begin: int, end: int) -> bytes:
-        stream.seek(begin)
-        return _read_up_to(stream, end - begin)
-
-    overlong_from = find_overlong(read_at, size)
-    if (overlong_from or size) > limits.max_content_bytes():
-        raise _too_large(shown, size)
-    stream.seek(0)
-    if overlong_from is None:
-        return stream.read(), None
-    head = read_at(overlong_from, overlong_from + HEAD_BYTES)
-    data = read_at(0, overlong_from)
-    return data, Overlong(data.count(b"\n") + 1, head)
-
-
-def _read_up_to(stream: IO[bytes], n_bytes: int) -> bytes:
-    """Read at most ``n_bytes``; systems return no more than 2 GiB at a time."""
-    parts = []
-    while n_bytes > 0 and (part := stream.read(n_bytes)):
-        parts.append(part)
-        n_bytes -= len(part)
-    return b"".join(parts)
 
 
 def _join(chunks: Iterable[bytes], shown: str, *, is_text: bool = True) -> bytes:
@@ -329,7 +300,7 @@ def _join(chunks: Iterable[bytes], shown: str, *, is_text: bool = True) -> bytes
 
 def _before_overlong(data: bytes) -> tuple[bytes, Overlong | None]:
     """Return the part before the first line that is too long, and that line."""
-    overlong_from = find_overlong(lambda begin, end: data[begin:end], len(data))
+    overlong_from = find_overlong(data)
     if overlong_from is None:
         return data, None
     head = data[overlong_from : overlong_from + HEAD_BYTES]

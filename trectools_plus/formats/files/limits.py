@@ -8,7 +8,6 @@ limited.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +86,6 @@ def usable_memory() -> int:
 
 HEAD_BYTES = 4096
 """The first bytes of a file, which show its format."""
-_STEP_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,33 +115,16 @@ class Overlong:
         )
 
 
-def find_overlong(read_at: Callable[[int, int], bytes], size: int) -> int | None:
-    """Find the start of the first line of more than ``MAX_LINE_BYTES``.
+def find_overlong(data: bytes) -> int | None:
+    """Return the start of the first line of more than ``MAX_LINE_BYTES``, if there is one.
 
     From the start of a line, search backwards from the greatest possible length for a line end. It
-    is usually near, so only a small part of the file is read.
-
-    Args:
-        read_at: Returns the bytes between two positions.
-        size: The number of bytes.
-
-    Returns:
-        The position of its first byte; ``None`` if no line is too long.
+    is usually near, so only a small part of the data is searched.
     """
-    line_start = 0
-    while size - line_start > MAX_LINE_BYTES:
-        end = _last_line_end(read_at, line_start, line_start + MAX_LINE_BYTES + 1)
-        if end is None:
-            return line_start
-        line_start = end + 1
-    return None
-
-
-def _last_line_end(read_at: Callable[[int, int], bytes], begin: int, end: int) -> int | None:
-    while end > begin:
-        step = max(begin, end - _STEP_BYTES)
-        at = read_at(step, end).rfind(b"\n")
-        if at >= 0:
-            return step + at
-        end = step
+    start = 0
+    while len(data) - start > MAX_LINE_BYTES:
+        end = data.rfind(b"\n", start, start + MAX_LINE_BYTES + 1)
+        if end < 0:
+            return start
+        start = end + 1
     return None

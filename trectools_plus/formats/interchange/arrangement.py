@@ -1,4 +1,4 @@
-"""Arrange values from another layout as the columns of a run or of qrels.
+"""Arrange a table from another format as the columns of a run or of qrels.
 
 The result is a :class:`Columns`, like that of a TREC file, so that the same rules apply and
 findings have the lines of the file.
@@ -23,11 +23,13 @@ from trectools_plus.formats.interchange.names import (
     ColumnNames,
     ColumnValue,
     Kind,
+    normalize,
     value_of_column,
 )
 from trectools_plus.formats.interchange.systems import find_systems
 from trectools_plus.formats.interchange.table_files import HeadedTable
 from trectools_plus.formats.writing import tag_of_path
+from trectools_plus.text import plural
 
 RANK_AS_SCORE = "the ranks give the order, because there are no scores"
 """The note on a run whose scores are the negated ranks."""
@@ -38,31 +40,39 @@ _RANK = r"^\+?[0-9]+(?:\.0*)?$"
 
 
 def arrange_table(
-    source: FileContent,
-    kind: Kind,
-    table: HeadedTable,
-    places: Mapping[str, int],
-    *,
-    notes: Sequence[str] = (),
-    columns: ColumnNames | None = None,
+    source: FileContent, kind: Kind, table: HeadedTable, columns: ColumnNames | None = None
 ) -> Columns:
     """Arrange a table with named columns as a run or qrels.
+
+    In a run without ranks, results are numbered by falling score. Without scores, the negated
+    ranks are the scores. If a further column names systems, the results of each are arranged as a
+    run too. A judgment without a rating is none.
 
     Args:
         source: The file.
         kind: The kind of file.
         table: Its rows.
-        places: The column of each field, from 0.
-        notes: What the reader added or left out.
         columns: The columns that the user names, which can be negated or split.
     """
-    header = table.header
-    columns = columns or {}
+    header, places, columns = table.header, table.places, columns or {}
     values = {field: value_of_column(header.names, name) for field, name in columns.items()}
     value = kind.value_in(places)
     assert value is not None
     required = ("query_id", "doc_id", value)
-    frame, incomplete = _split_incomplete(table, places, required, values)
+    frame = table.rows.with_columns(
+        **{
+            field: _value(pl.col(f"c{place + 1}"), values.get(field), values)
+            for field, place in places.items()
+        }
+    )
+    notes = table.notes
+    if normalize(header.names[places[value]]) == "rating":
+        is_rated = frame[value] != ""
+        n_unrated = frame.height - int(is_rated.sum())
+        frame = frame.filter(is_rated)
+        if n_unrated:
+            notes = (*notes, f"{plural(n_unrated, 'row')} without a rating left out: not judged")
+    frame, incomplete = _split_incomplete(frame, table, required)
     used = set(places.values())
     further = {
         name: f"c{place + 1}"
@@ -73,7 +83,7 @@ def arrange_table(
         header.format,
         (header.line, header.text) if header.line else None,
         tuple(header.names[places[field]] for field in required),
-        tuple(notes),
+        notes,
         left_out=tuple(further),
         has_lines=table.has_lines,
     )
@@ -86,35 +96,12 @@ def arrange_table(
         )
     tags = {header.names[places["tag"]]: "tag"} if "tag" in places else {}
     candidates = {**tags, **further}
-    arranged = arrange(source, kind, frame, origin, candidates, names_systems="tag" in columns)
+    if kind is RUN:
+        named = "tag" if "tag" in columns else None
+        arranged = _arrange_run(source, frame, origin, candidates, named)
+    else:
+        arranged = _arrange_qrels(source, frame, origin, candidates)
     return replace(arranged, misshapen=table.misshapen + incomplete, comments=table.comments)
-
-
-def _split_incomplete(
-    table: HeadedTable,
-    places: Mapping[str, int],
-    required: Sequence[str],
-    values: Mapping[str, ColumnValue | None],
-) -> tuple[pl.DataFrame, OddLines]:
-    """Return the rows with all required values, with further columns by field; and all others."""
-    frame = table.rows.with_columns(
-        **{
-            field: _value(pl.col(f"c{place + 1}"), values.get(field), values)
-            for field, place in places.items()
-        }
-    )
-    is_empty = [pl.col(field) == "" for field in required]
-    is_split = [pl.col(field).str.contains(_UNWRITABLE) for field in places]
-    is_wrong = frame.select(pl.any_horizontal(*is_empty, *is_split)).to_series()
-    names = table.rows.columns[1:]
-    wrong = frame.filter(is_wrong).select(
-        "line",
-        n_fields=pl.when(pl.any_horizontal(*is_empty))
-        .then(len(required) - pl.sum_horizontal(*is_empty))
-        .otherwise(len(names) + 1),
-        text=pl.concat_str(names, separator=table.header.separator or " "),
-    )
-    return frame.filter(~is_wrong), OddLines.of_frame(wrong)
 
 
 def _value(
@@ -129,66 +116,77 @@ def _value(
     if not value.separator:
         return column
     parts = column.str.split(value.separator)
-    shared = (one for one in values.values() if one is not None and one.place == value.place)
-    n_parts = max(one.part for one in shared)
+    shared = (other for other in values.values() if other and other.place == value.place)
+    n_parts = max(other.part for other in shared)
     part = parts.list.get(value.part - 1, null_on_oob=True)
     return pl.when(parts.list.len() == n_parts).then(part).otherwise(pl.lit(""))
 
 
-def arrange(
+def _split_incomplete(
+    frame: pl.DataFrame, table: HeadedTable, required: Sequence[str]
+) -> tuple[pl.DataFrame, OddLines]:
+    """Return the rows with all required values, and all others."""
+    n_empty = pl.sum_horizontal(pl.col(field) == "" for field in required)
+    is_split = [pl.col(field).str.contains(_UNWRITABLE) for field in table.places]
+    is_wrong = frame.select((n_empty > 0) | pl.any_horizontal(*is_split)).to_series()
+    names = table.rows.columns[1:]
+    wrong = frame.filter(is_wrong).select(
+        "line",
+        n_fields=pl.when(n_empty > 0).then(len(required) - n_empty).otherwise(len(names) + 1),
+        text=pl.concat_str(names, separator=table.header.separator or " "),
+    )
+    return frame.filter(~is_wrong), OddLines.of_frame(wrong)
+
+
+def _arrange_qrels(
+    source: FileContent, frame: pl.DataFrame, origin: Origin, candidates: Mapping[str, str]
+) -> Columns:
+    types = find_systems(frame, candidates, JUDGMENT_TYPES)
+    pairs = frame.select("query_id", "doc_id").hash_rows().n_unique()
+    if types and frame.select("query_id", "doc_id", "relevance").hash_rows().n_unique() > pairs:
+        origin = replace(origin, systems=types)  # a document has several grades
+    iteration = _words(frame, "iteration", "0")
+    rows = frame.select("line", "query_id", iteration.alias("iteration"), "doc_id", "relevance")
+    return _columns(source, rows, origin)
+
+
+def _arrange_run(
     source: FileContent,
-    kind: Kind,
     frame: pl.DataFrame,
     origin: Origin,
-    candidates: Mapping[str, str] | None = None,
-    *,
-    names_systems: bool = False,
+    candidates: Mapping[str, str],
+    named: str | None = None,
 ) -> Columns:
-    """Arrange values as the columns of a run or of qrels.
-
-    In a run without ranks, results are numbered by falling score. Without scores, the negated
-    ranks are the scores. If a further column names systems, the results of each are arranged as a
-    run too.
+    """Arrange the results of one or several systems.
 
     Args:
         source: The file.
-        kind: The kind of file.
-        frame: Texts by field, all that are required and any others, and ``line``; and further
-            columns.
+        frame: Texts by field, ``line``, and further columns.
         origin: The layout of the file.
-        candidates: The names in the file of columns of ``frame`` that may name systems, or types of
-            judgment in qrels.
-        names_systems: Whether the user said that the column ``tag`` names systems.
+        candidates: The names in the file of columns of ``frame`` that may name systems.
+        named: The column that names systems, if the user said so.
     """
-    candidates = candidates or {}
-    if kind is not RUN:
-        types = find_systems(frame, candidates, JUDGMENT_TYPES)
-        if types is not None and _has_conflicts(frame):
-            origin = replace(origin, systems=types)
-        frame = frame.with_columns(iteration=_words(frame, "iteration", "0"))
-        return _columns(source, frame.select("line", *kind.columns), origin)
     if "score" not in frame.columns:
         negated = pl.format("-{}", pl.col("rank").str.strip_chars_start("+"))
         is_rank = pl.col("rank").str.contains(_RANK)
         frame = frame.with_columns(score=pl.when(is_rank).then(negated).otherwise("rank"))
         origin = replace(origin, notes=(*origin.notes, RANK_AS_SCORE))
-    systems = find_systems(frame, candidates, SYSTEMS, named="tag" if names_systems else None)
+    systems = find_systems(frame, candidates, SYSTEMS, named)
     parts: dict[str, Columns] = {}
     if systems is not None and systems.is_clear:
         (name,) = systems.columns
         frame = frame.with_columns(tag=pl.col(candidates[name]))
         left_out = tuple(other for other in origin.left_out if other != name)
         origin = replace(origin, left_out=left_out)
-        parts = {
-            value: arrange(source, kind, frame.filter(pl.col("tag") == value), origin)
-            for value in systems.values
-        }
+        for value in systems.values:
+            rows = frame.filter(pl.col("tag") == value)
+            parts[value] = _arrange_run(source, rows, origin, {})
     if "rank" not in frame.columns or (frame["rank"] == "").any():
         ranks = pl.col("value").rank("ordinal", descending=True).over("query_id")
         values = frame.select("query_id", value=parse_column(frame["score"]))
         frame = frame.with_columns(rank=values.select(ranks.fill_null(0)).to_series())
     tag = _words(frame, "tag", tag_of_path(source.path))
-    frame = frame.with_columns(q0=pl.lit("Q0"), tag=tag).select("line", *kind.columns)
+    frame = frame.with_columns(q0=pl.lit("Q0"), tag=tag).select("line", *RUN.columns)
     return replace(_columns(source, frame, replace(origin, systems=systems)), systems=parts)
 
 
@@ -198,12 +196,6 @@ def _words(frame: pl.DataFrame, name: str, default: str) -> pl.Expr:
         return pl.lit(default)
     filled = pl.when(pl.col(name) == "").then(pl.lit(default)).otherwise(name)
     return filled.str.replace_all(_BLANKS, "_")
-
-
-def _has_conflicts(frame: pl.DataFrame) -> bool:
-    """Return whether a document has several grades for a query."""
-    judged = frame.select("query_id", "doc_id", "relevance").hash_rows().n_unique()
-    return bool(judged > frame.select("query_id", "doc_id").hash_rows().n_unique())
 
 
 def _columns(source: FileContent, frame: pl.DataFrame, origin: Origin) -> Columns:

@@ -47,26 +47,58 @@ def frame_of(value: object, kind: Kind) -> pl.DataFrame:
         UsageError: If it is a value of another type.
         InputError: If an id, a score or a grade has the wrong type.
     """
-    if isinstance(value, pl.LazyFrame):
-        value = value.collect()
-    systems, _ = split_systems(value) if kind is RUN and is_frame(value) else (None, {})
-    if systems is not None:
-        raise InputError(
-            f"{systems}, but one run is needed here",
-            where=kind.name,
-            remedy="pass the rows of one system; evaluate and compare accept the whole table",
+    if is_frame(value):
+        frame = polars_of(value)
+        systems, _ = split_systems(frame) if kind is RUN else (None, {})
+        if systems is not None:
+            raise InputError(
+                f"{systems}, but one run is needed here",
+                where=kind.name,
+                remedy="pass the rows of one system; evaluate and compare accept the whole table",
+            )
+        missing = [name for name in kind.fields if name not in frame.columns]
+        places = find_fields(frame.columns, kind.fields)
+        frame = frame.rename(
+            {frame.columns[places[name]]: name for name in missing if name in places}
         )
-    if isinstance(value, pl.DataFrame):
-        frame = _renamed(value, kind)
-    elif is_pandas(value):
-        frame = _from_pandas(value, kind)
-    elif isinstance(value, Mapping):
-        frame = _from_mapping(value, kind)
+        frame = pl.DataFrame(
+            _column(column.name, column.to_list(), kind)
+            if column.dtype == pl.Object and (column.name in kind.fields or kind is TOPICS)
+            else column
+            for column in frame
+        )
     else:
-        frame = _from_records(value, kind)
+        values = _values_of(value, kind)
+        frame = pl.DataFrame([_column(name, items, kind) for name, items in values.items()])
     if kind is RUN and "rank" not in frame.columns and "query_id" in frame.columns:
         frame = frame.with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
     return frame
+
+
+def polars_of(value: Any) -> pl.DataFrame:
+    """Return a data frame of any library as one of Polars; mixed values are objects."""
+    if isinstance(value, pl.LazyFrame):
+        return value.collect()
+    if isinstance(value, pl.DataFrame):
+        return value
+    names = list(dict.fromkeys(map(str, value.columns)))
+    places = map([*map(str, value.columns)].index, names)
+    columns = (value.iloc[:, place] for place in places)
+    return pl.DataFrame([_of_pandas(name, one) for name, one in zip(names, columns, strict=True)])
+
+
+def _of_pandas(name: str, column: Any) -> pl.Series:
+    """Return a column of pandas with its missing values (None, NaN, NA, NaT) as nulls."""
+    missing = column.isna()
+    dtype = getattr(column.dtype, "numpy_dtype", column.dtype)  # that of the values
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and not missing.any():
+        stored = np.dtype(np.float32) if dtype == np.float16 else dtype
+        return pl.Series(name, column.to_numpy(dtype=stored))
+    values = column.astype(object).where(~missing, None).tolist()
+    try:
+        return pl.Series(name, values, strict=True)
+    except Exception:  # the errors of Polars for mixed types are of several kinds
+        return pl.Series(name, values, dtype=pl.Object)
 
 
 def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
@@ -81,34 +113,24 @@ def rename_columns(value: Any, columns: ColumnNames | None) -> Any:
     """
     if columns is None or not is_frame(value):
         return value
-    if isinstance(value, pl.LazyFrame):
-        value = value.collect()
-    names = [str(name) for name in value.columns]
-    fields: dict[int, str] = {}
+    frame = polars_of(value)
+    fields: dict[str, str] = {}
     for field, name in columns.items():
-        column = value_of_column(names, name)
-        if column is None:
+        column = value_of_column(frame.columns, name)
+        if column is None or column != ColumnValue(column.place):
             raise InputError(
-                f"there is no column {name!r}",
+                f"there is no column {name!r}" if column is None else f"{name!r} is not a column",
                 where="columns",
-                remedy=f"the table has {', '.join(names)}",
+                remedy=f"the table has {', '.join(frame.columns)}; negate or split columns first",
             )
-        if column != ColumnValue(column.place):
-            raise InputError(
-                f"{name!r} is not a whole column",
-                where="columns",
-                remedy="negate or split the column of the frame first",
-            )
-        fields[column.place] = field
-    kept = [place for place, name in enumerate(names) if place in fields or name not in columns]
-    table = _select(value, kept)
-    table.columns = [fields.get(place, names[place]) for place in kept]
-    return table
+        fields[frame.columns[column.place]] = field
+    replaced = [name for name in frame.columns if name in columns and name not in fields]
+    return frame.drop(replaced).rename(fields)
 
 
 def split_systems(
     value: Any, *, names_systems: bool = False
-) -> tuple[Systems | None, dict[str, Any]]:
+) -> tuple[Systems | None, dict[str, pl.DataFrame]]:
     """Return the systems of a data frame, and the rows of each; ``None`` if there is only one.
 
     Args:
@@ -118,20 +140,17 @@ def split_systems(
     Raises:
         InputError: If it is unclear whether a column names systems.
     """
-    if isinstance(value, pl.LazyFrame):
-        value = value.collect()
-    names = [str(name) for name in value.columns]
-    fields = find_fields(names, RUN_FIELDS)
+    frame = polars_of(value)
+    fields = find_fields(frame.columns, RUN_FIELDS)
     used = {place for field, place in fields.items() if field != "tag"}
-    further = [place for place in range(len(names)) if place not in used]
+    further = [place for place in range(frame.width) if place not in used]
     if not further or not {"query_id", "doc_id"} <= fields.keys():
         return None, {}
-    texts = {field: _texts_at(value, fields[field]) for field in ("query_id", "doc_id")}
-    texts |= {f"c{place}": _texts_at(value, place) for place in further}
-    rows = pl.DataFrame(texts)
-    candidates = {names[place]: f"c{place}" for place in further}
+    texts = {field: _texts(frame.to_series(fields[field])) for field in ("query_id", "doc_id")}
+    texts |= {f"c{place}": _texts(frame.to_series(place)) for place in further}
+    candidates = {frame.columns[place]: f"c{place}" for place in further}
     named = f"c{fields['tag']}" if names_systems else None
-    systems = find_systems(rows, candidates, SYSTEMS, named)
+    systems = find_systems(pl.DataFrame(texts), candidates, SYSTEMS, named)
     if systems is None:
         return None, {}
     if not systems.is_clear:
@@ -141,30 +160,18 @@ def split_systems(
             remedy="if each value is a run, add columns={'system': NAME}; otherwise remove the "
             "column",
         )
-    column = rows[candidates[systems.columns[0]]]
-    table = _select(value, sorted(used))
-    if isinstance(table, pl.DataFrame):
-        return systems, {one: table.filter(column == one) for one in systems.values}
-    return systems, {one: table[(column == one).to_numpy()] for one in systems.values}
+    column = texts[candidates[systems.columns[0]]]
+    table = frame.select(frame.columns[place] for place in sorted(used))
+    return systems, {system: table.filter(column == system) for system in systems.values}
 
 
-def _select(value: Any, places: list[int]) -> Any:
-    """Return some columns of a frame of Polars or pandas."""
-    if isinstance(value, pl.DataFrame):
-        return value.select(value.columns[place] for place in places)
-    return value.iloc[:, places]
-
-
-def _texts_at(value: Any, place: int) -> pl.Series:
-    """Return a column of a frame as texts; "" for missing values."""
-    if isinstance(value, pl.DataFrame):
-        column = value.to_series(place)
-        if column.dtype.is_nested() or column.dtype == pl.Object:
-            return pl.Series([""] * column.len(), dtype=pl.String)
-        return column.cast(pl.String, strict=False).fill_null("")
-    column = value.iloc[:, place]
-    pairs = zip(column.tolist(), column.isna().tolist(), strict=True)
-    return pl.Series(["" if missing else str(one) for one, missing in pairs], dtype=pl.String)
+def _texts(column: pl.Series) -> pl.Series:
+    """Return the texts of a column; "" for missing values."""
+    if column.dtype == pl.Object:
+        return pl.Series(map(str, column), dtype=pl.String)
+    if column.dtype.is_nested():
+        return pl.repeat("", column.len(), eager=True)
+    return column.cast(pl.String, strict=False).fill_null("")
 
 
 def is_frame(value: object) -> bool:
@@ -219,56 +226,6 @@ def unexpected(value: object, kind: Kind, where: str | None = None) -> UsageErro
     )
 
 
-def _renamed(frame: pl.DataFrame, kind: Kind) -> pl.DataFrame:
-    """Return a frame whose columns have the names of this package."""
-    missing = [name for name in kind.fields if name not in frame.columns]
-    found = find_fields(frame.columns, kind.fields) if missing else {}
-    names = {frame.columns[place]: name for name, place in found.items() if name in missing}
-    return frame.rename(names)
-
-
-def _from_pandas(table: Any, kind: Kind) -> pl.DataFrame:
-    names = [str(name) for name in table.columns]
-    found = find_fields(names, kind.fields)
-    used = set(found.values())
-    others = [place for place in range(len(names)) if place not in used and kind is TOPICS]
-    columns = {
-        **{name: table.iloc[:, place] for name, place in found.items()},
-        **{names[place]: table.iloc[:, place] for place in others if names[place] not in found},
-    }
-    require_columns(columns, kind.required, kind.name, names)
-    return pl.DataFrame([_pandas_column(name, one, kind) for name, one in columns.items()])
-
-
-def _pandas_column(name: str, column: Any, kind: Kind) -> pl.Series:
-    """Return a column of pandas with its missing values (None, NaN, NA, NaT) as nulls.
-
-    Raises:
-        InputError: If the column is not of one type, and a value is not one of this column.
-    """
-    dtype, missing = column.dtype, column.isna().to_numpy()
-    if hasattr(dtype, "categories"):
-        categories = _pandas_column(name, dtype.categories.to_series(), kind)
-        codes = pl.Series(column.cat.codes.to_numpy()).cast(pl.Int64)
-        return categories.gather(codes.set(pl.Series(missing), None)).alias(name)
-    stored = getattr(dtype, "numpy_dtype", dtype)  # nullable types name the type of their values
-    if isinstance(stored, np.dtype) and stored.kind in "biuf":
-        if stored == np.float16:
-            stored = np.dtype(np.float32)
-        filled = {"na_value": 0} if stored is not dtype and missing.any() else {}
-        found = pl.Series(name, column.to_numpy(dtype=stored, **filled))
-        return found.set(pl.Series(missing), None) if missing.any() else found
-    if isinstance(stored, np.dtype) and stored.kind in "Mm":
-        kind_of_time = "datetime64[us]" if stored.kind == "M" else "timedelta64[us]"
-        return pl.Series(name, column.to_numpy().astype(kind_of_time))
-    values = column.astype(object).where(~missing, None).tolist()
-    try:
-        found = pl.Series(name, values, strict=True)
-    except Exception:  # the errors of Polars for mixed types are of several kinds
-        return _column(name, values, kind)
-    return _column(name, values, kind) if found.dtype == pl.Object else found
-
-
 def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     """Return a frame as a table of pandas, without pyarrow.
 
@@ -296,47 +253,32 @@ def _to_pandas_column(column: pl.Series) -> pd.Series[Any]:
     return pd.Series(column.to_list(), dtype=pd.Series(["text"]).dtype if is_text else object)
 
 
-def _from_mapping(value: Mapping[Any, Any], kind: Kind) -> pl.DataFrame:
-    if kind in (TOPICS, CORPUS):
-        return _from_texts(value, kind)
-    query_ids: list[Any] = []
-    doc_ids: list[Any] = []
-    numbers: list[Any] = []
-    for query_id, documents in value.items():
-        if not isinstance(documents, Mapping):
-            raise InputError(
-                f"expected a dictionary of documents but got {show(documents)}",
-                where=f"{kind.name}, query {show(query_id)}",
-                remedy=f"give {kind.accepted}",
-            )
-        query_ids += [query_id] * len(documents)
-        doc_ids += documents.keys()
-        numbers += documents.values()
-    rows = (query_ids, doc_ids, numbers)
-    columns = zip(kind.required, rows, strict=True)
-    return pl.DataFrame([_column(name, values, kind) for name, values in columns])
-
-
-def _from_texts(value: Mapping[Any, Any], kind: Kind) -> pl.DataFrame:
-    """Return the columns of ``{id: text}``, or of ``{id: {"title": …, "text": …}}``."""
-    fields = [name for name in kind.fields if name != kind.required[0]]
-    rows = [one if isinstance(one, Mapping) else {"text": one} for one in value.values()]
-    columns = [_column(kind.required[0], list(value), kind)]
-    for name in fields:
-        default = None if name in kind.required else ""
-        columns.append(_column(name, [row.get(name, default) for row in rows], kind))
-    return pl.DataFrame(columns)
-
-
-def _from_records(value: object, kind: Kind) -> pl.DataFrame:
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise unexpected(value, kind)
-    rows = list(value)
+def _values_of(value: object, kind: Kind) -> dict[str, list[Any]]:
+    """Return the columns of dictionaries or records."""
+    first, second, last = (*kind.required, "")[:3]
+    if isinstance(value, Mapping) and kind in (TOPICS, CORPUS):
+        rows = [row if isinstance(row, Mapping) else {"text": row} for row in value.values()]
+        columns: dict[str, list[Any]] = {first: list(value)}
+        for name in kind.fields.keys() - {first}:
+            columns[name] = [row.get(name, None if name == "text" else "") for row in rows]
+        return columns
+    if isinstance(value, Mapping):
+        for query_id, documents in value.items():
+            if not isinstance(documents, Mapping):
+                raise InputError(
+                    f"expected a dictionary of documents but got {show(documents)}",
+                    where=f"{kind.name}, query {show(query_id)}",
+                    remedy=f"give {kind.accepted}",
+                )
+        return {
+            first: [query_id for query_id, documents in value.items() for _ in documents],
+            second: [doc_id for documents in value.values() for doc_id in documents],
+            last: [number for documents in value.values() for number in documents.values()],
+        }
+    rows = list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else []
     if not rows or not all(is_record(row) and hasattr(row, kind.required[-1]) for row in rows):
         raise unexpected(value, kind)
-    return pl.DataFrame(
-        [_column(name, [getattr(row, name) for row in rows], kind) for name in kind.required]
-    )
+    return {name: [getattr(row, name) for row in rows] for name in kind.required}
 
 
 def _column(name: str, values: Sequence[Any], kind: Kind) -> pl.Series:

@@ -21,7 +21,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 QUERY_IDS = _names(
     "query_id qid topic_id question_id search_id query_no topic_no query_number topic_number q_id "
-    "qno case_id narrative_id topic q query"
+    "qno narrative_id topic q query query_text case_id"
 )
 DOC_IDS = _names(
     "docno doc_id document_id corpus_id passage_id pid doc_no document_no doc_key "
@@ -30,7 +30,7 @@ DOC_IDS = _names(
 )
 GRADES = _names(
     "relevance rel grade label judgment judgement rating gain relevance_label relevance_grade "
-    "relevance_judgment relevance_score score"
+    "relevance_judgment relevant is_relevant relevance_score score"
 )
 SCORES = _names("score similarity sim similarity_score relevance_score rsv")
 RANKS = _names("rank ranking position pos rank_position")

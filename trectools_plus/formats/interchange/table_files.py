@@ -7,24 +7,24 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 
 import polars as pl
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.columns.facts import OddLines
-from trectools_plus.formats.columns.ids import join_texts
 from trectools_plus.formats.files import limits
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
+    JUDGMENT_TYPES,
+    SYSTEMS,
     ColumnNames,
     Kind,
     find_fields,
     normalize,
 )
-from trectools_plus.formats.topic_records.schema import TABLE_TEXTS
 from trectools_plus.text import shortened
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
@@ -100,6 +100,8 @@ class HeadedTable:
             match.
         comments: Lines that start with ``#``.
         has_lines: False if the lines of the rows are unknown.
+        places: The column of each field, from 0.
+        notes: What the reader added or left out.
     """
 
     header: Header
@@ -107,6 +109,8 @@ class HeadedTable:
     misshapen: OddLines = field(default_factory=OddLines.of)
     comments: OddLines = field(default_factory=OddLines.of)
     has_lines: bool = True
+    places: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | None:
@@ -133,24 +137,19 @@ def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | 
     return None
 
 
-def read_table(text: str, header: Header) -> HeadedTable:
+def read_table(text: str, header: Header, places: Mapping[str, int] | None = None) -> HeadedTable:
     """Read all rows below a header; any content can be read.
 
     Args:
         text: The file, without byte order mark.
         header: Its header.
+        places: The column of each field, from 0.
     """
     lines = text.split("\n", header.line)
     body = lines[header.line] if len(lines) > header.line else ""
-    if '"' not in body or header.separator == BLANKS:
-        return _split(body, header)
-    regular = _split_regular_quotes(body, header)
-    if regular is not None:
-        return regular
-    try:
-        return _read_quoted(body, header)
-    except _StrayQuoteError:
-        return _split(body, header)
+    is_quoted = '"' in body and header.separator != BLANKS
+    table = _read_quoted(body, header) if is_quoted else None
+    return replace(table or _split(body, header), places=places or {})
 
 
 def _lines_of(body: str, header: Header) -> tuple[pl.DataFrame, OddLines]:
@@ -190,34 +189,12 @@ def _split(body: str, header: Header) -> HeadedTable:
     return HeadedTable(header, rows, misshapen, comments)
 
 
-def _split_regular_quotes(body: str, header: Header) -> HeadedTable | None:
-    """Split all lines at once if each value in quotes is on one line and has no quotes in it."""
-    one = re.escape(header.separator)
-    value = rf'(?:"[^"]*"|[^"{one}]*)'
-    n_others = len(header.names) - 1
-    frame, comments = _lines_of(body, header)
-    if not frame["text"].str.contains(rf"^{value}(?:{one}{value}){{{n_others}}}$").all():
-        return None
-    names = [f"c{number}" for number in range(1, len(header.names) + 1)]
-    if frame.is_empty():
-        values = pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    else:
-        values = pl.read_csv(
-            join_texts(frame["text"], "\n").encode(),
-            has_header=False,
-            separator=header.separator,
-            schema=dict.fromkeys(names, pl.String),
-        )
-    rows = frame.select("line").hstack(values.select(pl.all().fill_null("").str.strip_chars(" \t")))
-    return HeadedTable(header, rows, comments=comments)
+def _read_quoted(body: str, header: Header) -> HeadedTable | None:
+    """Read values in quotes, which may contain separators, quotes and line ends.
 
-
-class _StrayQuoteError(Exception):
-    """A TSV file has quotes that are part of the text."""
-
-
-def _read_quoted(body: str, header: Header) -> HeadedTable:
-    """Read values in quotes, which may contain separators, quotes and line ends."""
+    Returns:
+        ``None`` for TSV with quotes that are part of the text.
+    """
     n_columns = len(header.names)
     lines: list[int] = []
     values: list[list[str]] = []
@@ -227,7 +204,7 @@ def _read_quoted(body: str, header: Header) -> HeadedTable:
         number = header.line + line
         if row is None:
             if header.separator == "\t":
-                raise _StrayQuoteError
+                return None
             misshapen.append((number, 1, text))
         elif text.startswith("#"):
             comments.append((number, 0, text))
@@ -272,16 +249,12 @@ def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | 
 MAX_FOOTER_BYTES = 1 << 22
 """The greatest size of the description of a file, which lists its columns and their parts."""
 MAX_COLUMNS = 1000
-_MAX_FURTHER = 20
-"""The number of further columns that are read, because one of them may name systems."""
 _ROW_BYTES = 64
 """The memory that a row takes at least."""
 _MARK = b"PAR1"
 
 
-def read_parquet_table(
-    source: FileContent, kind: Kind, columns: ColumnNames | None
-) -> tuple[HeadedTable, dict[str, int]]:
+def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | None) -> HeadedTable:
     """Read the columns that a run or qrels need, as texts.
 
     The schema decides whether the file is read, so files with other columns are refused at once.
@@ -290,9 +263,6 @@ def read_parquet_table(
         source: The file.
         kind: The kind of file.
         columns: The columns of some fields.
-
-    Returns:
-        The rows, and the column of each field, from 0.
 
     Raises:
         FormatError: If the file is damaged or too large, lacks a column, or has values that are not
@@ -312,8 +282,8 @@ def read_parquet_table(
     texts = [_as_text(column).alias(f"c{at}") for at, column in enumerate(frame.iter_columns(), 1)]
     lines = pl.int_range(1, frame.height + 1, dtype=pl.UInt32, eager=True).alias("line")
     header = Header(0, "", tuple(names), "", "Parquet")
-    table = HeadedTable(header, pl.DataFrame([lines, *texts]), has_lines=False)
-    return table, find_fields(names, kind.fields, columns)
+    places = find_fields(names, kind.fields, columns)
+    return HeadedTable(header, pl.DataFrame([lines, *texts]), has_lines=False, places=places)
 
 
 def _read_schema(source: FileContent) -> pl.Schema:
@@ -333,36 +303,29 @@ def _read_schema(source: FileContent) -> pl.Schema:
 def _choose_columns(
     source: FileContent, schema: pl.Schema, kind: Kind, columns: ColumnNames | None
 ) -> list[str]:
-    """Return the columns to read: those of fields, and further ones that may name systems."""
+    """Return the columns to read: those of fields, and those that may name systems."""
     names = list(schema)
     fields = find_fields(names, kind.fields, columns)
     if not kind.is_complete(fields):
-        value = kind.required[-1]
-        wanted = {**dict(zip(kind.required, kind.required, strict=True)), **(columns or {})}
+        shown = ", ".join(map(shortened, names[:10])) or "none"
+        more = f", … ({len(names):,} columns)" if len(names) > 10 else ""
+        needed = {name: name for name in kind.required} | dict(columns or {})
         raise _refused(
             source,
-            f"expected the columns {', '.join(wanted.values())} but got {_listed(names)}",
-            f"name them: --columns query=NAME,doc_id=NAME,{value}=NAME",
+            f"expected the columns {', '.join(needed.values())} but got {shown}{more}",
+            f"name them: --columns query=NAME,doc_id=NAME,{kind.required[-1]}=NAME",
         )
     for name, place in fields.items():
         dtype = schema[names[place]]
         if not _is_readable(dtype) or (name.endswith("_id") and dtype.is_float()):
-            raise _refused(
-                source,
-                f"expected text or numbers in column {names[place]!r} but got {dtype}",
-                "convert the column",
-            )
-    long_texts = set(map(normalize, TABLE_TEXTS[:3])) | {"contents", "body", "title"}
-    further = [
+            what = f"expected text or numbers in column {names[place]!r} but got {dtype}"
+            raise _refused(source, what, "convert the column")
+    usual = set(map(normalize, (*SYSTEMS, *JUDGMENT_TYPES)))
+    return [
         name
-        for place, name in enumerate(names)
-        if place not in fields.values()
-        and _is_readable(schema[name])
-        and not schema[name].is_float()
-        and normalize(name) not in long_texts
+        for place, (name, dtype) in enumerate(schema.items())
+        if place in fields.values() or (normalize(name) in usual and _is_readable(dtype))
     ]
-    kept = {*(names[place] for place in fields.values()), *further[:_MAX_FURTHER]}
-    return [name for name in names if name in kept]
 
 
 def _is_readable(dtype: pl.DataType) -> bool:
@@ -383,11 +346,6 @@ def _as_text(column: pl.Series) -> pl.Series:
     elif column.dtype.is_decimal() or column.dtype == pl.Float32:
         column = column.cast(pl.Float64)
     return column.cast(pl.String, strict=False).fill_null("").str.strip_chars(" \t")
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(shortened, names[:10]))
-    return f"{shown}, … ({len(names):,} columns)" if len(names) > 10 else shown or "none"
 
 
 def _refused(source: FileContent, why: str, remedy: str | None = None) -> FormatError:

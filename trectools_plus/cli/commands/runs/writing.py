@@ -36,14 +36,15 @@ def runs_convert(
 ) -> None:
     """csv and tsv have a header with the names of the columns; json is {query_id: {doc_id: score}},
     a list of objects, or an object per line; msmarco is 'qid pid rank', with or without a score;
-    scores is 'qid docid score'; trec-rag is the JSON Lines of TREC RAG; cast is the JSON of CAsT
-    and iKAT. If there are no scores, the negated ranks are the scores. Each system of a table has a
-    file: FOLDER/SYSTEM.run, or my.SYSTEM.run for --output my.run. A run with errors is refused.
+    trec-rag is the JSON Lines of TREC RAG. Other columns without a header are named by --columns.
+    If there are no scores, the negated ranks are the scores. Each system of a table has a file:
+    FOLDER/SYSTEM.run, or my.SYSTEM.run for --output my.run. A run with errors is refused.
 
     \b
     Examples:
       runs convert results.csv --output my.run
       runs convert run.dev.tsv --from msmarco --tag bm25 > my.run
+      runs convert scores.txt --columns query=1,doc_id=2,score=3 --output my.run
       runs convert hits.csv --columns query=q,doc_id=_id,score=_score --output my.run
       runs convert systems.csv --output runs
     """
