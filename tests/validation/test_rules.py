@@ -441,9 +441,13 @@ def test_message_says_what_is_seen(
 @pytest.mark.parametrize(
     ("run", "qrels", "cause"),
     [
-        (RUN, QRELS.replace("1 0", "01 0").replace("2 0", "02 0").replace("3 0", "03 0"), "zeros"),
-        (RUN.replace(" Q0", "a Q0"), "1A 0 d 1\n2A 0 d 0\n", "case"),
-        (RUN.replace(" Q0", "é Q0"), "1e\u0301 0 d 1\n", "normal form"),
+        (
+            RUN,
+            QRELS.replace("1 0", "01 0").replace("2 0", "02 0").replace("3 0", "03 0"),
+            "spelling",
+        ),
+        (RUN.replace(" Q0", "a Q0"), "1A 0 d 1\n2A 0 d 0\n", "spelling"),
+        (RUN.replace(" Q0", "é Q0"), "1e\u0301 0 d 1\n", "spelling"),
         ("d01 Q0 1 1 9.5 t\n", QRELS, "Columns 1 and 3 may be swapped"),
     ],
 )

@@ -269,14 +269,14 @@ class PairView:
         return set(self.run_ids) & set(self.qrels_ids)
 
     @cached_property
-    def near_queries(self) -> dict[str, tuple[str, str]]:
-        """For query ids of the run that the qrels spell differently: the other id and the cause."""
+    def near_queries(self) -> dict[str, str]:
+        """For query ids of the run that the qrels spell differently: the other id."""
         near = near_matches(self.run_ids, self.qrels_ids)
         topics = set(self.topic_ids or ())
         # Two topics are two queries, even if their ids are similar.
         return {
-            ours: (theirs, cause)
-            for ours, (theirs, cause) in near.items()
+            ours: theirs
+            for ours, theirs in near.items()
             if not (ours in topics and theirs in topics)
         }
 

@@ -49,8 +49,7 @@ def shown_sides(pair: PairView, _: Places) -> Mapping[str, Value]:
     qrels_documents = set() if pair.qrels is None else {*pair.qrels.doc_ids.texts(slice(1000))}
     run_documents = {*pair.run.doc_ids.texts(slice(1000))}
     if pair.near_queries:
-        causes = sorted({cause for _, cause in pair.near_queries.values()})
-        cause = f"They differ in {' and '.join(causes)}: write the ids identically in both files"
+        cause = "Only the spelling differs: write the ids identically in both files"
     elif run_documents & {*pair.qrels_ids} or qrels_documents & {*pair.run_ids}:
         cause = "Columns 1 and 3 may be swapped"
     sides = f"run: {listed(pair.run_ids, 3)}; qrels: {listed(pair.qrels_ids, 3)}"
@@ -118,7 +117,7 @@ def not_in_run(pair: PairView) -> Places:
     """Return the judged queries without a row, also in another spelling."""
     if pair.qrels is None or not pair.shared_ids:
         return Places()
-    known = pair.shared_ids | {query_id for query_id, _ in pair.near_queries.values()}
+    known = pair.shared_ids | set(pair.near_queries.values())
     ids = without(pair.qrels_ids, known)
     return queries(pair.qrels if pair.report_on == "qrels" else None, ids, len(pair.qrels_ids))
 
@@ -151,15 +150,15 @@ def near(pair: PairView) -> Places:
     """Return the query ids of one file that are spelled differently in the other."""
     matches = pair.near_queries
     if pair.report_on == "qrels":
-        matches = {theirs: (ours, cause) for ours, (theirs, cause) in matches.items()}
+        matches = {theirs: ours for ours, theirs in matches.items()}
     table = pair.reported_view
     ids = [query_id for query_id in table.query_ids if query_id in matches]
     places = queries(table, ids, len(table.query_ids))
     if not ids:
         return places
-    other, cause = matches[ids[0]]
-    first = {"ours": visible(ids[0], marks=True), "theirs": visible(other, marks=True)}
-    return Places(places.count, places.lines, query_id=ids[0], first={**first, "cause": cause})
+    shown = (visible(text, marks=True) for text in (ids[0], matches[ids[0]]))
+    first = dict(zip(("ours", "theirs"), shown, strict=True))
+    return Places(places.count, places.lines, query_id=ids[0], first=first)
 
 
 P104 = Rule(
@@ -173,14 +172,14 @@ P104 = Rule(
     "invisible characters or number form",
     rationale="Ids are compared as text: '03' and '3' are two queries, one without judgments and "
     "one without results. Spreadsheets and conversions to numbers cause this.",
-    example="run.txt:8: error P104: query 03 is written 3 in qrels.txt (leading zeros). Write the "
-    "query ids identically in both files.",
+    example="run.txt:8: error P104: query 03 is written 3 in qrels.txt. Write the query ids "
+    "identically in both files.",
     remedy="Write the query ids identically in both files",
     drop_in="scores",
     cases=(
         Case(
             "error",
-            "query {ours} is written {theirs} in {other} ({cause})[; {count} such ids]",
+            "query {ours} is written {theirs} in {other}[ ({count} such ids)]",
             near,
             shows=lambda pair, _: {"other": pair.other_view.name},
         ),
@@ -197,7 +196,7 @@ def map_query_ids(draft: FileDraft, session: FixSession) -> FileDraft:
         session.skip("P104", "it needs the other file; add --qrels FILE")
         return draft
     pair = draft.pair_with(session.other)
-    pairs = [(ours, theirs) for ours, (theirs, _) in pair.near_queries.items()]
+    pairs = list(pair.near_queries.items())
     if pair.report_on == "qrels":
         # A judged query that is also in the run is spelled correctly, so the run must be fixed.
         pairs = [(theirs, ours) for ours, theirs in pairs if theirs not in pair.shared_ids]
