@@ -17,19 +17,19 @@ from trectools_plus.validation.id_matching import (
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "cause"),
+    ("ours", "theirs"),
     [
-        ("007", "7", "leading zeros"),
-        ("q07", "q7", "leading zeros"),
-        ("Q7", "q7", "upper and lower case"),
-        ("é", "e\u0301", "Unicode normal form"),
-        ("7\u200b", "7", "invisible characters"),
-        ("7.0", "7", "number form"),
-        ("Q07\ufeff", "q7", "spelling"),
+        ("007", "7"),
+        ("q07", "q7"),
+        ("Q7", "q7"),
+        ("é", "e\u0301"),
+        ("7\u200b", "7"),
+        ("7.0", "7"),
+        ("Q07\ufeff", "q7"),
     ],
 )
-def test_near_matches_name_the_cause(ours: str, theirs: str, cause: str) -> None:
-    assert near_matches([ours], [theirs]) == {ours: (theirs, cause)}
+def test_near_matches(ours: str, theirs: str) -> None:
+    assert near_matches([ours], [theirs]) == {ours: theirs}
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("70", "7"), ("q1", "q10"), ("1.5", "15"), ("0", "")])
@@ -41,14 +41,14 @@ def test_other_ids_are_other_ids(ours: str, theirs: str) -> None:
 def test_a_stray_spelling_is_found_beside_the_right_one(stray: str) -> None:
     assert {*near_matches(["1", "3", stray], ["1", "3"])} == {stray}
     # Theirs, which ours lack, is the likelier one.
-    assert near_matches(["1", "001"], ["1", "01"]) == {"001": ("01", "leading zeros")}
+    assert near_matches(["1", "001"], ["1", "01"]) == {"001": "01"}
 
 
 def test_ids_that_both_sides_have_are_no_near_matches() -> None:
     assert near_matches(["1", "01", "A"], ["a", "A", "01", "1"]) == {}
     assert near_matches(["1"], ["1", "01"]) == {}
     assert near_matches(["1.1", "1.10"], ["1.1"]) == {}
-    assert near_matches(["1.10"], ["1.1"]) == {"1.10": ("1.1", "number form")}
+    assert near_matches(["1.10"], ["1.1"]) == {"1.10": "1.1"}
 
 
 def test_common_affix_needs_half_of_the_ids() -> None:

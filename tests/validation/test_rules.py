@@ -395,7 +395,7 @@ def test_severity_follows_what_is_seen(
         ("F103", b"\x00\x00\xfe\xff", "the text is UTF-32"),
         ("R141", RUN.replace("8.0", "9.5"), "d01 and d02 tie at 9.5; trec_eval puts d02 first"),
         ("R143", RUN.replace("8.0", "9.49999999"), "9.5 and 9.49999999 are equal in float32"),
-        ("Q121", QRELS.replace("d02 0", "d02 -1"), "1 row with grade -1;"),
+        ("Q121", QRELS.replace("d02 0", "d02 -1"), "1 row with a grade below 0, the first -1;"),
         ("Q131", QRELS.replace("d09 1", "d09 0"), "1 of 3 queries has no relevant document: 3"),
         ("Q142", QRELS + "1 0 d01 0\n", "d01 has grade 0 here but 2 on line 1"),
         (
@@ -441,9 +441,13 @@ def test_message_says_what_is_seen(
 @pytest.mark.parametrize(
     ("run", "qrels", "cause"),
     [
-        (RUN, QRELS.replace("1 0", "01 0").replace("2 0", "02 0").replace("3 0", "03 0"), "zeros"),
-        (RUN.replace(" Q0", "a Q0"), "1A 0 d 1\n2A 0 d 0\n", "case"),
-        (RUN.replace(" Q0", "é Q0"), "1e\u0301 0 d 1\n", "normal form"),
+        (
+            RUN,
+            QRELS.replace("1 0", "01 0").replace("2 0", "02 0").replace("3 0", "03 0"),
+            "spelling",
+        ),
+        (RUN.replace(" Q0", "a Q0"), "1A 0 d 1\n2A 0 d 0\n", "spelling"),
+        (RUN.replace(" Q0", "é Q0"), "1e\u0301 0 d 1\n", "spelling"),
         ("d01 Q0 1 1 9.5 t\n", QRELS, "Columns 1 and 3 may be swapped"),
     ],
 )

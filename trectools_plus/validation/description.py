@@ -79,10 +79,10 @@ def _describe_in_parts(path: str) -> dict[str, Any]:
     if not can_be_read_twice(path):
         raise NotInPartsError
 
-    def describe(view: RunView) -> tuple[dict[str, Any], RowFacts | None]:
+    def describe(view: RunView) -> tuple[None, RowFacts | None]:
         # If a rank is not a whole number, all ranks are positions in the file.
         has_facts = view.n_rows and view.rows.ranks.are_numbers
-        return {}, _row_facts(view) if has_facts else None
+        return None, _row_facts(view) if has_facts else None
 
     settings = ViewSettings(DEFAULT_MAX_DEPTH, for_scoring=True)
     try:

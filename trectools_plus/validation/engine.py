@@ -22,11 +22,9 @@ from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
 from trectools_plus.validation.registry import (
     DEFAULT_MAX_DEPTH,
-    SCOPES,
     FixName,
     Hit,
     Rule,
-    Scope,
     Subject,
 )
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
@@ -286,37 +284,28 @@ def check_pair_view(pair: PairView) -> list[Finding]:
 
 def run_rules(
     subject: TableView | PairView | TestSetView,
-    kinds: Iterable[Subject],
+    kinds: Container[Subject],
     reported_view: TableView,
     *,
-    scopes: Container[Scope] = SCOPES,
     rules: Iterable[Rule] = RULES,
 ) -> list[Finding]:
-    """Run the rules of some kinds and scopes.
+    """Run the rules of some kinds.
 
     Args:
         subject: The view that the rules check.
         kinds: The kinds of rules to run.
         reported_view: The view whose path and lines the findings report.
-        scopes: The scopes of rules to run.
         rules: The rules.
     """
-    findings = []
-    for rule in rules:
-        if (
-            rule.on not in kinds
-            or rule.scope not in scopes
-            or (reported_view.columns is None and not rule.tables)
-        ):
-            continue
-        if rule.optional and not reported_view.optional_rules:
-            continue
-        hit = rule.check(subject)
-        if hit is not None:
-            findings.append(
-                rule.finding(hit, reported_view.path, every_line=reported_view.every_line)
-            )
-    return findings
+    is_file = reported_view.columns is not None
+    findings = (
+        rule.check(subject)
+        for rule in rules
+        if rule.on in kinds
+        and (is_file or rule.tables)
+        and (reported_view.optional_rules or not rule.optional)
+    )
+    return [finding for finding in findings if finding is not None]
 
 
 def _has_ids(view: TableView) -> bool:

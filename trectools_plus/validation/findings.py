@@ -6,10 +6,9 @@ JSON or GitHub annotations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import PurePath
 from typing import ClassVar, Literal
 
 from trectools_plus.display import Displayed
@@ -212,9 +211,6 @@ the figures."""
 _MAY_LOWER = frozenset({"R112", "R114", "Q112", "Q114", "P105", "P106"})
 """Rules on rows that are skipped, and on ids that may be meant as judged ones."""
 
-MAX_FILES_NAMED = 3
-"""Number of files that a note names for each rule."""
-
 
 def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = ()) -> list[str]:
     """Return notes on errors and warnings that do not block scoring, for readers of the figures.
@@ -248,18 +244,8 @@ def notes_on_findings(of_runs: Iterable[Finding], of_qrels: Iterable[Finding] = 
         if n_findings:
             verb = "changes" if n_findings == 1 else "change"
             what = "may lower figures" if lowers else f"{verb} no figure"
-            codes = ", ".join([*_codes(of_group["runs"]), *_codes(of_group["qrels"])])
+            codes = ", ".join(code for files in of_group.values() for code in files)
             commands = " and ".join(f"`{kind} validate`" for kind in found if of_group[kind])
             text = f"{plural(n_findings, 'finding')} that {what}: {codes}; see {commands}"
             notes.append(text if lowers else MinorNote(text))
     return notes
-
-
-def _codes(files: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """Yield the codes, with the names of the files if not all files have the finding."""
-    n_files = len({path for paths in files.values() for path in paths})
-    for code, paths in files.items():
-        names = [PurePath(path).name or path for path in paths]
-        more = f" and {len(names) - MAX_FILES_NAMED} more" if len(names) > MAX_FILES_NAMED else ""
-        named = f" ({', '.join(names[:MAX_FILES_NAMED])}{more})"
-        yield code if len(paths) == n_files else code + named

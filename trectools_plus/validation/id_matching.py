@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -48,26 +48,12 @@ def normal_form(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-FOLDS: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("leading zeros", without_zeros),
-    ("upper and lower case", str.casefold),
-    ("Unicode normal form", normal_form),
-    ("invisible characters", _without_invisible),
-    ("number form", _as_number),
-    (
-        "spelling",
-        lambda text: without_zeros(_as_number(normal_form(_without_invisible(text)).casefold())),
-    ),
-)
-"""Causes of different spellings, each with a function that removes it.
-
-The last function removes all of them.
-"""
-
-_NUMBER_CAUSES = ("number form", "spelling")
+def _unify(text: str) -> str:
+    """Return an id without differences in spelling, and numbers in one form."""
+    return without_zeros(_as_number(normal_form(_without_invisible(text)).casefold()))
 
 
-def near_matches(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, tuple[str, str]]:
+def near_matches(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, str]:
     """Pair ids of two files that are equal apart from their spelling.
 
     An id in ``ours`` that is in both files is never paired. An id in ``theirs`` that is in both
@@ -79,39 +65,19 @@ def near_matches(ours: Iterable[str], theirs: Iterable[str]) -> dict[str, tuple[
 
     Returns:
         For each id in ``ours`` that is in ``theirs`` only in another spelling: the id in
-        ``theirs``, preferably one that is not in ``ours``, and the cause.
+        ``theirs``, preferably one that is not in ``ours``.
     """
     ours, theirs = dict.fromkeys(ours), dict.fromkeys(theirs)
-    only_ours = [text for text in ours if text not in theirs]
-    found: dict[str, tuple[str, str]] = {}
-    if not only_ours or not theirs:
-        return found
-    only_theirs = [text for text in theirs if text not in ours]
-    _pair(only_ours, only_theirs, found)
-    if len(found) < len(only_ours):
-        shared = [text for text in theirs if text in ours]
-        _pair([text for text in only_ours if text not in found], shared, found, both_in_use=True)
-    return found
-
-
-def _pair(
-    ours: Iterable[str],
-    theirs: Iterable[str],
-    found: dict[str, tuple[str, str]],
-    *,
-    both_in_use: bool = False,
-) -> None:
-    """Add the pairs of two lists, each with the first cause that explains it."""
-    for cause, fold in FOLDS:
-        by_fold = {fold(text): text for text in reversed(list(theirs))}
-        for text in ours:
-            other = by_fold.get(fold(text))
-            if text in found or other is None:
-                continue
-            # If both 1.1 and 1.10 are ids, they are section numbers, not decimal numbers.
-            sections = both_in_use and "." in text and "." in other
-            if not (sections and cause in _NUMBER_CAUSES):
-                found[text] = (other, cause)
+    by_spelling: dict[str, str] = {}
+    for text in sorted(theirs, key=ours.__contains__):
+        by_spelling.setdefault(_unify(text), text)
+    pairs = {text: by_spelling.get(_unify(text)) for text in ours if text not in theirs}
+    return {
+        text: other
+        for text, other in pairs.items()
+        # If both 1.1 and 1.10 are ids, they are section numbers, not decimal numbers.
+        if other is not None and not (other in ours and "." in text and "." in other)
+    }
 
 
 def unify_spelling(doc_id: str) -> str:

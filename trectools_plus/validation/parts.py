@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.distributed.copies import map_in_copies
 from trectools_plus.errors import TrectoolsPlusError
@@ -32,9 +30,10 @@ from trectools_plus.formats.files.opening import (
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.validation.catalogue import RULES
-from trectools_plus.validation.views.pairs import DocumentIds, JudgedCounts, PairView
+from trectools_plus.validation.places import Places
+from trectools_plus.validation.views.pairs import DocumentIds, PairFacts, PairView
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import DocumentSwapSigns, RunView, ScoreSwapSigns
+from trectools_plus.validation.views.runs import RunFacts, RunView
 from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape, wide_encoding
 
 _BYTES_PER_PROCESS = 4 << 20
@@ -44,8 +43,9 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-Work = Callable[[RunView], tuple[Mapping[str, Any], _T]]
-"""Work on a part: returns what it collected for rules, by code, and a result to be pickled."""
+Work = Callable[[RunView], tuple[PairFacts | None, _T]]
+"""Work on a part: returns the facts about its documents, if it looked them up, and a result to be
+pickled."""
 
 
 class NotInPartsError(Exception):
@@ -130,11 +130,10 @@ class ReadPart(Generic[_T]):
         shape: The shape of the file, known from the first part.
         words_after_tag: As in the view.
         blocks: The queries.
-        tags: The tags of the first and the last row; empty without rows.
-        document_swap_signs: As in the view.
-        score_swap_signs: As in the view.
-        has_unreadable_scores: As in the view.
-        collected: What the rules and the work on it collected, by code.
+        tags: The tags of the first and the last row.
+        facts: The facts about the rows.
+        pair_facts: The facts about the rows and the qrels.
+        answers: The places that break rules.
         result: The result of the work on it.
     """
 
@@ -142,11 +141,10 @@ class ReadPart(Generic[_T]):
     shape: Shape
     words_after_tag: OddLines
     blocks: QueryBlocks
-    tags: Sequence[str]
-    document_swap_signs: DocumentSwapSigns
-    score_swap_signs: ScoreSwapSigns
-    has_unreadable_scores: bool
-    collected: Mapping[str, Any]
+    tags: tuple[str, str]
+    facts: RunFacts
+    pair_facts: PairFacts
+    answers: Mapping[tuple[str, int], Places]
     result: _T
 
     @classmethod
@@ -155,23 +153,25 @@ class ReadPart(Generic[_T]):
     ) -> ReadPart[_T]:
         """Return what a view shows; if it is not that of the first part, without its content."""
         assert view.columns is not None
-        subjects = {"file": view, "run": view, "pair": settings.pair(view)}
-        collected = {
-            rule.code: rule.collect(subjects[rule.on])
+        pair = settings.pair(view)
+        subjects = {"file": view, "run": view, "pair": pair}
+        answers = {
+            (rule.code, number): places
             for rule in RULES
-            if rule.collect is not None and rule.on in subjects
+            if rule.chunked and rule.on in subjects
+            for number, case in enumerate(rule.cases)
+            if (places := rule.ask(subjects[rule.on], case)).count
         }
-        further, result = work(view)
+        pair_facts, result = work(view)
         return cls(
             view.columns.without_rows(keep_content=is_first),
             view.shape,
             view.words_after_tag,
             view.blocks,
-            view.rows.tags.texts(np.array([0, -1])) if view.n_rows else (),
-            view.document_swap_signs,
-            view.score_swap_signs,
-            view.has_unreadable_scores,
-            {**{code: found for code, found in collected.items() if found.count}, **further},
+            (view.tag, view.last_tag),
+            view.facts,
+            pair_facts or pair.facts,
+            answers,
             result,
         )
 
@@ -206,35 +206,33 @@ def join_parts(parts: Sequence[ReadPart[Any]], settings: ViewSettings) -> RunVie
     """Return the view of a run whose parts, in order, were read; its rows are unknown.
 
     Raises:
-        NotInPartsError: If a query is in two parts, or the rows of only some parts have words after
-            the tag, so that an id of the others may contain a blank.
+        NotInPartsError: If a query is in two parts, the rows of only some parts have words after
+            the tag, so that an id of the others may contain a blank, or a part begins with another
+            tag.
     """
     blocks = QueryBlocks.joined([part.blocks for part in parts])
-    if len(blocks.query_ids) < sum(len(part.blocks.query_ids) for part in parts):
+    filled = [part for part in parts if part.blocks.n_rows] or list(parts[:1])
+    repeats_query = len(blocks.query_ids) < sum(len(part.blocks.query_ids) for part in parts)
+    if repeats_query or len({part.tags[0] for part in filled}) > 1:
         raise NotInPartsError
     columns = Columns.joined([part.columns for part in parts])
     n_lines = [part.columns.facts.n_lines for part in parts]
     lines_before = list(itertools.accumulate(n_lines[:-1], initial=0))
-    collected: dict[str, Any] = {}
+    answers: dict[tuple[str, int], Places] = {}
     for part, before in zip(parts, lines_before, strict=True):
-        for code, found in part.collected.items():
-            moved = found.moved(before)
-            collected[code] = collected[code] + moved if code in collected else moved
+        for key, places in part.answers.items():
+            moved = places.moved(before)
+            answers[key] = answers[key] + moved if key in answers else moved
     rows = RunRows.of_blocks(blocks)
     view = RunView(columns.source.path, columns, parts[0].shape, rows, settings.max_depth)
-    view.collected = collected
-    words_after_tag = [part.words_after_tag for part in parts]
-    view.words_after_tag = OddLines.joined(words_after_tag, lines_before)
-    view.document_swap_signs = functools.reduce(
-        operator.add, (part.document_swap_signs for part in parts)
+    view.answers = answers
+    view.words_after_tag = OddLines.joined([part.words_after_tag for part in parts], lines_before)
+    view.facts = functools.reduce(operator.add, (part.facts for part in parts))
+    view.pair_facts = functools.reduce(
+        operator.add,
+        (part.pair_facts.moved(n) for part, n in zip(parts, lines_before, strict=True)),
     )
-    view.score_swap_signs = functools.reduce(
-        operator.add, (part.score_swap_signs for part in parts)
-    )
-    view.swapped_columns = view.score_swap_signs.are_swapped
-    view.has_unreadable_scores = any(part.has_unreadable_scores for part in parts)
-    tags = [tag for part in parts for tag in part.tags]
-    view.tag, view.last_tag = (tags[0], tags[-1]) if tags else ("", "")
+    view.tag, view.last_tag = filled[0].tags[0], filled[-1].tags[1]
     if len(view.words_after_tag) and (view.misshapen.n_fields > RUN_FIELDS).any():
         raise NotInPartsError
     return settings.apply_to(view)
@@ -276,7 +274,7 @@ def view_in_parts(path: str, settings: ViewSettings) -> RunView | None:
     if settings.qrels is not None:
         _ = settings.qrels.pairs  # made once for all processes
     try:
-        view, _ = read_in_parts(path, iter_query_chunks(path), settings, lambda _: ({}, None))
+        view, _ = read_in_parts(path, iter_query_chunks(path), settings, lambda _: (None, None))
     except (NotInPartsError, TrectoolsPlusError):
         return None
     return view if has_common_documents(view, settings) else None
@@ -287,8 +285,7 @@ def has_common_documents(view: RunView, settings: ViewSettings) -> bool:
 
     Otherwise the run is read as a whole: P101 and P106 compare all ids with those of the qrels.
     """
-    counts = (view.collected or {}).get("P105", JudgedCounts())
-    return settings.qrels is None or counts.has_common_documents
+    return settings.qrels is None or view.pair_facts.judged.has_common_documents
 
 
 def _map_chunks(read: Callable[[_T], _R], path: str, items: Iterable[_T]) -> list[_R]:

@@ -1,4 +1,4 @@
-"""Rules, the places where files break them, and the registry that rejects duplicate codes."""
+"""Rules as rows, their fixes, and the registry that rejects duplicate codes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
+from trectools_plus.validation.places import LINES_KEPT, Found, Places, Value, places_of, sentence
 
 DEFAULT_MAX_DEPTH = 100
 """Default limit of results per query."""
@@ -24,129 +25,58 @@ MIN_JUDGED = 0.2
 """Minimum share of judged documents in the first ``JUDGED_CUTOFF``; scores with fewer are
 unreliable."""
 
-
-Value = str | int | float
-
-
-class LineNumber(int):
-    """The number of a line, from 1, which depends on the lines before a part of the file."""
-
-    def __str__(self) -> str:
-        return f"line {int(self)}"
-
-
-class RowNumber(int):
-    """The number of a row of a table, from 1."""
-
-    def __str__(self) -> str:
-        return f"row {int(self)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """The places of a file, or of a part of one, that break a rule.
-
-    Attributes:
-        count: The number of places.
-        lines: Their lines, or the first few; empty for a table.
-        column: The character column of the first place, from 1.
-        query_id: The query of the first place.
-        doc_id: The document of the first place.
-        first: What the message says about the first place.
-        sums: Further numbers of places, by what they count.
-    """
-
-    count: int = 0
-    lines: Sequence[int] = ()
-    column: int | None = None
-    query_id: str | None = None
-    doc_id: str | None = None
-    first: Mapping[str, Value] = field(default_factory=dict)
-    sums: Mapping[str, int] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Value:
-        return self.first[name]
-
-    def __add__(self, later: Places) -> Places:
-        """Return the places of two parts of a file, given in the order of the file."""
-        sums = {
-            name: self.sums.get(name, 0) + later.sums.get(name, 0)
-            for name in {**self.sums, **later.sums}
-        }
-        first = self if self.count else later
-        lines = (*self.lines, *later.lines)[:LINES_KEPT]
-        return replace(first, count=self.count + later.count, lines=lines, sums=sums)
-
-    def moved(self, n_lines: int) -> Places:
-        """Return the places in a file with ``n_lines`` lines before this part."""
-        if not n_lines or not (self.lines or self.first):
-            return self
-        first = {
-            name: LineNumber(value + n_lines) if isinstance(value, LineNumber) else value
-            for name, value in self.first.items()
-        }
-        lines = tuple(line + n_lines for line in self.lines)
-        return replace(self, lines=lines, first=first)
-
-    def hit(self, message: str, **further: Any) -> Hit:
-        """Return the hit at these places; ``further`` are attributes of :class:`Hit`."""
-        given: dict[str, Any] = {
-            "lines": self.lines,
-            "count": self.count,
-            "column": self.column,
-            "query_id": self.query_id,
-            "doc_id": self.doc_id,
-        }
-        return Hit(message, **given | further)
-
-
-@dataclass(frozen=True, slots=True)
-class Kinds:
-    """Places of several kinds, for a rule whose finding depends on more than one.
-
-    Attributes:
-        places: The places of each kind.
-    """
-
-    places: Mapping[str, Places]
-
-    @classmethod
-    def of(cls, **places: Places) -> Kinds:
-        """Return the kinds that have places."""
-        return cls({kind: one for kind, one in places.items() if one.count})
-
-    def __getitem__(self, kind: str) -> Places:
-        return self.places.get(kind, Places())
-
-    @property
-    def count(self) -> int:
-        """The number of places."""
-        return sum(one.count for one in self.places.values())
-
-    def __add__(self, later: Kinds) -> Kinds:
-        """Return the places of two parts of a file, given in the order of the file."""
-        return Kinds({kind: self[kind] + later[kind] for kind in {**self.places, **later.places}})
-
-    def moved(self, n_lines: int) -> Kinds:
-        """Return the places in a file with ``n_lines`` lines before this part."""
-        return Kinds({kind: one.moved(n_lines) for kind, one in self.places.items()})
-
-
 Subject = Literal["file", "run", "qrels", "topics", "testset", "pair"]
-Scope = Literal["row", "query", "file", "pair"]
 SeverityName = Literal["error", "warning", "info"]
 FixName = Literal["safe", "ask", "no"]
+Phase = Literal["bytes", "rows", "topics", "tsv"]
 
-SCOPES: tuple[Scope, ...] = get_args(Scope)
-"""All scopes, the narrowest first."""
 
-LINES_KEPT = 5
-"""Number of line numbers in a finding, unless all lines are requested."""
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A severity of a rule: where a file breaks the rule, and what to say about it.
+
+    The message, the remedy and the effect are templates. Their values are ``count`` and ``more``
+    (all places but the first), the fields of the first row (with ``other_`` for the row that it is
+    compared with) or the text of the first line, and those of ``shows``. Parts in brackets are for
+    several places.
+
+    Attributes:
+        severity: The severity.
+        message: The problem and its consequence, without a final full stop.
+        where: Returns the places in a view that break the rule.
+        given: Returns whether these places of the whole file break it.
+        shows: Returns further values for templates, given the whole file and its places.
+        column: The field (from 1) whose column is reported.
+        about: Whether the finding names the query and the document of the first place.
+        once: True if only the first place counts.
+        remedy: If it differs from the remedy of the rule.
+        fix: If it differs from the fix of the rule; or a function of the file that returns it.
+        effect: If it differs from that of the fix of the rule.
+        blocks: If it differs from the rule: ``False`` if the file can be scored; or a function of
+            the file that returns it.
+        note: If it differs from the rule.
+        drop_in: If it differs from the rule.
+    """
+
+    severity: SeverityName
+    message: str
+    where: Callable[[Any], Found]
+    given: Callable[[Any, Places], object] | None = None
+    shows: Callable[[Any, Places], Mapping[str, Value]] | None = None
+    column: int | None = None
+    about: Literal["document", "query", "file"] = "document"
+    once: bool = False
+    remedy: str | None = None
+    fix: FixName | Callable[[Any], FixName] | None = None
+    effect: str | None = None
+    blocks: bool | Callable[[Any], bool] | None = None
+    note: str | None = None
+    drop_in: DropIn | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """The places in one file that break a rule.
+    """The places in one file that break a rule, with a message.
 
     Attributes:
         message: The problem and its consequence, without a final full stop.
@@ -215,9 +145,6 @@ class RuleFix:
         return self.kind == "safe" if self.by_default is None else self.by_default
 
 
-Phase = Literal["bytes", "rows", "topics", "tsv"]
-
-
 @dataclass(frozen=True, slots=True)
 class FixStep:
     """A step of fixing a file.
@@ -242,11 +169,7 @@ def fix_step(
     *codes: str, order: int, phase: Phase = "rows"
 ) -> Callable[[Callable[[Any, Any], Any]], FixStep]:
     """Turn a function into a :class:`FixStep`; the arguments are its attributes."""
-
-    def declare(apply: Callable[[Any, Any], Any]) -> FixStep:
-        return FixStep(codes, order, phase, apply)
-
-    return declare
+    return lambda apply: FixStep(codes, order, phase, apply)
 
 
 _FIXED_KINDS: dict[Subject, tuple[str, ...]] = {
@@ -257,25 +180,25 @@ _FIXED_KINDS: dict[Subject, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of the catalogue.
+    """A row of the catalogue.
 
     Attributes:
         code: A letter for the subject (F file, R run, Q qrels, T topics, T2 test sets, P pair) and
             three digits.
         name: The name in kebab case, unique within the subject.
         on: The kind of files that the rule is about.
-        scope: The data that the check needs at once: single rows (or lines), whole queries, the
-            whole file, or also another file. With scope ``row`` or ``query``, the counts in chunks
-            of whole queries add up to the count in the file.
         severity: The usual severity.
-        rule_fix: The fix; ``None`` if no program can fix a file that breaks the rule.
         checks: The condition that is reported, in one clause.
         rationale: The consequence: how other tools read such a file.
         example: A line of output.
         remedy: The way to fix it, in one sentence.
-        function: Returns the hit; its arguments are those of :meth:`decide`.
+        cases: The cases, of which the first that applies is reported.
+        rule_fix: The fix; ``None`` if no program can fix a file that breaks the rule.
+        unless: Rules that explain the places: the rule is not reported with them.
+        function: In place of cases: returns the places and the message.
         tables: True if it also applies to a table that was not read from a file. Rules on ranks
             do not: a table made from a dict has no ranks.
+        chunked: True if its places in chunks of whole queries add up to those of the file.
         blocks_scoring: True if scoring rejects a file with an error of this rule.
         scored_if: For a rule that blocks scoring: the condition under which a file with an error
             is scored nevertheless, in one clause; empty if there is none.
@@ -284,49 +207,129 @@ class Rule:
             which C trec_eval has another result: the consequence, in one clause. Each such finding
             gets a note of its own.
         optional: True if it is off unless its code is selected.
-        may_be_error: True if a finding can be an error although the usual severity is lower.
-        collect: For a rule on the rows of a run: returns the places that break it, which are added
-            if the run is read in chunks. ``decide`` then returns the hit.
         blocks_fixing: True if no fix is applied to a file that breaks this rule without a fix.
     """
 
     code: str
     name: str
     on: Subject
-    scope: Scope
-    severity: Severity
-    rule_fix: RuleFix | None
+    severity: SeverityName
     checks: str
     rationale: str
     example: str
     remedy: str
-    function: Callable[..., Hit | None]
-    tables: bool
-    blocks_scoring: bool
+    cases: tuple[Case, ...] = ()
+    rule_fix: RuleFix | None = None
+    unless: tuple[Rule, ...] = ()
+    function: Callable[[Any], Hit | None] | None = None
+    tables: bool = False
+    chunked: bool = False
+    blocks_scoring: bool = True
     scored_if: str = ""
     drop_in: DropIn = "refuses"
     notes: Mapping[SeverityName, str] = field(default_factory=dict)
     optional: bool = False
-    may_be_error: bool = False
-    collect: Callable[[Any], Any] | None = None
     blocks_fixing: bool = False
 
-    def check(self, subject: Any) -> Hit | None:
-        """Return the hit on a file, ``None`` if there is none."""
-        if self.collect is None:
-            return self.function(subject)
-        known = subject.collected
-        found = self.collect(subject) if known is None else known.get(self.code)
-        return None if found is None else self.decide(subject, found)
-
-    def decide(self, subject: Any, found: Any) -> Hit | None:
-        """Return the hit of a rule with ``collect``, ``None`` if there is none.
+    def check(self, subject: Any) -> Finding | None:
+        """Return the finding on a file, ``None`` if there is none.
 
         Args:
-            subject: The view of the file, whose rows may be unknown.
-            found: The sum of what ``collect`` returned for the parts of the file.
+            subject: The view of a file or of a pair of files.
         """
-        return self.function(subject, found) if found.count else None
+        if self.function is not None:
+            hit = self.function(subject)
+        elif any(other.check(subject) is not None for other in self.unless):
+            hit = None
+        else:
+            hit = self._hit(subject)
+        view = subject.reported_view
+        return None if hit is None else self.finding(hit, view.path, every_line=view.every_line)
+
+    def _hit(self, subject: Any) -> Hit | None:
+        known = subject.answers if self.chunked else None
+        for number, case in enumerate(self.cases):
+            if known is None:
+                places = self.ask(subject, case)
+            else:
+                places = known.get((self.code, number), Places())
+            if places.count and (case.given is None or case.given(subject, places)):
+                return self._describe(subject, case, places)
+        return None
+
+    def ask(self, subject: Any, case: Case) -> Places:
+        """Return the places in a view, or in the view of a chunk."""
+        return places_of(subject.rows_view, case.where(subject), case.column)
+
+    def _describe(self, subject: Any, case: Case, places: Places) -> Hit:
+        if case.once:
+            places = replace(places, count=1, lines=places.lines[:1])
+        values: dict[str, Value] = {"count": places.count, "more": places.count - 1, **places.first}
+        if case.shows is not None:
+            values |= case.shows(subject, places)
+        effect = case.effect or (self.rule_fix.effect if self.rule_fix else "")
+        total = values.get("total")
+        return Hit(
+            sentence(case.message, values),
+            places.lines,
+            places.count,
+            places.column,
+            None if case.about == "file" else places.query_id,
+            places.doc_id if case.about == "document" else None,
+            case.severity,
+            sentence(case.remedy or self.remedy, values),
+            int(total) if total is not None else None,
+            case.fix(subject) if callable(case.fix) else case.fix,
+            sentence(effect, values),
+            case.blocks(subject) if callable(case.blocks) else case.blocks,
+            case.note,
+            case.drop_in,
+        )
+
+    def finding(self, hit: Hit, path: str, *, every_line: bool = False) -> Finding:
+        """Return the finding for a hit in the file ``path``.
+
+        Args:
+            hit: The places and the message.
+            path: The file, or the name of a table.
+            every_line: Put all line numbers into the finding, not only the first few.
+        """
+        severity = hit.severity or self.severity
+        blocks = self.blocks_scoring if hit.blocks_scoring is None else hit.blocks_scoring
+        fix = Fix(hit.fix) if hit.fix else self.fix
+        effect = (hit.effect or self.rule_fix.effect) if self.rule_fix else ""
+        lines = tuple(int(line) for line in hit.lines[:LINES_KEPT])
+        return Finding(
+            code=self.code,
+            name=self.name,
+            severity=Severity(severity),
+            path=path,
+            message=hit.message,
+            remedy=hit.remedy or self.remedy,
+            fix=fix,
+            effect="" if fix is Fix.NO else effect,
+            line=lines[0] if lines else None,
+            column=hit.column if lines else None,
+            query_id=hit.query_id,
+            doc_id=hit.doc_id,
+            count=hit.count,
+            lines=lines,
+            blocks_scoring=blocks and severity == "error",
+            note=self.notes.get(severity, "") if hit.note is None else hit.note,
+            drop_in=hit.drop_in or self.drop_in,
+            total=hit.total,
+            every_line=hit.lines if every_line else lines,
+        )
+
+    @property
+    def may_be_error(self) -> bool:
+        """Return whether a finding can be an error."""
+        return self.severity == "error" or any(case.severity == "error" for case in self.cases)
+
+    @property
+    def can_block_scoring(self) -> bool:
+        """Return whether some findings of this rule block scoring."""
+        return self.blocks_scoring and self.may_be_error
 
     @property
     def fix(self) -> Fix:
@@ -340,104 +343,14 @@ class Rule:
             return ()
         return self.rule_fix.kinds or _FIXED_KINDS.get(self.on, (self.on,))
 
-    @property
-    def can_block_scoring(self) -> bool:
-        """Return whether some findings of this rule block scoring."""
-        return self.blocks_scoring and (self.severity is Severity.ERROR or self.may_be_error)
-
-    def finding(self, hit: Hit, path: str, *, every_line: bool = False) -> Finding:
-        """Return the finding for a hit in the file ``path``.
-
-        Args:
-            hit: The result of :meth:`check`.
-            path: The file, or the name of a table.
-            every_line: Put all line numbers into the finding, not only the first few.
-
-        Raises:
-            ValueError: If it is an error, but the rule does not declare ``may_be_error``; or if it
-                can be scored, but the rule does not declare ``scored_if``.
-        """
-        severity = Severity(hit.severity) if hit.severity else self.severity
-        if severity is Severity.ERROR and self.severity is not severity and not self.may_be_error:
-            raise ValueError(f"rule {self.code} must declare may_be_error to report an error")
-        if hit.blocks_scoring is False and self.blocks_scoring and not self.scored_if:
-            raise ValueError(f"rule {self.code} must declare scored_if to accept an error")
-        blocks = self.blocks_scoring if hit.blocks_scoring is None else hit.blocks_scoring
-        fix = Fix(hit.fix) if hit.fix else self.fix
-        effect = (hit.effect or self.rule_fix.effect) if self.rule_fix else ""
-        lines = tuple(int(line) for line in hit.lines[:LINES_KEPT])
-        return Finding(
-            code=self.code,
-            name=self.name,
-            severity=severity,
-            path=path,
-            message=hit.message,
-            remedy=hit.remedy or self.remedy,
-            fix=fix,
-            effect="" if fix is Fix.NO else effect,
-            line=lines[0] if lines else None,
-            column=hit.column if lines else None,
-            query_id=hit.query_id,
-            doc_id=hit.doc_id,
-            count=hit.count,
-            lines=lines,
-            blocks_scoring=blocks and severity is Severity.ERROR,
-            note=self.notes.get(severity.value, "") if hit.note is None else hit.note,
-            drop_in=hit.drop_in or self.drop_in,
-            total=hit.total,
-            every_line=hit.lines if every_line else lines,
-        )
-
 
 def rule(
-    code: str,
-    name: str,
-    *,
-    on: Subject,
-    scope: Scope,
-    severity: SeverityName,
-    fix: RuleFix | Literal["no"],
-    checks: str,
-    rationale: str,
-    example: str,
-    remedy: str,
-    tables: bool = False,
-    blocks_scoring: bool = True,
-    scored_if: str = "",
-    drop_in: DropIn = "refuses",
-    notes: Mapping[SeverityName, str] | None = None,
-    optional: bool = False,
-    may_be_error: bool = False,
-    collect: Callable[[Any], Any] | None = None,
-    blocks_fixing: bool = False,
-) -> Callable[[Callable[..., Hit | None]], Rule]:
+    code: str, name: str, *, fix: RuleFix | Literal["no"], **attributes: Any
+) -> Callable[[Callable[[Any], Hit | None]], Rule]:
     """Turn a function into a :class:`Rule`; the arguments are the rule's attributes."""
-
-    def declare(function: Callable[..., Hit | None]) -> Rule:
-        return Rule(
-            code=code,
-            name=name,
-            on=on,
-            scope=scope,
-            severity=Severity(severity),
-            rule_fix=None if fix == "no" else fix,
-            checks=checks,
-            rationale=rationale,
-            example=example,
-            remedy=remedy,
-            function=function,
-            tables=tables,
-            blocks_scoring=blocks_scoring,
-            scored_if=scored_if,
-            drop_in=drop_in,
-            notes=notes or {},
-            optional=optional,
-            may_be_error=may_be_error,
-            collect=collect,
-            blocks_fixing=blocks_fixing,
-        )
-
-    return declare
+    attributes.pop("scope", None)
+    rule_fix = None if fix == "no" else fix
+    return lambda function: Rule(code, name, function=function, rule_fix=rule_fix, **attributes)
 
 
 class Registry:
@@ -455,11 +368,11 @@ class Registry:
     def __init__(self, rules: Iterable[Rule], steps: Iterable[FixStep] = ()) -> None:
         self._rules: dict[str, Rule] = {}
         names: set[tuple[str, str]] = set()
-        for one in rules:
-            if one.code in self._rules or (one.on, one.name) in names:
-                raise ValueError(f"duplicate rule {one.code} {one.name} for {one.on}")
-            self._rules[one.code] = one
-            names.add((one.on, one.name))
+        for row in rules:
+            if row.code in self._rules or (row.on, row.name) in names:
+                raise ValueError(f"duplicate rule {row.code} {row.name} for {row.on}")
+            self._rules[row.code] = row
+            names.add((row.on, row.name))
         self._steps = sorted(steps, key=lambda step: (step.order, step.codes))
         for code in (code for step in self._steps for code in step.codes):
             if self[code].rule_fix is None:
@@ -469,11 +382,11 @@ class Registry:
     def of_modules(cls, modules: Iterable[ModuleType]) -> Registry:
         """Collect the rules and steps of modules, sorted by code, files first and pairs last."""
         # A module may import a rule of another one, so objects are distinguished by identity.
-        found = {id(one): one for module in modules for one in vars(module).values()}.values()
+        values = {id(value): value for module in modules for value in vars(module).values()}
         order = "FRQTP"
-        rules = [one for one in found if isinstance(one, Rule)]
-        rules.sort(key=lambda one: (order.find(one.code[0]), one.code))
-        return cls(rules, [one for one in found if isinstance(one, FixStep)])
+        rules = [value for value in values.values() if isinstance(value, Rule)]
+        rules.sort(key=lambda row: (order.find(row.code[0]), row.code))
+        return cls(rules, [value for value in values.values() if isinstance(value, FixStep)])
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self._rules.values())
@@ -487,13 +400,9 @@ class Registry:
         except KeyError:
             raise self._unknown(code, f"unknown rule {code}") from None
 
-    def place(self, code: str) -> int:
-        """Return the position of a rule in the order in which the rules run."""
-        return list(self._rules).index(code)
-
     def fixable(self, kind: str) -> list[Rule]:
         """The rules with a fix for a kind of file: ``run``, ``qrels`` or ``topics``."""
-        return [one for one in self if kind in one.fixed_kinds]
+        return [row for row in self if kind in row.fixed_kinds]
 
     def steps(self, kind: str, phase: Phase) -> list[FixStep]:
         """The steps of a phase that fix a kind of file, in their order."""
@@ -505,7 +414,7 @@ class Registry:
 
     def named(self, text: str) -> list[Rule]:
         """The rule with a code, or the rules with a name, in upper or lower case."""
-        return [one for one in self if text.lower() in (one.code.lower(), one.name)]
+        return [row for row in self if text.lower() in (row.code.lower(), row.name)]
 
     def codes(self, texts: Iterable[str]) -> list[str]:
         """Return codes and prefixes of codes, with names replaced by codes.
@@ -520,18 +429,17 @@ class Registry:
         for text in texts:
             if any(code.startswith(text.upper()) for code in self._rules):
                 codes.append(text.upper())
-            elif found := self.named(text):
-                codes += [one.code for one in found]
+            elif rules := self.named(text):
+                codes += [row.code for row in rules]
             else:
                 what = f"no rule has the name '{text}' or a code that starts with it"
                 raise self._unknown(text, what)
         return codes
 
     def _unknown(self, text: str, what: str) -> UsageError:
-        names = dict.fromkeys(one.name for one in self)
+        names = dict.fromkeys(row.name for row in self)
         near = difflib.get_close_matches(text.lower(), names, 3)
-        first = next(iter(self), None)
-        example = f"use a code like {first.code} or a name like {first.name}" if first else None
+        example = "use a code like R131 or a name like duplicate-document"
         return UsageError(what, remedy=f"did you mean {', '.join(near)}?" if near else example)
 
     def code_filter(self, select: Sequence[str], ignore: Sequence[str]) -> Callable[[str], bool]:

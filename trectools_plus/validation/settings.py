@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -71,8 +70,6 @@ def find_settings(folder: Path) -> Settings:
             path = ancestor / name
             if path.is_file() and (table := _table(path)) is not None:
                 return _settings(path, table)
-            if path.is_file() and name == "trectools.toml":
-                _refuse_table_of_pyproject(path)
     return Settings()
 
 
@@ -91,30 +88,19 @@ def read_settings(path: Path) -> Settings:
     return _settings(path, table)
 
 
-def _table(path: Path, names: Sequence[str] | None = None) -> Any:
-    """Return the table at a path of names (default: the validators' table), or ``None``."""
+def _table(path: Path) -> Any:
+    """Return the validators' table, or ``None``."""
     try:
         table: Any = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read: {error.strerror}", where=str(path)) from error
     except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or nested too deeply
         raise UsageError(f"not TOML: {error}", where=str(path)) from error
-    for name in names or _path_of_table(path):
+    for name in _path_of_table(path):
         if not isinstance(table, dict) or name not in table:
             return None
         table = table[name]
     return table
-
-
-def _refuse_table_of_pyproject(path: Path) -> None:
-    """Reject a ``trectools.toml`` whose table has the name that belongs in ``pyproject.toml``."""
-    names = _TABLES["pyproject.toml"]
-    if _table(path, names) is not None:
-        name = f"[{'.'.join(names)}]"
-        remedy = f"rename it to [{_table_name(path)}]"
-        raise UsageError(
-            f"the table {name} belongs in pyproject.toml", where=str(path), remedy=remedy
-        )
 
 
 def _path_of_table(path: Path) -> tuple[str, ...]:
@@ -131,8 +117,7 @@ def _settings(path: Path, table: Any) -> Settings:
         raise UsageError("expected a table", where=where)
     for key in table:
         if key not in KEYS:
-            near = difflib.get_close_matches(key.replace("_", "-"), KEYS, 1)
-            remedy = f"did you mean '{near[0]}'?" if near else f"keys: {', '.join(KEYS)}"
+            remedy = f"keys: {', '.join(KEYS)}"
             raise UsageError(f"unknown key '{visible(key)}'", where=where, remedy=remedy)
     values = {key.replace("-", "_"): _value(key, value, where) for key, value in table.items()}
     return Settings(path, **values)

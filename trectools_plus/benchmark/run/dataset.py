@@ -205,10 +205,10 @@ def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
     )
     where = _places(topics.path, qrels.path, dataset)
     if near:
-        ours, (theirs, cause) = next(iter(near.items()))
+        ours, theirs = next(iter(near.items()))
         raise CheckFailedError(
             f"query {visible(ours, marks=True)} of the topics is {visible(theirs, marks=True)} in "
-            f"the qrels ({cause}); {plural(len(near), 'such query', 'such queries')}",
+            f"the qrels; {plural(len(near), 'such query', 'such queries')}",
             where=where,
             remedy="use the same query ids in both",
         )

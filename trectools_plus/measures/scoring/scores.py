@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -31,8 +31,13 @@ from trectools_plus.validation.parts import (
     read_in_parts,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
-from trectools_plus.validation.rules.pair.documents import other_spellings
-from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
+from trectools_plus.validation.views.pairs import (
+    N_SHOWN_IDS,
+    JudgedCounts,
+    PairFacts,
+    PairView,
+    near_places,
+)
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
@@ -143,14 +148,14 @@ class JudgedPart:
         lengths: For each query, its number of documents.
         judgments: The judgments of retrieved documents.
         ranks: The rank of each of these documents.
-        collected: What the rules on documents need to know of them, by code.
+        facts: What the rules on documents need to know of them.
     """
 
     number: IntArray
     lengths: IntArray
     judgments: IntArray
     ranks: IntArray
-    collected: Mapping[str, Any]
+    facts: PairFacts
 
     def judged_run(self, qrels: Grades) -> tuple[IntArray, JudgedRun]:
         """Return the numbers of the judged queries, and the ranks of their judged documents."""
@@ -264,8 +269,8 @@ def judge_view(
         unjudged=() if has_judged else doc_ids.texts(slice(N_SHOWN_IDS)),
     )
     theirs = qrels.doc_ids.text(int(others[0])) if len(others) else ""
-    near = other_spellings(view, spelled, theirs, counts)
-    return JudgedPart(number, lengths, judgments, ranks, {"P105": counts, "P106": near})
+    facts = PairFacts(counts, near_places(view, spelled, theirs))
+    return JudgedPart(number, lengths, judgments, ranks, facts)
 
 
 def _rows_to_look_up(
@@ -299,12 +304,12 @@ class PartJudge(Generic[_T]):
     precision: ScorePrecision = 32
     depth: int | None = None
 
-    def __call__(self, view: RunView) -> tuple[Mapping[str, Any], _T | None]:
-        """Return what was collected, and the result; ``None`` if an error leaves no ranking."""
+    def __call__(self, view: RunView) -> tuple[PairFacts | None, _T | None]:
+        """Return the facts, and the result; ``None`` if an error leaves no ranking."""
         if not np.isfinite(view.score).all() or len(view.repeats):
-            return {}, None
+            return None, None
         judged = judge_view(view, self.qrels, precision=self.precision, depth=self.depth)
-        return judged.collected, self.use(judged)
+        return judged.facts, self.use(judged)
 
     def join(self, run: RunView, results: Sequence[_T | None]) -> tuple[list[Finding], list[_T]]:
         """Return the findings on a run and its ids, and the results for its parts.
@@ -323,9 +328,9 @@ class PartJudge(Generic[_T]):
         if any(finding.blocks_scoring for finding in findings):
             return findings, []
         found = [result for result in results if result is not None]
-        if len(found) < len(results) or run.collected is None:
+        if len(found) < len(results):
             raise NotInPartsError
-        counts = run.collected.get("P105", JudgedCounts())
+        counts = run.pair_facts.judged
         if not counts.n_documents or not counts.has_common_documents:
             raise NotInPartsError
         if counts.n_other_spellings > counts.n_judged:

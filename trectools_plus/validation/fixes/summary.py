@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from trectools_plus.display import Displayed
 from trectools_plus.text import plural, visible
@@ -18,20 +17,18 @@ _LONGEST_SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A line whose text or position changed.
+    """A line whose text changed.
 
     Attributes:
         line: The line number in the input, from 1.
         before: The text, without LF.
         after: The text in the output; ``None`` if the line was removed. It ends in LF only for the
             last line of an input without a final line end.
-        moved_to: The line number in the output, if the line was moved past others.
     """
 
     line: int
     before: str
     after: str | None
-    moved_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,13 +69,9 @@ class FixSummary(Displayed):
         """Yield the lines of a diff, with LF: line number in the input, text before and after."""
         for change in self.iter_changes():
             place = f"{self.path}:{change.line}"
-            moved = "" if change.moved_to is None else f"  (now line {change.moved_to})"
-            if change.after == change.before:
-                yield f"{place}: > {_shown(change.before)}{moved}\n"
-                continue
             yield f"{place}: - {_shown(change.before)}\n"
             if change.after is not None:
-                yield f"{place}: + {_shown(change.after)}{moved}\n"
+                yield f"{place}: + {_shown(change.after)}\n"
 
     def to_text(self) -> str:
         """Return the summary as text of several lines."""
@@ -127,7 +120,7 @@ def _shown(text: str) -> str:
 def iter_changes(
     raw: bytes, text: bytes, after: bytes, origin: LineNumbers | None
 ) -> Iterator[Change]:
-    r"""Yield the lines of a file that were removed, changed or moved.
+    r"""Yield the lines of a file that were removed or changed.
 
     Changed line ends are shown: ``\r`` before LF, and the LF that was added to the last line. Bytes
     that are not UTF-8 are shown as escapes (``\xe9``).
@@ -143,7 +136,6 @@ def iter_changes(
         origin = np.arange(1, len(new) + 1, dtype=np.uint32)
     order = np.argsort(origin, kind="stable")
     ends = np.searchsorted(origin[order], np.arange(len(old) + 1), "right").tolist()
-    moved = _moved(origin)
     line_end_added = after.endswith(b"\n") and not text.endswith(b"\n")
     for line, before in enumerate(old, 1):
         places = order[ends[line - 1] : ends[line]].tolist()
@@ -151,8 +143,8 @@ def iter_changes(
             yield Change(line, before, None)
         for place in places:
             found = new[place] + "\n" * (line_end_added and line == len(old))
-            if found != before or moved[place]:
-                yield Change(line, before, found, place + 1 if moved[place] else None)
+            if found != before:
+                yield Change(line, before, found)
 
 
 def _original_lines(raw: bytes, text: bytes) -> list[str]:
@@ -170,12 +162,3 @@ def _lines_of(data: bytes) -> list[str]:
     """Split a text into lines without LF, with escapes for bytes that are not UTF-8."""
     text = data.decode(errors="backslashreplace").removesuffix("\n")
     return text.split("\n") if text else []
-
-
-def _moved(origin: LineNumbers) -> npt.NDArray[np.bool_]:
-    """Flag the lines that were moved up or those that were moved down, whichever are fewer."""
-    if not len(origin):
-        return np.zeros(0, np.bool_)
-    moved_down = origin < np.maximum.accumulate(origin)
-    moved_up = origin > np.minimum.accumulate(origin[::-1])[::-1]
-    return moved_down if int(moved_down.sum()) <= int(moved_up.sum()) else moved_up

@@ -15,20 +15,10 @@ def printable(text: str) -> str:
 
 
 def line_ranges(lines: Sequence[int], count: int) -> str:
-    """Return ``lines 1–3, 7, …`` for the first lines of ``count`` places; ``""`` for one line."""
-    if len(lines) < 2:
+    """Return ``lines 1, 2, 7, …`` for the first lines of ``count`` places; ``""`` for one line."""
+    if len(set(lines)) < 2:
         return ""
-    spans: list[list[int]] = []
-    for line in lines:
-        if spans and line == spans[-1][-1]:
-            continue  # another place on the same line
-        if spans and line == spans[-1][-1] + 1:
-            spans[-1][1:] = [line]
-        else:
-            spans.append([line])
-    if len(set(lines)) == 1:
-        return ""
-    shown = ", ".join("–".join(map(str, span)) for span in spans)
+    shown = ", ".join(map(str, dict.fromkeys(map(int, lines))))
     return f"lines {shown}{', …' if count > len(lines) else ''}"
 
 

@@ -6,7 +6,6 @@ import re
 
 from trectools_plus.text import sentences
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.findings import Severity
 from trectools_plus.validation.registry import Rule, Subject
 
 _HEADINGS: dict[Subject, str] = {
@@ -88,7 +87,7 @@ def scoring_of(rule: Rule) -> str:
     """Describe whether scoring accepts a file that breaks a rule."""
     if not rule.can_block_scoring:
         return "never blocked"
-    blocked = "blocked" if rule.severity is Severity.ERROR else "blocked if it is an error"
+    blocked = "blocked" if rule.severity == "error" else "blocked if it is an error"
     return f"{blocked}, unless {rule.scored_if}" if rule.scored_if else blocked
 
 

@@ -12,7 +12,6 @@ from typing import Any, TextIO
 from trectools_plus.display import TextTable
 from trectools_plus.text import make_console, plural, sentences
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
-from trectools_plus.validation.registry import TREC_MAX_DEPTH
 from trectools_plus.validation.rendering.places import iter_rows, line_ranges, printable
 
 WIDTH = 100
@@ -178,9 +177,6 @@ def _urgency(finding: Finding) -> tuple[int, int]:
     return _ORDER.index(finding.severity), finding.line or 0
 
 
-_DEPTH = "R161"
-
-
 class Tally:
     """Counts of findings and files.
 
@@ -189,8 +185,8 @@ class Tally:
         n_with_findings: Number of files with findings.
         findings: Number of findings of each severity.
         fixes: Number of findings that can be fixed in each way.
-        needs_decision: For each rule whose fix is applied only by name: the effects of the fix on
-            the files, empty for a fix that deletes no rows and rewrites no scores or grades.
+        needs_decision: For each rule whose fix is applied only by name: its effect, empty for a fix
+            that deletes no rows.
     """
 
     def __init__(self) -> None:
@@ -198,7 +194,7 @@ class Tally:
         self.n_with_findings = 0
         self.findings = dict.fromkeys(Severity, 0)
         self.fixes = dict.fromkeys(Fix, 0)
-        self.needs_decision: dict[str, list[str]] = {}
+        self.needs_decision: dict[str, str] = {}
         self._places: Counter[tuple[str, str, Severity]] = Counter()
         self._files: Counter[tuple[str, str, Severity]] = Counter()
 
@@ -219,11 +215,7 @@ class Tally:
         self.findings[finding.severity] += 1
         self.fixes[finding.fix] += 1
         if finding.fix is Fix.ASK:
-            from trectools_plus.validation.catalogue import find_rule
-
-            fix = find_rule(finding.code).rule_fix
-            effect = finding.effect or (fix.effect if fix else "")
-            self.needs_decision.setdefault(finding.code, []).append(effect)
+            self.needs_decision[finding.code] = finding.effect
         key = finding.code, finding.name, finding.severity
         self._places[key] += finding.count
         self._files[key] += 1
@@ -272,22 +264,14 @@ class Tally:
     def fix_hints(self) -> list[str]:
         """Return the lines that suggest fixes.
 
-        A fix that deletes rows, or rewrites scores or grades, is offered on its own line with its
-        effect, never together with others.
+        A fix that deletes rows is offered on its own line with its effect, never with others.
         """
         decisions = sorted(self.needs_decision.items())
-        lines = self._command(",".join(code for code, effects in decisions if not any(effects)))
-        changing = [(code, effects) for code, effects in decisions if any(effects)]
+        lines = self._command(",".join(code for code, effect in decisions if not effect))
+        changing = [f"  {code} {effect}" for code, effect in decisions if effect]
         if changing:
             lines.append("Each of these fixes changes the figures; it is applied only if named:")
-        lines += [f"  {code} {_effect(effects)}" for code, effects in changing]
-        errors = {code for code, _, severity in self._files if severity is Severity.ERROR}
-        if errors == {_DEPTH}:
-            lines.append(
-                f"Only the depth limit is exceeded ({_DEPTH}). TREC runs have "
-                f"{TREC_MAX_DEPTH:,} results for a query: allow them with --profile trec."
-            )
-        return lines
+        return lines + changing
 
     def _command(self, codes: str) -> list[str]:
         """Return the line with the command that applies fixes; empty if there is nothing to fix."""
@@ -297,9 +281,3 @@ class Tally:
         findings = "the finding" if safe == 1 else f"the {safe:,} findings"
         further = f"; for more, add --fix {codes}" if codes else ""
         return [f"Fix {findings} marked * with --fix OUT{further}."]
-
-
-def _effect(effects: Sequence[str]) -> str:
-    """Return the effect on a file, or on the first of several files."""
-    more = f" (and changes {plural(len(effects) - 1, 'more file')})" if len(effects) > 1 else ""
-    return effects[0] + more

@@ -14,7 +14,7 @@ from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form, form_of
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
-from trectools_plus.validation.findings import FileReport, Finding
+from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.rules.topics.topics import recorded_hit
 from trectools_plus.validation.topics.reading import read_content
 from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
@@ -128,9 +128,12 @@ def _check_judgments(topics: TopicsView) -> list[Finding]:
             continue
         # The table lacks grades that are not whole numbers; the reader has recorded them.
         hit = recorded_hit(topics, rule.code, "place")
-        if hit is None and rule.tables and topics.judgments.n_rows:
-            hit = rule.check(topics.judgments)
+        finding: Finding | None = None
         if hit is not None:
-            hit = replace(hit, fix="no")  # fixes for qrels write four columns
-            findings.append(rule.finding(hit, topics.path, every_line=topics.every_line))
+            finding = rule.finding(hit, topics.path, every_line=topics.every_line)
+        elif rule.tables and topics.judgments.n_rows:
+            finding = rule.check(topics.judgments)
+        if finding is not None:
+            # Fixes for qrels write four columns.
+            findings.append(replace(finding, path=topics.path, fix=Fix.NO, effect=""))
     return findings

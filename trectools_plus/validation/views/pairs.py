@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.validation.id_matching import common_affix, near_matches, unify_spellings
+from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import JUDGED_CUTOFF
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -49,11 +51,6 @@ class JudgedCounts:
     has_common_documents: bool = False
     unjudged: Sequence[str] = ()
 
-    @property
-    def count(self) -> int:
-        """The number of documents of judged queries."""
-        return self.n_documents
-
     def __add__(self, later: JudgedCounts) -> JudgedCounts:
         """Return the counts of two parts of a run."""
         return JudgedCounts(
@@ -66,9 +63,69 @@ class JudgedCounts:
             [*self.unjudged, *later.unjudged][:N_SHOWN_IDS],
         )
 
-    def moved(self, n_lines: int) -> JudgedCounts:  # noqa: ARG002
-        """Return the same: counts have no lines."""
-        return self
+
+@dataclass(frozen=True, slots=True)
+class TieSums:
+    """Sums of measures over the queries of a run, or of a part of one.
+
+    Attributes:
+        lowest: The sum of each measure in the worst order of the ties.
+        highest: The sum of each measure in the best order.
+        n_changed: The number of queries in which the two differ, for each measure.
+        has_ties: Whether there are ties.
+        is_defined: False with repeated documents or scores that are not finite.
+    """
+
+    lowest: npt.NDArray[np.float64] | float = 0.0
+    highest: npt.NDArray[np.float64] | float = 0.0
+    n_changed: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
+    has_ties: bool = False
+    is_defined: bool = True
+
+    def __add__(self, later: TieSums) -> TieSums:
+        """Return the sums of two parts of a run."""
+        return TieSums(
+            self.lowest + later.lowest,
+            self.highest + later.highest,
+            self.n_changed + later.n_changed,
+            self.has_ties or later.has_ties,
+            self.is_defined and later.is_defined,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PairFacts:
+    """Facts about the documents of a run, or of a part of one, and their judgments.
+
+    Attributes:
+        judged: The numbers of judged documents.
+        near: The unjudged documents that are judged in another spelling.
+        ties: Sums of measures in the worst and best order of ties.
+    """
+
+    judged: JudgedCounts = field(default_factory=JudgedCounts)
+    near: Places = field(default_factory=Places)
+    ties: TieSums = field(default_factory=TieSums)
+
+    def __add__(self, later: PairFacts) -> PairFacts:
+        """Return the facts about two parts of a run, in the order of the file."""
+        return PairFacts(self.judged + later.judged, self.near + later.near, self.ties + later.ties)
+
+    def moved(self, n_lines: int) -> PairFacts:
+        """Return the facts in a file with ``n_lines`` lines before this part."""
+        return replace(self, near=self.near.moved(n_lines))
+
+
+def near_places(run: RunView, rows: Rows, theirs: str) -> Places:
+    """Return unjudged rows whose document is judged in another spelling as places.
+
+    Args:
+        run: The run.
+        rows: The rows.
+        theirs: The first of these documents as the qrels spell it.
+    """
+    places = run.places(rows)
+    return replace(places, first={**places.first, "theirs": theirs})
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +220,28 @@ class PairView:
         self.collection = collection
 
     @property
-    def collected(self) -> Mapping[str, Any] | None:
-        """The places that rules collected, by code, if the run was read in parts."""
-        return self.run.collected
+    def answers(self) -> Mapping[tuple[str, int], Places] | None:
+        """The places that break rules, if the run was read in chunks."""
+        return self.run.answers
+
+    @property
+    def rows_view(self) -> RunView:
+        """The file that has the rows that rules find."""
+        return self.run
+
+    @cached_property
+    def facts(self) -> PairFacts:
+        """The facts about the documents of the run and their judgments."""
+        if self.run.answers is not None:
+            return self.run.pair_facts
+        if self.qrels is None:
+            return PairFacts()
+        from trectools_plus.validation.views.ties import tie_sums
+
+        rows, judgments = self.near_documents
+        near = near_places(self.run, rows, self.qrels.doc_id(judgments[0]) if len(rows) else "")
+        ties = tie_sums(self) if self.report_on == "run" else TieSums()
+        return PairFacts(self.judged_counts, near, ties)
 
     @property
     def reported_view(self) -> TableView:
@@ -193,14 +269,14 @@ class PairView:
         return set(self.run_ids) & set(self.qrels_ids)
 
     @cached_property
-    def near_queries(self) -> dict[str, tuple[str, str]]:
-        """For query ids of the run that the qrels spell differently: the other id and the cause."""
+    def near_queries(self) -> dict[str, str]:
+        """For query ids of the run that the qrels spell differently: the other id."""
         near = near_matches(self.run_ids, self.qrels_ids)
         topics = set(self.topic_ids or ())
         # Two topics are two queries, even if their ids are similar.
         return {
-            ours: (theirs, cause)
-            for ours, (theirs, cause) in near.items()
+            ours: theirs
+            for ours, theirs in near.items()
             if not (ours in topics and theirs in topics)
         }
 
@@ -273,7 +349,7 @@ class PairView:
     @cached_property
     def document_affix(self) -> DocumentAffix | None:
         """A prefix or suffix that only the ids of one file have, if they have no id in common."""
-        if self.qrels is None or self.run.collected is not None:
+        if self.qrels is None or self.run.answers is not None:
             return None  # a run that is read in parts has ids in common
         if len(self.judgments[0]) or self.has_common_documents:
             return None

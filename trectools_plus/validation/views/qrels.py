@@ -11,7 +11,9 @@ import numpy as np
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.ids import PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
+from trectools_plus.text import number
 from trectools_plus.validation.id_matching import unify_spellings
+from trectools_plus.validation.places import Value
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of_qrels
 
@@ -143,3 +145,7 @@ class QrelsView(TableView):
         with np.errstate(invalid="ignore"):
             np.maximum.at(highest, self.blocks.query, self.grade)
         return highest
+
+    def values_of(self, row: int) -> dict[str, Value]:
+        """Return the grade and the iteration of a row of a table."""
+        return {"grade": number(self.grade[row]), "second": self.rows.iterations.text(row)}

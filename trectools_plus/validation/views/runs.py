@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -14,9 +14,11 @@ from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.formats.columns.columns import Columns, scan_columns
 from trectools_plus.formats.columns.decimals import parse_decimal
 from trectools_plus.formats.columns.facts import OddLines
-from trectools_plus.formats.columns.ids import Rows
+from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.files.content import BOM
+from trectools_plus.text import number
+from trectools_plus.validation.places import Pairs, Value
 from trectools_plus.validation.views.order import Ordered, Ranks, places_in_query
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of_run
 
@@ -24,110 +26,48 @@ if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus.formats.tables import Run
+    from trectools_plus.validation.views.pairs import PairFacts
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentSwapSigns:
-    """Signs that columns 2 and 3 are swapped.
+class RunFacts:
+    """Facts about the rows of a run, or of a chunk of one, that add up to those of the file.
 
     Attributes:
         third: The values of column 3; two of them if there are more.
-        has_other_second: True if column 2 has values other than 'Q0'.
-        several_rows: True if a query has several rows.
-        repeats_second: True if a query has the same value in column 2 several times.
+        n_other_second: The number of values of column 2 other than 'Q0', if column 3 is constant.
+        n_repeated_second: The number of rows with the value of column 2 of an earlier row of the
+            query, if column 3 is constant.
+        n_other_ranks: The number of ranks that are not whole numbers.
+        n_not_counting: The number of chunks that do not have, in each query, falling decimal
+            numbers in column 4 and 1, 2, 3 in column 5.
+        n_unreadable: The number of scores that are not numbers.
+        n_fixable: The number of rows of chunks in which every score can be written as a number.
+        n_reversed: The number of queries whose ranks and scores are almost completely reversed.
+        n_repeating: The number of queries with a repeated document.
+        n_copies: The number of rows that equal an earlier row of the query in every field.
+        n_ties: The number of rows of other documents with the score of the one before.
+        n_changed: The number of ties in 32 bits that trec_eval orders by document.
     """
 
     third: frozenset[str] = frozenset()
-    has_other_second: bool = False
-    several_rows: bool = False
-    repeats_second: bool = False
+    n_other_second: int = 0
+    n_repeated_second: int = 0
+    n_other_ranks: int = 0
+    n_not_counting: int = 0
+    n_unreadable: int = 0
+    n_fixable: int = 0
+    n_reversed: int = 0
+    n_repeating: int = 0
+    n_copies: int = 0
+    n_ties: int = 0
+    n_changed: int = 0
 
-    @classmethod
-    def of(cls, rows: RunRows) -> DocumentSwapSigns:
-        """Return the signs in some rows; if column 3 varies, the other signs are not computed."""
-        third, n_rows = rows.doc_ids, rows.blocks.n_rows
-        if not n_rows:
-            return cls()
-        other = 1
-        if n_rows == 1 or not third.take(slice(0, 2)).changes()[0]:
-            changes = third.changes()
-            other = int(changes.argmax()) + 1 if changes.any() else 0
-        if other:
-            return cls(frozenset((third.text(0), third.text(other))))
-        number, _ = rows.second.numbered()
-        pairs = np.unique(number + rows.blocks.query.astype(np.int64) * (int(number.max()) + 1))
-        _, first = rows.second.numbered()
-        return cls(
-            frozenset((third.text(0),)),
-            any(text.upper() != "Q0" for text in rows.second.texts(first)),
-            n_rows > len(rows.blocks.query_ids),
-            len(pairs) < n_rows,
-        )
-
-    def __add__(self, other: DocumentSwapSigns) -> DocumentSwapSigns:
-        """Combine the signs of two sets of rows, which must have different queries."""
-        return DocumentSwapSigns(
-            frozenset(sorted(self.third | other.third)[:2]),
-            self.has_other_second or other.has_other_second,
-            self.several_rows or other.several_rows,
-            self.repeats_second or other.repeats_second,
-        )
-
-    @property
-    def are_swapped(self) -> bool:
-        """Return whether column 3 is 'Q0', or one other value while column 2 varies."""
-        if len(self.third) != 1:
-            return False
-        if next(iter(self.third)).upper() == "Q0":
-            return self.has_other_second
-        # A repeated document is another problem, unless column 2 distinguishes the rows.
-        return self.several_rows and not self.repeats_second
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreSwapSigns:
-    """Signs that columns 4 and 5 are swapped.
-
-    Attributes:
-        has_other_rank: True if column 4 has values other than whole numbers.
-        several_rows: True if a query has several rows.
-        looks_swapped: True if, in each query, column 4 has falling decimal numbers and column 5
-            counts up by 1.
-    """
-
-    has_other_rank: bool = False
-    several_rows: bool = False
-    looks_swapped: bool = True
-
-    @classmethod
-    def of(cls, run: RunView) -> ScoreSwapSigns:
-        """Return the signs in some rows."""
-        grouped = run.grouped
-        same = grouped.same_query
-        has_other_rank, several_rows = bool(np.isnan(grouped.rank).any()), bool(same.any())
-        for end in (_FIRST_ROWS, None):  # the scores of most runs show it at once
-            score = grouped.score[:end]
-            counting = (score[1:] == score[:-1] + 1) | ~same[: len(score) - 1]
-            if not counting.all():
-                return cls(has_other_rank, several_rows, looks_swapped=False)
-        fourth = run.texts(4, grouped.rows(np.arange(run.n_rows)))
-        decimals = np.array(list(map(parse_decimal, fourth)), np.float64)
-        falling = (decimals[1:] <= decimals[:-1]) | ~same
-        looks_swapped = bool(np.isfinite(decimals).all()) and bool(falling.all())
-        return cls(has_other_rank, several_rows, looks_swapped)
-
-    def __add__(self, other: ScoreSwapSigns) -> ScoreSwapSigns:
-        """Combine the signs of two sets of rows, which must have different queries."""
-        return ScoreSwapSigns(
-            self.has_other_rank or other.has_other_rank,
-            self.several_rows or other.several_rows,
-            self.looks_swapped and other.looks_swapped,
-        )
-
-    @property
-    def are_swapped(self) -> bool:
-        """Return whether column 5 contains the ranks."""
-        return self.has_other_rank and self.several_rows and self.looks_swapped
+    def __add__(self, later: RunFacts) -> RunFacts:
+        """Return the facts about two chunks, which must have different queries."""
+        third = frozenset(sorted(self.third | later.third)[:2])
+        numbers = (getattr(self, one.name) + getattr(later, one.name) for one in fields(self)[1:])
+        return RunFacts(third, *numbers)
 
 
 class RunView(TableView):
@@ -138,10 +78,12 @@ class RunView(TableView):
         max_tag_length: Characters allowed in the run tag.
         words_after_tag: Rows of which the words after the tag are ignored; see
             :meth:`for_scoring`.
+        pair_facts: If the file was read in chunks: the facts about its documents and the qrels.
     """
 
     kind = "run"
     max_tag_length: int = MAX_TAG_LENGTH
+    pair_facts: PairFacts
 
     def __init__(
         self,
@@ -355,21 +297,132 @@ class RunView(TableView):
         return np.flatnonzero(equal) + 1
 
     @cached_property
-    def document_swap_signs(self) -> DocumentSwapSigns:
-        """Signs that columns 2 and 3 are swapped."""
-        return DocumentSwapSigns.of(self.rows)
+    def ties64(self) -> Rows:
+        """Positions with the score of the previous one, in queries of several scores."""
+        scored, places = self.scored, self.ties32
+        is_tie = scored.score[places] == scored.score[places - 1]
+        ties: Rows = places[is_tie & ~self.is_tied_query[scored.query[places]]]
+        return ties
 
     @cached_property
+    def is_tied_query(self) -> Flags:
+        """For each query, whether it has two or more documents that all have one score."""
+        n_queries, grouped = len(self.query_ids), self.grouped
+        if grouped.scores_fall:
+            return np.zeros(n_queries, np.bool_)
+        equal = (grouped.score[1:] == grouped.score[:-1]) & grouped.same_query
+        n_equal = np.bincount(grouped.query[1:][equal], minlength=n_queries)
+        tied: Flags = (n_equal == self.blocks.sizes - 1) & (self.blocks.sizes >= 2)
+        return tied
+
+    @cached_property
+    def rises(self) -> Rows:
+        """Positions in :attr:`ranked` with a higher score than the previous one."""
+        is_falling = self.ranked is self.grouped and self.ranked.scores_fall
+        return np.empty(0, np.int64) if is_falling else self.ranked.rises
+
+    def pairs(self, ordered: Ordered, places: Rows) -> Pairs:
+        """Return the rows at some positions of an order, each with the previous one."""
+        return Pairs(ordered.rows(places), ordered.rows(places - 1))
+
+    def is_above_previous(self, places: Rows) -> Flags:
+        """Return, for positions in :attr:`scored`, whether the previous document id is lower."""
+        pairs = self.pairs(self.scored, places)
+        return self.doc_ids.take(pairs.rows).above(self.doc_ids.take(pairs.others))
+
+    @property
+    def tied_rows(self) -> Rows:
+        """Rows of other documents with the score of the previous one."""
+        pairs = self.pairs(self.scored, self.ties64)
+        return pairs.rows[~self.doc_ids.take(pairs.rows).equal(self.doc_ids.take(pairs.others))]
+
+    @property
+    def ties_of_other_scores(self) -> Rows:
+        """Positions in :attr:`scored` whose score equals the previous one only in 32 bits."""
+        scored, places = self.scored, self.ties32
+        ties: Rows = places[scored.score[places] != scored.score[places - 1]]
+        return ties
+
+    @cached_property
+    def facts(self) -> RunFacts:
+        """The facts about the rows."""
+        if not self.n_rows:
+            return RunFacts()
+        repeats = self.repeats
+        n_changed = int(self.is_above_previous(self.ties_of_other_scores).sum())
+        n_repeating = len(np.unique(self.blocks.query[repeats.row]))
+        if self.columns is None:
+            return RunFacts(n_repeating=n_repeating, n_changed=n_changed)
+        n_unreadable = int(np.isnan(self.score).sum())
+        return RunFacts(
+            *_document_swap_facts(self.rows),
+            n_other_ranks=int(np.isnan(self.rank).sum()),
+            n_not_counting=int(not self._looks_swapped()),
+            n_unreadable=n_unreadable,
+            n_fixable=self.n_rows if n_unreadable and self.fixed_scores() is not None else 0,
+            n_reversed=int((self.ranked.taus <= REVERSED).sum()) if len(self.rises) else 0,
+            n_repeating=n_repeating,
+            n_copies=self._count_copies(),
+            n_ties=len(self.tied_rows),
+            n_changed=n_changed,
+        )
+
+    def _looks_swapped(self) -> bool:
+        """Return whether, in each query, column 4 has falling decimals and column 5 counts up."""
+        grouped = self.grouped
+        for end in (_FIRST_ROWS, None):  # the scores of most runs show it at once
+            score = grouped.score[:end]
+            counting = (score[1:] == score[:-1] + 1) | ~grouped.same_query[: len(score) - 1]
+            if not counting.all():
+                return False
+        fourth = self.texts(4, grouped.rows(np.arange(self.n_rows)))
+        decimals = np.array(list(map(parse_decimal, fourth)), np.float64)
+        falling = (decimals[1:] <= decimals[:-1]) | ~grouped.same_query
+        return bool(np.isfinite(decimals).all()) and bool(falling.all())
+
+    def _count_copies(self) -> int:
+        rows, firsts = self.repeats.row, self.repeats.first
+        # A row without a score may be the header of another file that was appended.
+        equal = ~np.isnan(self.score[rows])
+        for field in range(1, RUN_FIELDS + 1) if len(rows) else ():
+            pairs = zip(self.texts(field, rows), self.texts(field, firsts), strict=True)
+            equal &= np.array([text == other for text, other in pairs])
+        return int(np.count_nonzero(equal))
+
+    def fixed_scores(self) -> tuple[list[str], str] | None:
+        """Return scores with decimal commas, or with percent signs, as decimal numbers.
+
+        Some scores with decimal commas may be whole numbers. Percentages must all have the sign,
+        because numbers without it would be ambiguous.
+
+        Returns:
+            The scores and a description of the change; ``None`` if the scores have no common form.
+        """
+        texts = self.texts(5, np.arange(self.n_rows))
+        if all(map(_COMMA_OR_WHOLE.fullmatch, texts)):
+            return [text.replace(",", ".") for text in texts], "wrote a decimal point for the comma"
+        if all(map(_PERCENT.fullmatch, texts)):
+            return [text.removesuffix("%") for text in texts], "took off the percent signs"
+        return None
+
+    @property
     def documents_in_column_2(self) -> bool:
-        """Return whether columns 2 and 3 are swapped: 'Q0', or a single value, in column 3."""
-        return self.columns is not None and self.document_swap_signs.are_swapped
+        """Return whether column 3 is 'Q0', or one other value while column 2 varies."""
+        facts = self.facts
+        if self.columns is None or len(facts.third) != 1:
+            return False
+        if next(iter(facts.third)).upper() == "Q0":
+            return facts.n_other_second > 0
+        # A repeated document is another problem, unless column 2 distinguishes the rows.
+        return self.n_rows > len(self.query_ids) and not facts.n_repeated_second
 
-    @cached_property
+    @property
     def swapped_columns(self) -> bool:
         """Return whether columns 4 and 5 (rank and score) are swapped."""
-        if self.columns is None or self.n_rows < 2 or self.rank.dtype == np.int64:
+        facts = self.facts
+        if self.columns is None or self.n_rows == len(self.query_ids):
             return False
-        return bool(np.isnan(self.rank).any()) and self.score_swap_signs.are_swapped
+        return facts.n_other_ranks > 0 and not facts.n_not_counting
 
     @property
     def why_not_ordered(self) -> str | None:
@@ -382,21 +435,39 @@ class RunView(TableView):
             return "some scores are not numbers, so their places are unknown"
         return None
 
-    @cached_property
+    @property
     def has_unreadable_scores(self) -> bool:
         """Return whether a score is not a number."""
-        return bool(np.isnan(self.score).any())
+        return self.facts.n_unreadable > 0
 
     def cannot_be_ordered(self) -> bool:
         """Return whether fixes cannot sort the rows."""
         return self.why_not_ordered is not None
 
-    @cached_property
-    def score_swap_signs(self) -> ScoreSwapSigns:
-        """Signs that columns 4 and 5 are swapped."""
-        return ScoreSwapSigns.of(self)
+    def values_of(self, row: int) -> dict[str, Value]:
+        """Return the rank and the score of a row of a table."""
+        return {"rank": number(self.rank[row]), "score": number(self.score[row])}
 
 
+def _document_swap_facts(rows: RunRows) -> tuple[frozenset[str], int, int]:
+    """Return the values of column 3; if it is constant, also the facts about column 2."""
+    third, n_rows = rows.doc_ids, rows.blocks.n_rows
+    other = 1
+    if n_rows == 1 or not third.take(slice(0, 2)).changes()[0]:
+        changes = third.changes()
+        other = int(changes.argmax()) + 1 if changes.any() else 0
+    if other:
+        return frozenset((third.text(0), third.text(other))), 0, 0
+    word, first = rows.second.numbered()
+    pairs = np.unique(word + rows.blocks.query.astype(np.int64) * (int(word.max()) + 1))
+    n_other = sum(text.upper() != "Q0" for text in rows.second.texts(first))
+    return frozenset((third.text(0),)), n_other, n_rows - len(pairs)
+
+
+REVERSED = -0.9
+"""Highest rank correlation (Kendall's tau) of ranks that are almost completely reversed."""
+_COMMA_OR_WHOLE = re.compile(r"[+-]?(?:[0-9]*,)?[0-9]+(?:[eE][+-]?[0-9]+)?")
+_PERCENT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%")
 MAX_EXACT = 1 << 53
 _FIRST_ROWS = 100
 _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"

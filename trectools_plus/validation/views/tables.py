@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,14 @@ from trectools_plus.formats.columns.rows import (
     QueryBlocks,
     RunRows,
 )
-from trectools_plus.validation.registry import LINES_KEPT, LineNumber, Places, RowNumber, Value
+from trectools_plus.validation.places import (
+    LINES_KEPT,
+    LineNumber,
+    Places,
+    RowNumber,
+    Value,
+    places_of,
+)
 from trectools_plus.validation.views.order import Repeats, find_repeats
 
 if TYPE_CHECKING:
@@ -268,8 +275,8 @@ class TableView:
         optional_rules: True if rules that are off by default are run too.
         is_line_based: True if each line is a record, so blank and very long lines are reported.
         has_comments: True if a line that begins with '#' is a comment, which is reported.
-        collected: If the file was read in parts: what the rules collected, by code. Of the rows,
-            only the queries are then known.
+        answers: If the file was read in chunks: the places that break the rules, by code and
+            number of the case. Of the rows, only the queries are then known.
         other_query_ids: Query ids of the file that this one is scored with, if known. A line with
             one of them is not a header.
     """
@@ -281,7 +288,7 @@ class TableView:
     optional_rules: bool = False
     is_line_based: bool = True
     has_comments: bool = True
-    collected: Mapping[str, Any] | None = None
+    answers: Mapping[tuple[str, int], Places] | None = None
     other_query_ids: frozenset[str] = frozenset()
 
     def __init__(self, path: str, columns: Columns | None, shape: Shape) -> None:
@@ -291,6 +298,22 @@ class TableView:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"
+
+    @property
+    def rows_view(self) -> TableView:
+        """The file that has the rows that rules find: this one."""
+        return self
+
+    @property
+    def reported_view(self) -> TableView:
+        """The file that findings are reported on: this one."""
+        return self
+
+    @property
+    def file(self) -> Columns:
+        """The lexed file of a view that was not made from a table."""
+        assert self.columns is not None
+        return self.columns
 
     @property
     def is_arranged(self) -> bool:
@@ -476,27 +499,28 @@ class TableView:
             return RowNumber(row + 1)
         return LineNumber(self.line_numbers[row])
 
-    def places(
-        self, rows: Rows, field: int | None = None, **first: Value | Callable[[int], Value]
-    ) -> Places:
-        """Return some rows, ascending, as places.
+    def places(self, rows: Rows, field: int | None = None) -> Places:
+        """Return some rows as places; ``field`` (from 1) is the one whose column is reported."""
+        return places_of(self, rows, field)
 
-        Args:
-            rows: The rows.
-            field: The field (from 1) whose column is reported, that of the first row.
-            first: What a message says about the first row: values, or functions of the row.
-        """
-        if not len(rows):
-            return Places()
-        row = int(rows[0])
-        return Places(
-            len(rows),
-            self.lines(rows),
-            None if field is None else self.column(row, field),
-            self.query_id(row),
-            self.doc_id(row),
-            {name: value(row) if callable(value) else value for name, value in first.items()},
-        )
+    def first_place(self, *, if_: bool) -> Places:
+        """Return the first line with data as the only place, under a condition."""
+        return Places(int(if_), [self.shape.first_line or 1])
+
+    def fields_of(self, row: int) -> dict[str, Value]:
+        """Return the fields of a row by name, and its place."""
+        texts: dict[str, Value]
+        if self.columns is None:
+            texts = {"query_id": self.query_id(row), "doc_id": self.doc_id(row)}
+            texts |= self.values_of(row)
+        else:
+            names = enumerate(FIELD_NAMES[self.kind], 1)
+            texts = {name: self.text(row, field) for field, name in names}
+        return {**texts, "place": self.place(row)}
+
+    def values_of(self, row: int) -> dict[str, Value]:  # noqa: ARG002
+        """Return the further fields of a row of a table."""
+        return {}
 
     def text(self, row: int, field: int) -> str:
         """Return a field (from 1) of a row of a file as a string."""
@@ -536,6 +560,12 @@ def _commented_out_values(comments: OddLines, origin: Origin, field: int, patter
 
     return comments.where(is_row)
 
+
+FIELD_NAMES = {
+    "run": ("query_id", "second", "doc_id", "rank", "score", "tag"),
+    "qrels": ("query_id", "second", "doc_id", "grade"),
+}
+"""The names of the fields in templates, by kind."""
 
 _LAST_NUMBER = {"run": (6, 5, DECIMAL), "qrels": (4, 4, INTEGER)}
 _FEW_ROWS = 1000

@@ -3,80 +3,68 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.facts import guess_encoding
-from trectools_plus.formats.files.compression import SUFFIXES, Compression
+from trectools_plus.formats.files.compression import SUFFIXES
 from trectools_plus.formats.files.content import BOM, FileContent
-from trectools_plus.text import on, quoted, visible
+from trectools_plus.text import visible
 from trectools_plus.validation.fixes.session import FixSession
-from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
+from trectools_plus.validation.places import Places, first_lines
+from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
 from trectools_plus.validation.views.tables import TableView, has_only_bare_cr, wide_encoding
 
 _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 
 
-@rule(
+def other_name(table: TableView) -> Places:
+    """Return the file if its name does not match the compression of the content."""
+    if table.columns is None or table.path == "-":
+        return Places()
+    path, compression = Path(table.path), table.columns.source.compression
+    suffix = _SUFFIXES.get(compression or "", "")
+    named = path.suffix if path.suffix.lower() in _SUFFIXES.values() else ""
+    name = visible((path.name.removesuffix(named) if named else path.name) + suffix)
+    first = {"data": f"{compression or 'uncompressed'} data", "name": name}
+    return Places(int(named.lower() != suffix), first={**first, "named": named or suffix})
+
+
+F112 = Rule(
     "F112",
     "gzip-name",
     on="file",
-    scope="file",
     severity="warning",
-    fix=RuleFix("ask", "compressed as the output's name says"),
+    rule_fix=RuleFix("ask", "compressed as the output's name says"),
     checks="gzip data (1F 8B) without a .gz name, or a .gz name without gzip data; the same for "
     "other compressions",
     rationale="This package recognises compression by the bytes. ir_measures, ranx and others "
     "use the name, and then read compressed bytes as text, or stop.",
-    example="run.txt: warning F112: gzip data without a .gz name; read as gzip. Rename it to "
+    example="run.txt: warning F112: gzip data in a file whose name does not say so. Rename it to "
     "run.txt.gz.",
     remedy="Rename it",
+    cases=(
+        Case(
+            "warning",
+            "{data} in a file whose name does not say so",
+            other_name,
+            remedy="Rename it to {name}",
+        ),
+    ),
 )
-def gzip_name(table: TableView) -> Hit | None:
-    """The name does not match the compression of the content."""
-    if table.columns is None or table.path == "-":
-        return None
-    return check_name(table.path, table.columns.source.compression)
-
-
-def check_name(path: str, compression: Compression | None) -> Hit | None:
-    """Return the hit of F112 for a file."""
-    suffix = _SUFFIXES.get(compression or "", "")
-    named = Path(path).suffix.lower()
-    if named not in _SUFFIXES.values():
-        named = ""
-    if named == suffix:
-        return None
-    name = Path(path).name
-    stem = name.removesuffix(Path(path).suffix) if named else name
-    remedy = f"Rename it to {visible(stem + suffix)}"
-    if not named:
-        message = f"{compression} data without a {suffix} name; read as {compression}"
-        return Hit(message, remedy=remedy)
-    actual = f"the data is {compression or 'not compressed'}"
-    read_as = compression or "plain text"
-    return Hit(f"the name ends in {named}, but {actual}; read as {read_as}", remedy=remedy)
-
-
-@rule(
+F111 = Rule(
     "F111",
     "truncated-gzip",
     on="file",
-    scope="file",
     severity="error",
-    fix="no",
     checks="gzip stream ends early or CRC differs",
     rationale="The readable part of a truncated file looks like a complete file with fewer "
     "queries.",
     example="run.txt.gz: error F111: gzip stream ends early, after 4,412 whole lines. Copy or "
     "create the file again.",
     remedy="Copy or create the file again",
-)
-def truncated_gzip(table: TableView) -> Hit | None:  # noqa: ARG001
-    """Find nothing: the engine reports F111, because a damaged stream has no view."""
-    return None
+)  # the engine reports it, because a damaged stream has no view
 
 
 def log_compression(source: FileContent, output: str | Path, session: FixSession) -> str | None:
@@ -97,13 +85,21 @@ _SURROGATE = 0xED
 """First byte of U+D800 to U+DFFF encoded like UTF-8; the second is at least 0xA0."""
 
 
-@rule(
+def byte_order_mark(table: TableView) -> Places:
+    """Return the first line if it starts with a byte order mark."""
+    columns = table.columns
+    if columns is None or not columns.facts.has_bom:
+        return Places()
+    fields = columns.line_index.text(1).split() if columns.facts.n_lines else []
+    return Places(1, [1], first={"first": fields[0] if fields else ""})
+
+
+F102 = Rule(
     "F102",
     "byte-order-mark",
     on="file",
-    scope="file",
     severity="warning",
-    fix=RuleFix("safe", "took off the byte order mark"),
+    rule_fix=RuleFix("safe", "took off the byte order mark"),
     checks="file starts with EF BB BF",
     rationale="Other readers make the mark part of the first query id, so the first row belongs "
     "to a query that is not in the qrels.",
@@ -111,50 +107,48 @@ _SURROGATE = 0xED
     "read query id '\\ufeff1' and lose the row. Save as UTF-8 without BOM.",
     remedy="Save as UTF-8 without BOM",
     notes={"warning": "the mark is ignored"},
+    cases=(
+        Case(
+            "warning",
+            "byte order mark without data after it",
+            byte_order_mark,
+            given=lambda table, _: table.shape.first_line is None,
+        ),
+        Case(
+            "warning",
+            "byte order mark before {first!q}; other readers make it part of the first id and lose "
+            "the row",
+            byte_order_mark,
+        ),
+    ),
 )
-def byte_order_mark(table: TableView) -> Hit | None:
-    """The file starts with a byte order mark."""
-    columns = table.columns
-    if columns is None or not columns.facts.has_bom:
-        return None
-    fields = columns.line_index.text(1).split() if columns.facts.n_lines else []
-    first = fields[0] if fields else ""
-    mark = quoted("\ufeff" + first)
-    if table.shape.first_line is None:
-        return Hit("byte order mark without data after it", [1])
-    if not table.is_line_based:
-        return Hit("byte order mark before the text; not every parser accepts it", [1])
-    who = "trec_eval and pytrec_eval" if table.kind in ("run", "qrels") else "other readers"
-    return Hit(
-        f"byte order mark before {quoted(first)}; {who} would read query id {mark} and lose "
-        "the row",
-        [1],
+
+
+def wide_text(table: TableView) -> Places:
+    """Return the first line of a file in UTF-16 or UTF-32."""
+    wide = None if table.columns is None else wide_encoding(table.columns)
+    return Places(
+        int(wide is not None), [1], first={"wide": wide or "", "name": (wide or "").upper()}
     )
 
 
-def _bad_bytes(table: TableView) -> Places:
-    """The first byte that is not UTF-8; or the first line of UTF-16 and UTF-32."""
-    columns = table.columns
-    if columns is None:
+def bad_byte(table: TableView, *, is_surrogate: bool) -> Places:
+    """Return the first byte that is not UTF-8, if it begins a surrogate, or if it does not."""
+    bad = None if table.columns is None else table.columns.facts.bad_utf8
+    if bad is None or table.columns is None or wide_encoding(table.columns) is not None:
         return Places()
-    if wide_encoding(columns) is not None:
-        return Places(1, [1])
-    bad = columns.facts.bad_utf8
-    if bad is None:
-        return Places()
-    after = columns.source.data[bad.offset + 1 : bad.offset + 2]
-    is_surrogate = bad.value == _SURROGATE and after >= b"\xa0"
-    first = {"value": bad.value, "is_surrogate": is_surrogate}
-    return Places(1, [bad.line], bad.column, first=first)
+    after = table.columns.source.data[bad.offset + 1 : bad.offset + 2]
+    begins_surrogate = bad.value == _SURROGATE and after >= b"\xa0"
+    first = {"byte": f"0x{bad.value:02X}"}
+    return Places(int(begins_surrogate == is_surrogate), [bad.line], bad.column, first=first)
 
 
-@rule(
+F103 = Rule(
     "F103",
     "not-utf8",
     on="file",
-    scope="file",
     severity="error",
-    fix=RuleFix("ask", "converted to UTF-8", comes_first=True),
+    rule_fix=RuleFix("ask", "converted to UTF-8", comes_first=True),
     checks="bytes that are not UTF-8; UTF-16 and UTF-32 are recognised by their byte order mark "
     "or NUL bytes",
     rationale="Tools decode such bytes differently or stop, so one document gets several ids.",
@@ -162,74 +156,88 @@ def _bad_bytes(table: TableView) -> Places:
     "-f latin1 -t utf-8.",
     remedy="Convert: iconv -f latin1 -t utf-8",
     drop_in="scores",
-    collect=_bad_bytes,
-)
-def not_utf8(table: TableView, found: Places) -> Hit | None:
-    """The bytes are not UTF-8."""
-    wide = None if table.columns is None else wide_encoding(table.columns)
-    if wide is not None:
-        remedy = f"Convert: iconv -f {wide} -t utf-8"
-        message = f"the text is {wide.upper()}, not UTF-8"
-        return Hit(message, [1], remedy=remedy, drop_in="refuses")
-    first = replace(found, count=1, lines=found.lines[:1])
-    byte = f"byte 0x{int(found['value']):02X}"
-    if found["is_surrogate"]:
-        return first.hit(
-            f"{byte} begins an encoded surrogate, which is not valid in UTF-8",
+    chunked=True,
+    cases=(
+        Case(
+            "error",
+            "the text is {name}, not UTF-8",
+            wide_text,
+            remedy="Convert: iconv -f {wide} -t utf-8",
+            drop_in="refuses",
+        ),
+        Case(
+            "error",
+            "byte {byte} begins an encoded surrogate, which is not valid in UTF-8",
+            partial(bad_byte, is_surrogate=True),
+            once=True,
             remedy="Write the file again with a correct UTF-8 encoder",
             fix="no",
-        )
-    return first.hit(f"{byte} is not UTF-8 (it may be Latin-1)")
+        ),
+        Case(
+            "error",
+            "byte {byte} is not UTF-8 (it may be Latin-1)",
+            partial(bad_byte, is_surrogate=False),
+            once=True,
+        ),
+    ),
+)
 
 
-def _marks(table: TableView, character: str) -> Places:
-    """The places of a character that tools read differently: CR within a line, or NUL."""
-    columns, index = table.columns, table.line_index
-    if columns is None or index is None or wide_encoding(columns):
+def marks(table: TableView, character: str) -> Places:
+    """Return the places of a character that tools read differently: CR within a line, or NUL."""
+    columns = table.columns
+    if columns is None or wide_encoding(columns):
         return Places()
-    marks = columns.facts.bare_cr if character == "\r" else columns.facts.nul
-    if marks.first is None:
+    found = columns.facts.bare_cr if character == "\r" else columns.facts.nul
+    if found.first is None:
         return Places()
-    column = index.column_of_character(marks.first, character)
-    return Places(marks.count, marks.lines.tolist(), column, sums={"lines": len(marks.lines)})
+    column = columns.line_index.column_of_character(found.first, character)
+    lines = first_lines(found.lines, every=table.every_line)
+    return Places(found.count, lines, column, first={"at": column or 0})
 
 
-@rule(
+def only_bare_cr(table: TableView) -> Places:
+    """Return the first line if all line ends are CR."""
+    is_so = has_only_bare_cr(table.file)
+    return Places(table.file.facts.bare_cr.count if is_so else 0, [1])
+
+
+F105 = Rule(
     "F105",
     "bare-cr",
     on="file",
-    scope="row",
     severity="error",
-    fix=RuleFix("safe", "wrote LF for bare CR"),
+    rule_fix=RuleFix("safe", "wrote LF for bare CR"),
     checks="CR not followed by LF",
     rationale="CR alone is the line end of old Macintosh systems. trec_eval reads the whole file "
     "as one row. A CR inside a row is part of an id for some tools and a line end for others, so "
     "only a file whose line ends are all CR can be fixed.",
-    example="run.txt:1: error F105: line ends are bare CR; trec_eval reads the whole file as one "
-    "row. Convert to LF: tr '\\r' '\\n'.",
+    example="run.txt:1: error F105: line ends are bare CR; other readers read the whole file as "
+    "one row. Convert to LF: tr '\\r' '\\n'.",
     remedy="Convert to LF: tr '\\r' '\\n'",
     blocks_fixing=True,
-    collect=partial(_marks, character="\r"),
+    chunked=True,
+    cases=(
+        Case(
+            "error",
+            "line ends are bare CR; other readers read the whole file as one row",
+            only_bare_cr,
+            given=lambda table, _: has_only_bare_cr(table.columns),
+        ),
+        Case(
+            "error",
+            "CR inside a line[ ({count} in all)]; some readers end the line here",
+            partial(marks, character="\r"),
+            remedy="Remove it",
+            fix="no",
+        ),
+    ),
 )
-def bare_cr(table: TableView, found: Places) -> Hit | None:
-    """A CR is not followed by LF."""
-    if table.columns is not None and has_only_bare_cr(table.columns):
-        who = "trec_eval reads" if table.kind in ("run", "qrels") else "other readers read"
-        return Hit(f"line ends are bare CR; {who} the whole file as one row", [1], found.count)
-    return found.hit(
-        f"CR inside a line{on(found.sums['lines'], 'line')}; some readers end the line here",
-        remedy="Remove it",
-        fix="no",
-    )
-
-
-@rule(
+F106 = Rule(
     "F106",
     "nul-byte",
     on="file",
-    scope="row",
     severity="error",
-    fix="no",
     checks="byte 0x00 anywhere",
     rationale="A NUL byte ends a string in C: trec_eval aborts or stops reading there and scores "
     "only the rows before it. Damaged disks and interrupted copies cause NUL bytes.",
@@ -237,13 +245,15 @@ def bare_cr(table: TableView, found: Places) -> Hit | None:
     "Remove it and check how the file was copied.",
     remedy="Remove it and check how the file was copied",
     blocks_fixing=True,
-    collect=partial(_marks, character="\0"),
+    chunked=True,
+    cases=(
+        Case(
+            "error",
+            "NUL byte at column {at}[ ({count} in all)]; trec_eval aborts or stops reading here",
+            partial(marks, character="\0"),
+        ),
+    ),
 )
-def nul_byte(table: TableView, found: Places) -> Hit | None:
-    """The file contains a NUL byte."""
-    several = f" ({found.count:,} in all)" if found.count > 1 else ""
-    who = "trec_eval aborts or stops" if table.kind in ("run", "qrels") else "some readers stop"
-    return found.hit(f"NUL byte at column {found.column}{several}; {who} reading here")
 
 
 @fix_step("F102", "F103", "F105", order=10, phase="bytes")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from trectools_plus.formats.columns.facts import LONG_LINE_BYTES
+from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, Occurrences, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.text import plural
 from trectools_plus.validation.fixes.session import (
@@ -15,19 +16,31 @@ from trectools_plus.validation.fixes.session import (
     TopicsDraft,
     is_blank,
 )
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.places import Places, first_lines
+from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
 from trectools_plus.validation.views.tables import TableView
 
-_NOTHING = {"topics": "no topics", "testset": "no test cases"}
+
+def no_data(table: TableView) -> Places:
+    """Return the file if it has no data, unless F110, R112 or Q112 report the reason."""
+    if table.n_rows or table.shape.first_line is not None:
+        return Places()
+    if table.columns is None:
+        return Places(1, first={"seen": ""})
+    facts, n_comments = table.columns.facts, len(table.columns.comments)
+    is_explained = n_comments and len(table.commented_out_rows) == n_comments
+    seen = [plural(n_comments, "comment line")] if n_comments else []
+    seen += [plural(facts.blank_lines.count, "blank line")] if facts.blank_lines else []
+    shown = " and ".join(seen) if facts.n_lines else "the file is empty"
+    is_reported = facts.stopped_at is None and not is_explained
+    return Places(int(is_reported), first={"seen": f" ({shown})" if shown else ""})
 
 
-@rule(
+F101 = Rule(
     "F101",
     "empty-file",
     on="file",
-    scope="file",
     severity="error",
-    fix="no",
     tables=True,
     checks="no data row after comments and blank lines",
     rationale="A job that stops before it writes leaves an empty run. Evaluators then print "
@@ -36,176 +49,159 @@ _NOTHING = {"topics": "no topics", "testset": "no test cases"}
     "before writing.",
     remedy="Check whether the job stopped before writing",
     blocks_fixing=True,
+    cases=(Case("error", "no data rows{seen}", no_data),),
 )
-def empty_file(table: TableView) -> Hit | None:
-    """The file has no data."""
-    if table.n_rows or table.shape.first_line is not None:
-        return None
-    if table.columns is not None and table.columns.facts.stopped_at is not None:
-        return None  # F110 reports it
-    nothing = _NOTHING.get(table.kind, "no data rows")
-    if table.columns is None:
-        return Hit(nothing)
-    n_comments, n_blank = len(table.columns.comments), table.columns.facts.blank_lines.count
-    if n_comments and len(table.commented_out_rows) == n_comments:
-        return None  # R112 and Q112 report it
-    seen = [plural(n_comments, "comment line")] if n_comments else []
-    seen += [plural(n_blank, "blank line")] if n_blank else []
-    if not table.columns.facts.n_lines:
-        seen = ["the file is empty"]
-    return Hit(f"{nothing} ({' and '.join(seen)})" if seen else nothing)
 
 
-@rule(
+def crlf_lines(table: TableView, *, mixed: bool) -> Places:
+    """Return the number of lines that end in CRLF, if others end in LF, or if none do."""
+    facts = table.file.facts
+    is_so = (facts.n_lf > 0) == mixed
+    return Places(facts.n_crlf if is_so else 0, first={"n_lf": facts.n_lf})
+
+
+F104 = Rule(
     "F104",
     "crlf",
     on="file",
-    scope="file",
     severity="info",
-    fix=RuleFix("safe", "wrote LF for CRLF"),
+    rule_fix=RuleFix("safe", "wrote LF for CRLF"),
     checks="CR LF line ends; warning when mixed with LF",
     rationale="Readers that expect LF keep the CR as part of the last column. Mixed line ends "
     "mean that parts of the file come from different systems.",
     example="run.txt: info F104: CRLF line ends, read as LF. Save with LF line ends.",
     remedy="Save with LF line ends",
+    cases=(
+        Case(
+            "warning",
+            "{count:line} in CRLF, {n_lf} in LF; two files may have been joined",
+            partial(crlf_lines, mixed=True),
+        ),
+        Case("info", "CRLF line ends, read as LF", partial(crlf_lines, mixed=False)),
+    ),
 )
-def crlf(table: TableView) -> Hit | None:
-    """Lines end in CR LF."""
-    if table.columns is None or not table.columns.facts.n_crlf:
-        return None
-    n_crlf, n_lf = table.columns.facts.n_crlf, table.columns.facts.n_lf
-    if n_lf:
-        message = f"{n_crlf:,} lines end in CRLF and {n_lf:,} in LF; two files may have been joined"
-        return Hit(message, count=n_crlf, severity="warning")
-    return Hit("CRLF line ends, read as LF", count=n_crlf)
 
 
-@rule(
+def comment_lines(table: TableView) -> OddLines:
+    """Return comments that are not rows that are commented out."""
+    if table.shape.verdict == "not-text" or not table.has_comments:
+        return OddLines.of()
+    comments = table.file.comments
+    return comments.filter(~np.isin(comments.line, table.commented_out_rows.line))
+
+
+F107 = Rule(
     "F107",
     "comment-line",
     on="file",
-    scope="row",
     severity="warning",
-    fix=RuleFix("safe", "left out comment lines"),
+    rule_fix=RuleFix("safe", "left out comment lines"),
     checks="line that starts with '#'; an indented '#' is data and fails R101 or R102",
     rationale="trec_eval 10 skips comments; all other readers stop or read them as data.",
-    example="run.txt:5: warning F107: comment line; only trec_eval 10 accepts it. Remove it.",
+    example="run.txt:5: warning F107: 1 comment line; only trec_eval 10 accepts it. Remove it.",
     remedy="Remove it",
+    cases=(
+        Case("warning", "{count:comment line}; only trec_eval 10 skips comments", comment_lines),
+    ),
 )
-def comment_line(table: TableView) -> Hit | None:
-    """A line is a comment, and not a row that is commented out."""
-    if table.columns is None or table.shape.verdict == "not-text" or not table.has_comments:
-        return None
-    rows = set(table.commented_out_rows.line.tolist())
-    lines = [line for line in table.columns.comments.line.tolist() if line not in rows]
-    if not lines:
-        return None
-    several = len(lines) > 1
-    many = f"{len(lines):,} comment lines" if several else "comment line"
-    accepts = f"only trec_eval 10 accepts {'them' if several else 'it'}"
-    if table.kind == "topics":
-        accepts = f"other readers read {'them as topics' if several else 'it as a topic'}"
-    remedy = "Remove them" if several else None
-    return Hit(f"{many}; {accepts}", lines[:10], len(lines), remedy=remedy)
 
 
-@rule(
+def blank_lines(table: TableView) -> Occurrences:
+    """Return blank lines of a file with data of which each line is a record."""
+    is_reported = table.is_line_based and table.shape.first_line is not None
+    return table.file.facts.blank_lines if is_reported else Occurrences()
+
+
+F108 = Rule(
     "F108",
     "blank-line",
     on="file",
-    scope="row",
     severity="warning",
-    fix=RuleFix("safe", "left out blank lines"),
+    rule_fix=RuleFix("safe", "left out blank lines"),
     checks="empty or whitespace-only line",
     rationale="trec_eval skips blank lines in runs and rejects them in qrels; pytrec_eval and "
     "ranx reject them everywhere.",
-    example="qrels.txt:5: warning F108: blank line; trec_eval rejects blank lines in qrels, "
-    "pytrec_eval and ranx in runs too. Remove it.",
+    example="qrels.txt:5: warning F108: 1 blank line; many readers stop there. Remove it.",
     remedy="Remove it",
+    cases=(Case("warning", "{count:blank line}; many readers stop there", blank_lines),),
 )
-def blank_line(table: TableView) -> Hit | None:
-    """A line is empty."""
-    if table.columns is None or not table.columns.facts.blank_lines or not table.is_line_based:
-        return None
-    if table.shape.first_line is None:
-        return None  # F101 reports them
-    blank = table.columns.facts.blank_lines
-    many = f"{blank.count:,} blank lines" if blank.count > 1 else "blank line"
-    rejected = "trec_eval rejects blank lines in qrels, pytrec_eval and ranx in runs too"
-    if table.kind == "topics":
-        rejected = "other readers stop there or read an empty topic"
-    return Hit(
-        f"{many}; {rejected}",
-        blank.lines.tolist(),
-        blank.count,
-        remedy="Remove them" if blank.count > 1 else None,
-    )
 
 
-@rule(
+def has_no_final_newline(table: TableView) -> int:
+    """Return 1 if the last line has no line end."""
+    facts = table.file.facts
+    if facts.final_newline or table.shape.verdict == "not-text":
+        return 0
+    return int(table.is_line_based and facts.stopped_at is None)
+
+
+F109 = Rule(
     "F109",
     "no-final-newline",
     on="file",
-    scope="file",
     severity="info",
-    fix=RuleFix("safe", "ended the last line", cannot_apply=TableView.ends_in_unparsed_line),
+    rule_fix=RuleFix("safe", "ended the last line", cannot_apply=TableView.ends_in_unparsed_line),
     checks="last byte is not LF",
     rationale="A truncated file has no final newline either, and a truncated score is still a "
     "number.",
     example="run.txt: info F109: no newline at end of file. Check that the last row is complete.",
     remedy="Check that the last row is complete",
+    cases=(Case("info", "no newline at end of file", has_no_final_newline),),
 )
-def no_final_newline(table: TableView) -> Hit | None:
-    """The last line has no line end."""
-    columns = table.columns
-    if columns is None or columns.facts.final_newline or table.shape.verdict == "not-text":
-        return None
-    if not table.is_line_based or columns.facts.stopped_at is not None:
-        return None
-    return Hit("no newline at end of file")
 
 
-@rule(
+def endless_line(table: TableView) -> Places:
+    """Return the line at which reading stopped because of its length."""
+    facts = table.file.facts
+    is_so = facts.stopped_at is not None and facts.stopped_at == facts.longest_line_at
+    return Places(int(is_so), [facts.stopped_at or 1])
+
+
+def long_lines(table: TableView) -> Places:
+    """Return long lines, the longest first, unless line ends have no meaning."""
+    facts = table.file.facts
+    longest = [] if facts.longest_line_at is None else [facts.longest_line_at]
+    others = [line for line in facts.long_lines.lines.tolist() if line not in longest]
+    lines = first_lines([*longest, *others], every=table.every_line)
+    count = facts.long_lines.count if table.is_line_based else 0
+    return Places(count, lines, first={"longest": facts.longest_line})
+
+
+F110 = Rule(
     "F110",
     "long-line",
     on="file",
-    scope="row",
     severity="warning",
-    fix="no",
     checks="line over 64 KiB; error over 16 MiB, where reading stops",
     rationale="No valid row is this long: line ends were lost, or the file has another format. "
     "Tools with a fixed buffer split such a line into several rows.",
     example="run.txt:4: warning F110: line of 1,000,014 bytes. Check that line ends were not lost.",
     remedy="Check that line ends were not lost",
-    may_be_error=True,
-)
-def long_line(table: TableView) -> Hit | None:
-    """A line is too long."""
-    if table.columns is None or not table.columns.facts.long_lines:
-        return None
-    facts = table.columns.facts
-    long = facts.long_lines
-    if facts.stopped_at is not None and facts.stopped_at == facts.longest_line_at:
-        return Hit(
+    cases=(
+        Case(
+            "error",
             f"line of over {MAX_LINE_BYTES:,} bytes; the rest of the file is not read",
-            [facts.stopped_at],
-            severity="error",
-        )
-    if not table.is_line_based:
-        return None  # line ends have no meaning in JSON and markup
-    first = [facts.longest_line_at] if facts.longest_line_at is not None else []
-    others = [line for line in long.lines.tolist() if line not in first]
-    more = f" ({long.count:,} lines over {LONG_LINE_BYTES >> 10} KiB)" if long.count > 1 else ""
-    return Hit(f"line of {facts.longest_line:,} bytes{more}", first + others, long.count)
-
-
-def odd_blanks(table: TableView) -> Hit | None:
-    """Return the hit for columns that are separated by a form feed or vertical tab."""
-    if table.columns is None or not table.shape.has_rows:
-        return None
-    lines = table.columns.facts.form_feed_lines.lines.tolist()
-    message = "form feed or vertical tab between columns; not every reader splits there"
-    return Hit(message, lines, len(lines), severity="warning") if lines else None
+            endless_line,
+        ),
+        Case(
+            "warning",
+            f"line of {{longest}} bytes[ ({{count}} lines over {LONG_LINE_BYTES >> 10} KiB)]",
+            long_lines,
+        ),
+    ),
+)
+spacing_cases = (
+    Case(
+        "warning",
+        "form feed or vertical tab between columns; not every reader splits there",
+        lambda table: Places(
+            len(table.file.facts.form_feed_lines.lines),
+            first_lines(table.file.facts.form_feed_lines.lines, every=table.every_line),
+        ),
+        given=lambda table, _: table.shape.has_rows,
+    ),
+)
+"""The case of a form feed or vertical tab between columns."""
 
 
 _HEADER_CODES = {"run": "R105", "qrels": "Q103"}

@@ -1,80 +1,36 @@
-"""Shared by rules and fixes of runs and qrels: other formats, places, repeated rows."""
+"""Cases and fixes that rules on runs and on qrels share."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.columns import Origin
+from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Flags, Rows
-from trectools_plus.text import in_all, number, on, plural, quoted, visible
+from trectools_plus.text import quoted
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Hit, Places
+from trectools_plus.validation.places import Pairs, Places, Value
+from trectools_plus.validation.registry import Case, Rule, Subject
 from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.tables import Numbers, TableView, fields_of
 
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.detection import Format
-    from trectools_plus.formats.interchange.names import KindName
 
 BEIR_NAMES = ("query-id", "corpus-id", "score")
+"""The header of BEIR's judgments."""
 
+ANY = ""
+"""A pattern for any field."""
 
-def too_few_values(table: TableView, origin: Origin) -> Hit | None:
-    """Rows of a file in another form that lack a value."""
-    short = table.misshapen.filter(table.misshapen.n_fields < origin.n_values)
-    if not len(short):
-        return None
-    n_values = plural(int(short.n_fields[0]), "column")
-    names = " ".join(origin.required)
-    return Hit(
-        f"{n_values}, need {origin.n_values} ({names}){on(len(short), 'line')}",
-        short.line.tolist() if origin.has_lines else [],
-        len(short),
-        remedy="Write a value in each of these columns on every line",
-        fix="no",
-    )
-
-
-def too_many_values(table: TableView, origin: Origin) -> Hit | None:
-    """Rows of a file in another form with more values than names, or with unmatched quotes."""
-    long = table.misshapen.filter(table.misshapen.n_fields > origin.n_values)
-    if not len(long):
-        return None
-    return Hit(
-        f"{plural(int(long.n_fields[0]), 'column')}, more than the header names; a value may "
-        f"contain the separator{on(len(long), 'line')}",
-        long.line.tolist(),
-        len(long),
-        remedy='Quote values that contain the separator: "a,b"',
-        fix="no",
-    )
-
-
-def readable_hit(table: TableView, layout: str) -> Hit:
-    """Return the hit for a file that is not in TREC form, but that every command reads."""
-    shape = table.shape
-    assert table.columns is not None
-    assert table.columns.origin is not None
-    origin = table.columns.origin
-    if shape.header is None:
-        message = f"the format is {shape.format}, but {layout}"
-    elif origin.required == BEIR_NAMES:
-        message = f"BEIR header {quoted(' '.join(BEIR_NAMES))}, three columns, not in TREC form"
-    else:
-        message = f"{shape.format} with the header {quoted(shape.header[1])}, not in TREC form"
-    return Hit(
-        "; ".join((message, *origin.notes)),
-        [shape.header[0] if shape.header else shape.first_line or 1],
-        remedy="Every trectools-plus command reads it; for other tools, "
-        + conversion_remedy(table).replace("Convert", "convert"),
-        fix="no",
-        blocks_scoring=False,
-    )
+MissingForm = tuple[str, str, tuple[str, ...]]
+"""Columns that rows lack: what they are; a row with them, in which ``{1}`` is the first field; and
+a pattern of each field."""
 
 
 def conversion_remedy(table: TableView, columns: str = "") -> str:
@@ -92,8 +48,9 @@ def conversion_remedy(table: TableView, columns: str = "") -> str:
     )
 
 
-def _kind(table: TableView) -> KindName:
-    return "run" if table.kind == "run" else "qrels"
+def converted_with(columns: str) -> Callable[[TableView, Places], Mapping[str, Value]]:
+    """Return a function that shows the command that reads other columns."""
+    return lambda table, _: {"convert": conversion_remedy(table, columns)}
 
 
 def convertible(table: TableView) -> Format | None:
@@ -102,7 +59,7 @@ def convertible(table: TableView) -> Format | None:
         return None
     from trectools_plus.formats.interchange.detection import find_convertible
 
-    return find_convertible(table.columns.source, _kind(table))
+    return find_convertible(table.columns.source, "run" if table.kind == "run" else "qrels")
 
 
 def problem_of_json(table: TableView) -> tuple[str, str | None] | None:
@@ -111,64 +68,176 @@ def problem_of_json(table: TableView) -> tuple[str, str | None] | None:
         return None
     from trectools_plus.formats.interchange.detection import json_problem
 
-    return json_problem(table.columns.source, _kind(table))
+    return json_problem(table.columns.source, "run" if table.kind == "run" else "qrels")
 
 
-ANY = ""
-"""A pattern for any field."""
+def value_case(*, few: bool) -> Case:
+    """Return the case of rows of a file in another form with too few or too many values."""
 
-MissingForm = tuple[str, tuple[str, ...], str | None]
-"""A form of rows without some columns: a row with them, in which ``{1}`` is the first field; a
-pattern of each field; and a description of the change, if it differs from that of the rule."""
+    def lines(table: TableView) -> OddLines:
+        if table.columns is None or table.columns.origin is None:
+            return OddLines.of()
+        lines, n_values = table.misshapen, table.columns.origin.n_values
+        return lines.filter(lines.n_fields < n_values if few else lines.n_fields > n_values)
 
-
-def add_missing(
-    draft: FileDraft, session: FixSession, code: str, forms: Iterable[MissingForm], otherwise: str
-) -> FileDraft:
-    """Add the columns that every row of a file lacks.
-
-    Args:
-        draft: The file, which has only unparsed lines.
-        session: The log.
-        code: The rule that is fixed.
-        forms: The possible forms of the rows; the first that fits all rows applies.
-        otherwise: The reason for not fixing other files.
-    """
-    lines = draft.view.unparsed_lines
-    rows = [fields_of(text) for text in lines.text]
-    for row, patterns, what in forms:
-        if all(_fits(fields, patterns) for fields in rows):
-            session.done(code, len(rows), what)
-            # Format strings count from 0.
-            texts = [f"{row}\n".format("", *fields) for fields in rows]
-            return draft.replaced("".join(texts).encode(), lines.line)
-    session.skip(code, otherwise)
-    return draft
+    if not few:
+        message = "{n_fields:column}, more than the header names; a value may contain the separator"
+        remedy = 'Quote values that contain the separator: "a,b"'
+        return Case("error", message + "[ (on {count} lines)]", lines, remedy=remedy, fix="no")
+    return Case(
+        "error",
+        "{n_fields:column}, need {n_values} ({names})[ (on {count} lines)]",
+        lines,
+        shows=lambda table, _: {
+            "n_values": table.columns.origin.n_values,
+            "names": " ".join(table.columns.origin.required),
+        },
+        remedy="Write a value in each of these columns on every line",
+        fix="no",
+    )
 
 
-def _fits(fields: Sequence[str], patterns: Sequence[str]) -> bool:
+def _arranged(table: TableView, _: Places) -> Mapping[str, Value]:
+    assert table.columns is not None
+    assert table.columns.origin is not None
+    origin, convert = table.columns.origin, conversion_remedy(table).replace("Convert", "convert")
+    header = quoted(table.shape.header[1]) if table.shape.header else ""
+    if origin.required == BEIR_NAMES:
+        header = f"{quoted(' '.join(BEIR_NAMES))}, three columns"
+    notes = "".join(f"; {note}" for note in origin.notes)
+    return {"format": origin.format, "header": header, "notes": notes, "convert": convert}
+
+
+readable = partial(
+    Case,
+    "error",
+    shows=_arranged,
+    remedy="Every trectools-plus command reads it; for other tools, {convert}",
+    fix="no",
+    blocks=False,
+)
+"""The case of a file that is not in TREC form, but that every command reads."""
+
+
+def readable_without_header(layout: str) -> Case:
+    """Return the case of a file in another form without a header, for example JSON."""
+    return readable(
+        f"the format is {{format}}, but {layout}{{notes}}",
+        lambda table: table.first_place(if_=table.is_arranged and table.shape.header is None),
+    )
+
+
+def other_format_cases(layout: str) -> tuple[Case, ...]:
+    """Return the cases of a file in another format than columns."""
+
+    def reason(table: TableView, _: Places) -> Mapping[str, Value]:
+        problem = None if convertible(table) else problem_of_json(table)
+        why, remedy = problem or ("", None)
+        return {
+            "format": str(table.shape.format),
+            "why": f"; it is not read: {why}" if why else f", but {layout}",
+            "do": remedy or conversion_remedy(table),
+        }
+
+    other = partial(
+        Case,
+        "error",
+        "the format is {format}{why}",
+        lambda table: table.first_place(if_=table.shape.verdict == "other-format"),
+        shows=reason,
+    )
+    is_convertible = other(given=lambda table, _: bool(convertible(table)), remedy="{do}")
+    return readable_without_header(layout), is_convertible, other()
+
+
+def header_line(table: TableView) -> Places:
+    """Return the line that names the columns, of a file in TREC form."""
+    if table.shape.header is None or table.is_arranged:
+        return Places()
+    line, text = table.shape.header
+    return Places(1, [line], first={"text": " ".join(text.split())})
+
+
+def _header_of_table(table: TableView) -> Places:
+    is_read = table.is_arranged and table.shape.header is not None
+    return Places(int(is_read), [table.shape.header[0]] if table.shape.header else ())
+
+
+header = partial(Case, "error", where=header_line, blocks=lambda table: table.header_may_be_data)
+"""The case of a line that names the columns, of a file in TREC form."""
+
+header_of_table = readable(
+    "{format} with the header {header}, not in TREC form{notes}", _header_of_table, note=""
+)
+"""The case of a file in another form that has a header."""
+
+
+def row_behind_hash(code: str, on: Subject, row: str) -> Rule:
+    """Return the rule on comment lines that look like rows."""
+    case = partial(Case, where=lambda table: table.commented_out_rows)
+    return Rule(
+        code,
+        "row-behind-hash",
+        on=on,
+        severity="warning",
+        checks="comment line that looks like a row; error if all rows do",
+        rationale="A line that begins with '#' is a comment to trec_eval 10 and to this package, "
+        f"but {row} to every other reader.",
+        example=f"{'run' if on == 'run' else 'qrels'}.txt:1: error {code}: all rows start with "
+        "'#'. Rename the ids if they start with '#'.",
+        remedy="Rename the id if it starts with '#'",
+        cases=(
+            case(
+                "error",
+                "all rows start with '#'",
+                given=lambda table, _: not table.n_rows and table.shape.first_line is None,
+                remedy="Rename the ids if they start with '#'",
+            ),
+            case("warning", "{text!q} is skipped as a comment[ (and {more} more)]"),
+        ),
+    )
+
+
+def returning_queries(table: TableView) -> Pairs:
+    """Return the rows at which a query continues after another."""
+    rows = table.blocks.repeated_starts if table.blocks.interleaved else np.empty(0, np.int64)
+    return Pairs(rows, rows - 1)
+
+
+CONTINUES = "query {query_id!v} continues after query {other_query_id!v}[ ({count} places in all)]"
+"""The message on :func:`returning_queries`."""
+
+
+def fits(fields: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Return whether the fields of a row match some patterns."""
     return len(fields) == len(patterns) and all(
         re.match(pattern, text) for pattern, text in zip(patterns, fields, strict=True)
     )
 
 
-def number_text(table: TableView, row: int, field: int, value: float) -> str:
-    """Return a number of a row as the file writes it, or a ``value`` of a table."""
-    return number(value) if table.columns is None else table.text(row, field)
+def add_missing(
+    draft: FileDraft, session: FixSession, code: str, forms: Iterable[MissingForm]
+) -> FileDraft:
+    """Add the columns that every row of a file lacks.
 
-
-def returning_queries(table: TableView) -> Places:
-    """Return the rows at which a query continues after another."""
-    if not table.blocks.interleaved:
-        return Places()
-    rows = table.blocks.repeated_starts
-    return table.places(rows, before=lambda row: table.query_id(row - 1))
-
-
-def continues_after(found: Places) -> str:
-    """Return the message on :func:`returning_queries`."""
-    query_id, before = visible(str(found.query_id)), visible(str(found["before"]))
-    return f"query {query_id} continues after query {before}{in_all(found.count, 'such place')}"
+    Args:
+        draft: The file.
+        session: The log.
+        code: The rule that is fixed.
+        forms: The possible forms of the rows; the first that fits all rows applies.
+    """
+    view, lines = draft.view, draft.view.unparsed_lines
+    if len(lines) == len(view.commented_out_rows):
+        return draft
+    rows = [fields_of(text) for text in lines.text]
+    for what, row, patterns in () if view.n_rows else forms:
+        if all(fits(fields, patterns) for fields in rows):
+            session.done(code, len(rows), f"added {what}")
+            # Format strings count from 0.
+            texts = [f"{row}\n".format("", *fields) for fields in rows]
+            return draft.replaced("".join(texts).encode(), lines.line)
+    session.skip(code, "the rows do not all lack the same column")
+    return draft
 
 
 def of_same_document(repeats: Repeats, flags: Flags) -> Flags:

@@ -3,41 +3,71 @@
 from __future__ import annotations
 
 import re
-from operator import attrgetter
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trectools_plus.formats.columns.ids import Ids, Rows
-from trectools_plus.text import listed, plural, visible
+from trectools_plus.text import listed, visible
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.id_matching import INVISIBLE, normal_form
+from trectools_plus.validation.places import Places, Value
 from trectools_plus.validation.registry import (
     JUDGED_CUTOFF,
     MIN_JUDGED,
-    Hit,
-    Kinds,
-    Places,
+    Case,
+    Rule,
     RuleFix,
     fix_step,
-    rule,
 )
-from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
+from trectools_plus.validation.views.pairs import N_SHOWN_IDS, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.ties import MEASURES
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-@rule(
+def unjudged(pair: PairView) -> int:
+    """Return the number of documents if none is judged."""
+    if pair.qrels is None or not pair.shared_ids or pair.facts.judged.n_judged:
+        return 0
+    return pair.facts.judged.n_documents
+
+
+def shown_ids(pair: PairView, _: Places) -> Mapping[str, Value]:
+    """Return ids of both files, and the likely reason why none match."""
+    assert pair.qrels is not None
+    judged, affix = pair.facts.judged, pair.document_affix
+    cause = "Check that the run is from the same collection as the qrels"
+    if judged.n_other_spellings:
+        cause = "They differ in case, Unicode normal form or invisible characters: see P106"
+    elif affix is not None:
+        cause = f"Ids of the {affix.side} have the {affix}: see P106"
+    qrels_ids = pair.qrels.doc_ids.texts(slice(N_SHOWN_IDS))
+    sides = f"run: {listed(judged.unjudged)}; qrels: {listed(qrels_ids)}"
+    return {"sides": sides, "cause": cause}
+
+
+def few_judged(pair: PairView) -> Places:
+    """Return the run if few of the first documents are judged."""
+    judged = pair.facts.judged
+    # A small share of judged documents is not an error of the qrels.
+    if not judged.n_judged or pair.report_on == "qrels" or not pair.shared_ids:
+        return Places()
+    share = judged.n_judged_shown / judged.n_shown
+    return Places(int(share < MIN_JUDGED), first={"share": f"{share:.1%}"})
+
+
+P105 = Rule(
     "P105",
     "nothing-judged",
     on="pair",
-    scope="pair",
     severity="error",
-    fix="no",
     tables=True,
     scored_if="a document id of the run occurs in the qrels, for any query: the run then scores 0",
     checks="no retrieved document is judged in any query; Judged@10 below 0.2 is a warning",
@@ -48,103 +78,46 @@ if TYPE_CHECKING:
     remedy="Check that the run is from the same collection as the qrels",
     drop_in="permissive",
     notes={"error": UNJUDGED},
-    collect=attrgetter("judged_counts"),
+    cases=(
+        Case(
+            "error",
+            "0 of {count:document} are judged ({sides})",
+            unjudged,
+            shows=shown_ids,
+            remedy="{cause}",
+            blocks=lambda pair: not pair.facts.judged.has_common_documents,
+        ),
+        Case(
+            "warning",
+            f"{{share}} of the first {JUDGED_CUTOFF} documents are judged; the rest count as not "
+            "relevant",
+            few_judged,
+            remedy="Judge more documents, or report Judged@10 with every figure",
+        ),
+    ),
 )
-def nothing_judged(pair: PairView, found: JudgedCounts) -> Hit | None:
-    """No document of the run is judged, or few are."""
-    if pair.qrels is None or not pair.shared_ids:
-        return None
-    if found.n_judged:
-        # A small share of judged documents is not an error of the qrels.
-        return None if pair.report_on == "qrels" else _few_judged(found)
-    qrels_ids = pair.qrels.doc_ids.texts(slice(N_SHOWN_IDS))
-    of_run = f" of {pair.run.name}" if pair.report_on == "qrels" else ""
-    cause = None
-    if found.n_other_spellings:
-        cause = "They differ in case, Unicode normal form or invisible characters: see P106"
-    elif pair.document_affix is not None:
-        affix = pair.document_affix
-        cause = f"Ids of the {affix.side} have the {affix}: see P106"
-    return Hit(
-        f"0 of {plural(found.n_documents, 'document')}{of_run} are judged "
-        f"(run: {listed(found.unjudged)}; qrels: {listed(qrels_ids)})",
-        count=found.n_documents,
-        remedy=cause,
-        blocks_scoring=not found.has_common_documents,
-    )
 
 
-def _few_judged(found: JudgedCounts) -> Hit | None:
-    """Return the hit for a low share of judged documents in the first 10."""
-    share = found.n_judged_shown / found.n_shown
-    if share >= MIN_JUDGED:
-        return None
-    return Hit(
-        f"{share:.1%} of the first {JUDGED_CUTOFF} documents are judged; the rest count as "
-        "not relevant",
-        severity="warning",
-        remedy="Judge more documents, or report Judged@10 with every figure",
-    )
+def _is_most(pair: PairView, places: Places) -> bool:
+    return places.count > pair.facts.judged.n_judged
 
 
-def other_spellings(run: RunView, rows: Rows, theirs: str, counts: JudgedCounts) -> Kinds:
-    """Return the places of P106.
-
-    Args:
-        run: The run.
-        rows: Its unjudged rows whose document is judged in another spelling.
-        theirs: The first of these documents as the qrels spell it.
-        counts: Counts of all documents.
-    """
-    documents = Places(counts.n_documents, sums={"judged": counts.n_judged})
-    return Kinds.of(documents=documents, near=run.places(rows, theirs=theirs))
+def near_rows(pair: PairView) -> Places:
+    """Return unjudged documents of the run that are judged in another spelling."""
+    if pair.qrels is None or not pair.shared_ids or pair.report_on == "qrels":
+        return Places()
+    return pair.facts.near
 
 
-def _near_documents(pair: PairView) -> Kinds:
-    """Unjudged documents that are judged in another spelling."""
-    if pair.qrels is None:
-        return Kinds.of()
-    rows, judgments = pair.near_documents
-    theirs = pair.qrels.doc_id(judgments[0]) if len(rows) else ""
-    return other_spellings(pair.run, rows, theirs, pair.judged_counts)
-
-
-@rule(
-    "P106",
-    "document-id-near-match",
-    on="pair",
-    scope="pair",
-    severity="warning",
-    fix=RuleFix("ask", "wrote document ids as the qrels do"),
-    tables=True,
-    checks="document ids that match judged ids only without differences in case, Unicode normal "
-    "form, prefix or suffix; error if most do",
-    rationale="Such a document counts as unjudged, and its judgment as not retrieved.",
-    example="run.txt:1: error P106: 10 of 10 ids match qrels only after lower-casing (D01, d01). "
-    "Write the document ids identically in both files.",
-    remedy="Write the document ids identically in both files",
-    may_be_error=True,
-    drop_in="scores",
-    collect=_near_documents,
-)
-def document_id_near_match(pair: PairView, found: Kinds) -> Hit | None:
-    """A document id of the run is spelled differently in the qrels."""
-    if pair.qrels is None or not pair.shared_ids:
-        return None
-    documents, near = found["documents"], found["near"]
-    if not near.count:
-        return _affix(pair)
-    is_most = near.count > documents.sums["judged"]
-    if pair.report_on == "qrels":
-        # A few different ids are reported on the run, where they can be fixed.
-        return _near_judgments(pair) if is_most else None
-    ours, theirs = str(near.doc_id), str(near["theirs"])
-    match = "matches" if near.count == 1 else "match"
-    return near.hit(
-        f"{near.count:,} of {documents.count:,} ids {match} qrels only after "
-        f"{_difference(ours, theirs)} ({visible(ours, marks=True)}, {visible(theirs, marks=True)})",
-        severity="error" if is_most else None,
-    )
+def shown_near(pair: PairView, places: Places) -> Mapping[str, Value]:
+    """Return the two spellings and their difference."""
+    ours, theirs = str(places.first["doc_id"]), str(places.first["theirs"])
+    return {
+        "n_documents": pair.facts.judged.n_documents,
+        "ours": visible(ours, marks=True),
+        "theirs": visible(theirs, marks=True),
+        "difference": _difference(ours, theirs),
+    }
 
 
 def _difference(ours: str, theirs: str) -> str:
@@ -157,41 +130,77 @@ def _difference(ours: str, theirs: str) -> str:
     return "folding case, normal form and invisible characters"
 
 
-def _affix(pair: PairView) -> Hit | None:
-    if pair.document_affix is None:
-        return None
-    affix, rows = pair.document_affix, pair.document_affix.rows
-    run_id = pair.run.doc_id(int(rows[0])) if len(rows) else ""
-    at_run = pair.report_on == "run"
-    return Hit(
-        f"ids of the {affix.side} have the {affix}, but those of the other file do not "
-        f"(run: {visible(run_id)})",
-        pair.run.lines(rows) if at_run else (),
-        len(rows),
-        doc_id=run_id,
-        severity="error",
-        fix=None if at_run else "no",
-    )
-
-
-def _near_judgments(pair: PairView) -> Hit | None:
-    """Report judgments whose document id the run spells differently."""
-    assert pair.qrels is not None
+def near_judgments(pair: PairView) -> Places:
+    """Return judgments whose document id the run spells differently, if most ids do so."""
+    if pair.qrels is None or not pair.shared_ids or pair.report_on == "run":
+        return Places()
+    if not _is_most(pair, pair.facts.near):
+        return Places()
     rows, judgments = pair.near_documents
     found, of_run = np.unique(judgments, return_index=True)
-    ours, theirs = pair.run.doc_id(rows[of_run[0]]), pair.qrels.doc_id(found[0])
-    match = "matches" if len(found) == 1 else "match"
-    return Hit(
-        f"{len(found):,} of {plural(pair.qrels.n_rows, 'judged id')} {match} "
-        f"{pair.run.name} only after {_difference(ours, theirs)} "
-        f"({visible(theirs, marks=True)}, {visible(ours, marks=True)})",
-        pair.qrels.lines(found),
+    theirs = pair.run.doc_id(rows[of_run[0]])
+    places = pair.qrels.places(found)
+    return Places(
         len(found),
-        query_id=pair.qrels.query_id(found[0]),
-        doc_id=theirs,
-        severity="error",
-        fix="no",  # only the ids of runs can be fixed
+        places.lines,
+        None,
+        places.query_id,
+        places.doc_id,
+        {**places.first, "theirs": theirs},
     )
+
+
+def rows_of_affix(pair: PairView) -> Places:
+    """Return the rows of the run that a prefix or suffix distinguishes from the qrels."""
+    if pair.qrels is None or not pair.shared_ids or pair.document_affix is None:
+        return Places()
+    places = pair.run.places(pair.document_affix.rows)
+    lines = places.lines if pair.report_on == "run" else ()
+    return Places(places.count, lines, None, None, places.doc_id, places.first)
+
+
+def shown_affix(pair: PairView, _: Places) -> Mapping[str, Value]:
+    """Return the affix and its file."""
+    return {
+        "side": str(pair.document_affix and pair.document_affix.side),
+        "affix": str(pair.document_affix),
+    }
+
+
+spelled = partial(
+    Case,
+    message="{count} of {n_documents} ids match the other file only after {difference} "
+    "({ours}, {theirs})",
+    shows=shown_near,
+)
+P106 = Rule(
+    "P106",
+    "document-id-near-match",
+    on="pair",
+    severity="warning",
+    rule_fix=RuleFix("ask", "wrote document ids as the qrels do"),
+    tables=True,
+    checks="document ids that match judged ids only without differences in case, Unicode normal "
+    "form, prefix or suffix; error if most do",
+    rationale="Such a document counts as unjudged, and its judgment as not retrieved.",
+    example="run.txt:1: error P106: 10 of 10 ids match the other file only after lower-casing "
+    "(D01, d01). Write the document ids identically in both files.",
+    remedy="Write the document ids identically in both files",
+    drop_in="scores",
+    cases=(
+        spelled("error", where=near_rows, given=_is_most),
+        spelled("warning", where=near_rows),
+        spelled("error", where=near_judgments, fix="no"),  # only the ids of runs can be fixed
+        Case(
+            "error",
+            "ids of the {side} have the {affix}, but those of the other file do not (run: "
+            "{doc_id!v})",
+            rows_of_affix,
+            shows=shown_affix,
+            fix=lambda pair: "ask" if pair.report_on == "run" else "no",
+        ),
+    ),
+)
 
 
 @fix_step("P106", order=100)
@@ -203,10 +212,10 @@ def map_document_ids(draft: FileDraft, session: FixSession) -> FileDraft:
         session.skip("P106", "it needs the qrels; add --qrels FILE")
         return draft
     pair = draft.pair_with(session.other)
-    ids = draft.run.doc_ids.series()
     rows, judgments = pair.near_documents
     if len(rows):
-        written = ids.clone().scatter(rows, session.other.doc_ids.take(judgments).series())
+        theirs = session.other.doc_ids.take(judgments).series()
+        written = draft.run.doc_ids.series().clone().scatter(rows, theirs)
     else:
         written = _without_affix(pair)
     return draft.write(session, "P106", "c3", written)
@@ -224,21 +233,18 @@ def _without_affix(pair: PairView) -> pl.Series:
     return ids.zip_with(bare == "", bare)
 
 
-def _unknown_documents(pair: PairView) -> Places:
-    """Rows whose document is not in the collection."""
-    if pair.collection is None:
-        return Places()
-    rows = np.flatnonzero(pair.collection.lacks(pair.run.doc_ids.series()))
-    return pair.run.places(rows, 3)
+def unknown_documents(pair: PairView) -> Rows:
+    """Return rows whose document is not in the collection."""
+    if pair.collection is None or pair.report_on != "run":
+        return np.empty(0, np.int64)
+    return np.flatnonzero(pair.collection.lacks(pair.run.doc_ids.series()))
 
 
-@rule(
+P109 = Rule(
     "P109",
     "document-not-in-collection",
     on="pair",
-    scope="pair",
     severity="error",
-    fix="no",
     tables=True,
     blocks_scoring=False,
     checks="document id not in the given list, or not matching --docid-pattern",
@@ -246,25 +252,31 @@ def _unknown_documents(pair: PairView) -> Places:
     "version of the collection, or a row number.",
     example="run.txt:4: error P109: d10 is not in the collection. Use the ids of the collection.",
     remedy="Use the ids of the collection",
-    collect=_unknown_documents,
+    chunked=True,
+    cases=(
+        Case(
+            "error",
+            "{doc_id!v} is not in the collection[ ({count} of {total:row})]",
+            unknown_documents,
+            shows=lambda pair, _: {"total": pair.run.n_rows},
+            column=3,
+        ),
+    ),
 )
-def document_not_in_collection(pair: PairView, found: Places) -> Hit | None:
-    """A retrieved document does not exist."""
-    if pair.report_on != "run":
-        return None
-    n_rows = pair.run.n_rows
-    of = f" ({found.count:,} of {plural(n_rows, 'row')})" if found.count > 1 else ""
-    doc_id = visible(str(found.doc_id), marks=True)
-    return found.hit(f"{doc_id} is not in the collection{of}", total=n_rows)
 
 
-@rule(
+def self_retrieving(run: RunView) -> Rows:
+    """Return the rows whose document id is the query id."""
+    query_ids = Ids.of_texts(run.query_ids).take(run.blocks.query.astype(np.int64))
+    return np.flatnonzero(run.doc_ids.equal(query_ids))
+
+
+P110 = Rule(
     "P110",
     "self-retrieval",
     on="pair",
-    scope="pair",
     severity="info",
-    fix=RuleFix(
+    rule_fix=RuleFix(
         "ask",
         "left out documents that are the query itself",
         effect="deletes the results that are the query itself; the results below them move up",
@@ -276,27 +288,62 @@ def document_not_in_collection(pair: PairView, found: Places) -> Hit | None:
     example="run.txt:1: info P110: query 1 retrieves document 1. Remove such rows if the queries "
     "are documents.",
     remedy="Remove such rows if the queries are documents",
-    collect=lambda pair: pair.run.places(_retrieving_themselves(pair.run), 3),
+    chunked=True,
+    cases=(
+        Case(
+            "info",
+            "query {query_id!v} retrieves document {query_id!v}[ ({count} such rows)]",
+            lambda pair: self_retrieving(pair.run),
+            given=lambda pair, _: pair.report_on == "run",
+            column=3,
+            effect="deletes {count:result}; the results below them move up",
+        ),
+    ),
 )
-def self_retrieval(pair: PairView, found: Places) -> Hit | None:
-    """A query retrieves a document with the id of the query."""
-    if pair.report_on != "run":
-        return None
-    query_id = visible(str(found.query_id))
-    more = f" ({found.count:,} such rows)" if found.count > 1 else ""
-    return found.hit(
-        f"query {query_id} retrieves document {query_id}{more}",
-        effect=f"deletes {plural(found.count, 'result')}; the results below them move up",
-    )
-
-
-def _retrieving_themselves(run: RunView) -> Rows:
-    """Return the rows whose document id is the query id."""
-    query_ids = Ids.of_texts(run.query_ids).take(run.blocks.query.astype(np.int64))
-    return np.flatnonzero(run.doc_ids.equal(query_ids))
 
 
 @fix_step("P110", order=110)
 def remove_self_retrieval(draft: FileDraft, session: FixSession) -> FileDraft:
     """Remove rows whose document id is the query id (P110)."""
-    return draft.drop(session, "P110", _retrieving_themselves(draft.run))
+    return draft.drop(session, "P110", self_retrieving(draft.run))
+
+
+MIN_REPORTED_CHANGE = 0.0001
+"""Minimum change of a mean that is reported, because it is visible in four decimals."""
+
+
+def changed_measure(pair: PairView) -> Places:
+    """Return the queries in which the order of ties changes the first measure that it changes."""
+    ties = pair.facts.ties
+    # Other rules report unordered scores and repeated documents; they have no bounds.
+    if pair.qrels is None or not pair.shared_ids or not (ties.has_ties and ties.is_defined):
+        return Places()
+    n_queries = len(pair.qrels_ids)
+    sums = np.array([ties.lowest, ties.highest]) / n_queries
+    for measure, (low, high), n_changed in zip(MEASURES, sums.T, ties.n_changed, strict=True):
+        if high - low > MIN_REPORTED_CHANGE:
+            texts = {"measure": measure, "low": f"{low:.4f}", "high": f"{high:.4f}"}
+            return Places(int(n_changed), first=texts)
+    return Places()
+
+
+P111 = Rule(
+    "P111",
+    "tie-sensitive",
+    on="pair",
+    severity="warning",
+    tables=True,
+    checks=f"best and worst tie order change AP or nDCG by more than {MIN_REPORTED_CHANGE}",
+    rationale="Tools order tied documents differently: by falling or rising document id, by rank "
+    "column, or at random. One file then has several scores, and two systems may swap ranks.",
+    example="run.txt: warning P111: the order of ties changes AP from 0.6389 to 0.8056. Write "
+    "scores that fall with rank.",
+    remedy="Write scores that fall with rank",
+    cases=(
+        Case(
+            "warning",
+            "the order of ties changes {measure} from {low} to {high}[ (in {count} queries)]",
+            changed_measure,
+        ),
+    ),
+)

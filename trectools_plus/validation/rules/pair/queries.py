@@ -2,22 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import Literal
 
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.places import Places, Value
+from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.tables import TableView
 
 
-@rule(
+def queries(table: TableView | None, ids: Collection[str], n_queries: int) -> Places:
+    """Return some query ids as places: the first line of each in a file, if it is given."""
+    if not ids:
+        return Places()
+    lines: Collection[int] = ()
+    if table is not None:
+        first_row = dict(zip(table.query_ids, table.blocks.first_rows.tolist(), strict=True))
+        lines = table.lines(first_row[query_id] for query_id in ids)
+    first = next(iter(ids))
+    shown = f"query {visible(first)}" if len(ids) == 1 else plural(len(ids), "query", "queries")
+    listing = f" ({listed([*ids])})" if len(ids) > 1 else ""
+    values: dict[str, Value] = {"queries": shown + listing, "total": n_queries}
+    return Places(len(ids), [*lines], query_id=first, first=values)
+
+
+def without(ids: Collection[str], known: Collection[str]) -> list[str]:
+    """Return the ids that are not known, in their order."""
+    others = set(known)
+    return [query_id for query_id in ids if query_id not in others]
+
+
+def no_shared(pair: PairView) -> Places:
+    """Return all queries of the reported file if the two files have none in common."""
+    if pair.qrels is None or pair.shared_ids or pair.run.n_rows == 0:
+        return Places()
+    ids = pair.run_ids if pair.report_on == "run" else pair.qrels_ids
+    return Places(len(ids), query_id=ids[0] if ids else None)
+
+
+def shown_sides(pair: PairView, _: Places) -> Mapping[str, Value]:
+    """Return ids of both files, and the likely reason why none match."""
+    cause = "Check that this is the right file and that column 1 contains the query ids"
+    qrels_documents = set() if pair.qrels is None else {*pair.qrels.doc_ids.texts(slice(1000))}
+    run_documents = {*pair.run.doc_ids.texts(slice(1000))}
+    if pair.near_queries:
+        cause = "Only the spelling differs: write the ids identically in both files"
+    elif run_documents & {*pair.qrels_ids} or qrels_documents & {*pair.run_ids}:
+        cause = "Columns 1 and 3 may be swapped"
+    sides = f"run: {listed(pair.run_ids, 3)}; qrels: {listed(pair.qrels_ids, 3)}"
+    return {"sides": sides, "cause": cause, "other": pair.other_view.name}
+
+
+P101 = Rule(
     "P101",
     "no-shared-queries",
     on="pair",
-    scope="pair",
     severity="error",
-    fix="no",
     tables=True,
     checks="no query id in both run and qrels",
     rationale="Every measure is then 0, or the mean of no values, and evaluators print it like "
@@ -26,141 +69,122 @@ from trectools_plus.validation.views.tables import TableView
     "Columns 1 and 3 may be swapped.",
     remedy="Check that this is the right file and that column 1 contains the query ids",
     drop_in="permissive",
+    cases=(
+        Case(
+            "error",
+            "none of {count:query id} is in {other} ({sides})",
+            no_shared,
+            shows=shown_sides,
+            remedy="{cause}",
+        ),
+    ),
 )
-def no_shared_queries(pair: PairView) -> Hit | None:
-    """Run and qrels have no query in common."""
-    if pair.qrels is None or pair.shared_ids or pair.run.n_rows == 0:
-        return None
-    ours = pair.run_ids if pair.report_on == "run" else pair.qrels_ids
-    cause = _cause(pair)
-    n_ids = "the query id is not" if len(ours) == 1 else f"none of {len(ours):,} query ids is"
-    return Hit(
-        f"{n_ids} in {pair.other_view.name} (run: {listed(pair.run_ids, 3)}; "
-        f"qrels: {listed(pair.qrels_ids, 3)})",
-        count=len(ours),
-        query_id=ours[0] if ours else None,
-        remedy=cause,
-    )
 
 
-def _cause(pair: PairView) -> str | None:
-    """Return the likely reason why no ids match; ``None`` if it is unknown."""
-    if pair.near_queries:
-        causes = sorted({cause for _, cause in pair.near_queries.values()})
-        return f"They differ in {' and '.join(causes)}: write the ids identically in both files"
-    if pair.qrels is None:
-        return None
-    run_documents = set(pair.run.doc_ids.texts(slice(1000)))
-    qrels_documents = set(pair.qrels.doc_ids.texts(slice(1000)))
-    if run_documents & set(pair.qrels_ids) or qrels_documents & set(pair.run_ids):
-        return "Columns 1 and 3 may be swapped"
-    return None
+def not_judged(pair: PairView) -> Places:
+    """Return the queries of the run without judgments, also in another spelling."""
+    if pair.qrels is None or pair.report_on != "run" or not pair.shared_ids:
+        return Places()
+    known = pair.shared_ids | set(pair.near_queries)
+    ids = [query_id for query_id in pair.run_ids if query_id not in known]
+    return queries(pair.run, ids, len(pair.run_ids))
 
 
-@rule(
+def are_topics(pair: PairView, _: Places) -> bool:
+    """Return whether all queries of the run without judgments are topics."""
+    known = pair.shared_ids | set(pair.near_queries) | set(pair.topic_ids or ())
+    return pair.topic_ids is not None and known.issuperset(pair.run_ids)
+
+
+unjudged = partial(Case, message="no judgments for {queries}; not scored", where=not_judged)
+P102 = Rule(
     "P102",
     "query-not-judged",
     on="pair",
-    scope="pair",
     severity="warning",
-    fix="no",
     tables=True,
     checks="run query not in qrels; info if it is in topics",
     rationale="Queries without judgments are left out of every mean, so the score covers only "
     "part of the run.",
-    example="run.txt:11: warning P102: query 9 has no judgments; not scored. Nothing to do if the "
+    example="run.txt:11: warning P102: no judgments for query 9; not scored. Nothing to do if the "
     "qrels cover a subset.",
     remedy="Nothing to do if the qrels cover a subset",
+    cases=(unjudged("info", given=are_topics), unjudged("warning")),
 )
-def query_not_judged(pair: PairView) -> Hit | None:
-    """A query of the run has no judgments."""
-    if pair.qrels is None or pair.report_on != "run" or not pair.shared_ids:
-        return None
-    known = pair.shared_ids | set(pair.near_queries)
-    extra = [query_id for query_id in pair.run_ids if query_id not in known]
-    if not extra:
-        return None
-    in_topics = pair.topic_ids is not None and set(extra) <= set(pair.topic_ids)
-    return Hit(
-        f"{_query(extra, 'has', 'have', len(pair.run_ids))} no judgments; not scored",
-        _first_lines(pair.run, extra),
-        len(extra),
-        query_id=extra[0],
-        severity="info" if in_topics else None,
-    )
 
 
-@rule(
+def not_in_run(pair: PairView) -> Places:
+    """Return the judged queries without a row, also in another spelling."""
+    if pair.qrels is None or not pair.shared_ids:
+        return Places()
+    known = pair.shared_ids | set(pair.near_queries.values())
+    ids = without(pair.qrels_ids, known)
+    return queries(pair.qrels if pair.report_on == "qrels" else None, ids, len(pair.qrels_ids))
+
+
+P103 = Rule(
     "P103",
     "query-not-in-run",
     on="pair",
-    scope="pair",
     severity="error",
-    fix="no",
     tables=True,
     blocks_scoring=False,
     checks="judged query without a row in the run",
     rationale="If missing queries are left out, a system that returns nothing for hard queries "
     "looks better. trec_eval and pytrec_eval leave them out; ir_measures scores them 0.",
-    example="run.txt: error P103: 1 of 3 judged queries has no row (3) and counts as 0; "
-    "pytrec_eval averages only the other 2. Add the missing queries, if the system answers them.",
+    example="run.txt: error P103: no row for query 3, of 3 judged queries; it counts as 0, but "
+    "pytrec_eval leaves it out. Add the missing queries, if the system answers them.",
     remedy="Add the missing queries, if the system answers them",
+    cases=(
+        Case(
+            "error",
+            "no row for {queries}, of {total:judged query|judged queries}; they count as 0, but "
+            "pytrec_eval averages only the others",
+            not_in_run,
+        ),
+    ),
 )
-def query_not_in_run(pair: PairView) -> Hit | None:
-    """A judged query has no row in the run."""
-    if pair.qrels is None or not pair.shared_ids:
-        return None
-    known = pair.shared_ids | {query_id for query_id, _ in pair.near_queries.values()}
-    missing = [query_id for query_id in pair.qrels_ids if query_id not in known]
-    if not missing:
-        return None
-    have, count = ("has", "counts") if len(missing) == 1 else ("have", "count")
-    return Hit(
-        f"{len(missing):,} of {plural(len(pair.qrels_ids), 'judged query', 'judged queries')} "
-        f"{have} no row ({listed(missing)}) and {count} as 0; "
-        f"pytrec_eval averages only the other {len(pair.shared_ids):,}",
-        _first_lines(pair.qrels, missing) if pair.report_on == "qrels" else (),
-        len(missing),
-        query_id=missing[0],
-        total=len(pair.qrels_ids),
-    )
 
 
-@rule(
+def near(pair: PairView) -> Places:
+    """Return the query ids of one file that are spelled differently in the other."""
+    matches = pair.near_queries
+    if pair.report_on == "qrels":
+        matches = {theirs: ours for ours, theirs in matches.items()}
+    table = pair.reported_view
+    ids = [query_id for query_id in table.query_ids if query_id in matches]
+    places = queries(table, ids, len(table.query_ids))
+    if not ids:
+        return places
+    shown = (visible(text, marks=True) for text in (ids[0], matches[ids[0]]))
+    first = dict(zip(("ours", "theirs"), shown, strict=True))
+    return Places(places.count, places.lines, query_id=ids[0], first=first)
+
+
+P104 = Rule(
     "P104",
     "query-id-near-match",
     on="pair",
-    scope="pair",
     severity="error",
-    fix=RuleFix("ask", "wrote query ids as the other file does", kinds=("run", "qrels")),
+    rule_fix=RuleFix("ask", "wrote query ids as the other file does", kinds=("run", "qrels")),
     tables=True,
     checks="query ids that are equal except for leading zeros, case, Unicode normal form, "
     "invisible characters or number form",
     rationale="Ids are compared as text: '03' and '3' are two queries, one without judgments and "
     "one without results. Spreadsheets and conversions to numbers cause this.",
-    example="run.txt:8: error P104: query 03 is written 3 in qrels.txt (leading zeros). Write the "
-    "query ids identically in both files.",
+    example="run.txt:8: error P104: query 03 is written 3 in qrels.txt. Write the query ids "
+    "identically in both files.",
     remedy="Write the query ids identically in both files",
     drop_in="scores",
+    cases=(
+        Case(
+            "error",
+            "query {ours} is written {theirs} in {other}[ ({count} such ids)]",
+            near,
+            shows=lambda pair, _: {"other": pair.other_view.name},
+        ),
+    ),
 )
-def query_id_near_match(pair: PairView) -> Hit | None:
-    """A query id of one file is spelled differently in the other."""
-    if not pair.near_queries:
-        return None
-    matches = pair.near_queries
-    if pair.report_on == "qrels":
-        matches = {theirs: (ours, cause) for ours, (theirs, cause) in matches.items()}
-    ours = [query_id for query_id in pair.reported_view.query_ids if query_id in matches]
-    other, cause = matches[ours[0]]
-    is_written = "is also written" if ours[0] in pair.shared_ids else "is written"
-    more = f"; {len(ours):,} such ids" if len(ours) > 1 else ""
-    return Hit(
-        f"query {visible(ours[0], marks=True)} {is_written} {visible(other, marks=True)} in "
-        f"{pair.other_view.name} ({cause}{more})",
-        _first_lines(pair.reported_view, ours),
-        len(ours),
-        query_id=ours[0],
-    )
 
 
 @fix_step("P104", order=90)
@@ -172,12 +196,10 @@ def map_query_ids(draft: FileDraft, session: FixSession) -> FileDraft:
         session.skip("P104", "it needs the other file; add --qrels FILE")
         return draft
     pair = draft.pair_with(session.other)
-    pairs = [(ours, theirs) for ours, (theirs, _) in pair.near_queries.items()]
+    pairs = list(pair.near_queries.items())
     if pair.report_on == "qrels":
         # A judged query that is also in the run is spelled correctly, so the run must be fixed.
         pairs = [(theirs, ours) for ours, theirs in pairs if theirs not in pair.shared_ids]
-    if not pairs:
-        return draft
     to_theirs = dict(pairs)
     if len(to_theirs) < len(pairs):
         session.skip("P104", "an id of this file matches several ids of the other")
@@ -187,112 +209,74 @@ def map_query_ids(draft: FileDraft, session: FixSession) -> FileDraft:
     if keys.with_columns(ids).n_unique() < keys.n_unique():
         session.skip("P104", "several queries would become one query with repeated documents")
         return draft
+    if not pairs:
+        return draft
     session.done("P104", len(to_theirs))
     return draft.with_fields(c1=ids)
 
 
-@rule(
+def not_topics(pair: PairView, side: Literal["run", "qrels"]) -> Places:
+    """Return the queries of the run, or of the qrels, that are not topics."""
+    table: TableView | None = pair.run if side == "run" else pair.qrels
+    if pair.topic_ids is None or pair.report_on != side or table is None:
+        return Places()
+    return queries(table, without(table.query_ids, pair.topic_ids), len(table.query_ids))
+
+
+P107 = Rule(
     "P107",
     "query-not-in-topics",
     on="pair",
-    scope="pair",
     severity="error",
-    fix="no",
     tables=True,
     blocks_scoring=False,
     checks="run query not in topics",
     rationale="The run answers a query that is not a topic: the topics file is another set, or "
     "the id was changed.",
-    example="run.txt:11: error P107: query 9 is not a topic. Check that this is the right topics "
+    example="run.txt:11: error P107: no topic for query 9. Check that this is the right topics "
     "file.",
     remedy="Check that this is the right topics file",
+    cases=(Case("error", "no topic for {queries}", partial(not_topics, side="run")),),
 )
-def query_not_in_topics(pair: PairView) -> Hit | None:
-    """A query of the run is not a topic."""
-    return _not_topics(pair, pair.run) if pair.report_on == "run" else None
 
 
-def _not_topics(pair: PairView, table: TableView) -> Hit | None:
-    """Return the hit for queries of the run, or of the qrels, that are not topics."""
-    if pair.topic_ids is None:
-        return None
-    topics = set(pair.topic_ids)
-    extra = [query_id for query_id in table.query_ids if query_id not in topics]
-    if not extra:
-        return None
-    is_judged = table.kind == "qrels"
-    what = "not a topic" if len(extra) == 1 else "not topics"
-    return Hit(
-        f"{_query(extra, 'is', 'are', len(table.query_ids))} {'judged but ' * is_judged}{what}",
-        _first_lines(table, extra),
-        len(extra),
-        query_id=extra[0],
-        total=len(table.query_ids) if is_judged else None,
+def not_answered(pair: PairView) -> Places:
+    """Return the topics without a row in the run."""
+    if pair.topic_ids is None or pair.report_on != "run":
+        return Places()
+    missing = without(pair.topic_ids, pair.run_ids)
+    return Places(
+        len(missing),
+        query_id=missing[0] if missing else None,
+        first={"topics": listed(missing), "n_topics": len(pair.topic_ids)},
     )
 
 
-@rule(
+P108 = Rule(
     "P108",
     "topic-not-in-run",
     on="pair",
-    scope="pair",
     severity="error",
-    fix="no",
     tables=True,
     blocks_scoring=False,
     checks="topic without a row in the run",
     rationale="A missing topic scores 0 or is left out of the mean, depending on the tool.",
-    example="run.txt: error P108: topic 3 has no row. Add the missing topics, if the system "
-    "answers them.",
+    example="run.txt: error P108: no row for 1 of 3 topics (3). Add the missing topics, if the "
+    "system answers them.",
     remedy="Add the missing topics, if the system answers them",
+    cases=(Case("error", "no row for {count} of {n_topics:topic} ({topics})", not_answered),),
 )
-def topic_not_in_run(pair: PairView) -> Hit | None:
-    """A topic has no row in the run."""
-    if pair.topic_ids is None or pair.report_on != "run":
-        return None
-    answered = set(pair.run_ids)
-    missing = [query_id for query_id in pair.topic_ids if query_id not in answered]
-    if not missing:
-        return None
-    subject = (
-        f"topic {visible(missing[0])} has"
-        if len(missing) == 1
-        else f"{len(missing):,} of {len(pair.topic_ids):,} topics have"
-    )
-    ids = f" ({listed(missing)})" if len(missing) > 1 else ""
-    return Hit(f"{subject} no row{ids}", count=len(missing), query_id=missing[0])
-
-
-@rule(
+P112 = Rule(
     "P112",
     "judged-not-in-topics",
     on="pair",
-    scope="pair",
     severity="warning",
-    fix="no",
     tables=True,
     checks="judged query that is not a topic",
     rationale="Systems do not search this query, so every system scores 0 on it. The qrels are "
     "from another year, or the id was changed.",
-    example="qrels.txt:10: warning P112: query 9 is judged but not a topic. Check that this is "
+    example="qrels.txt:10: warning P112: no topic for judged query 9. Check that this is "
     "the right topics file.",
     remedy="Check that this is the right topics file",
+    cases=(Case("warning", "no topic for judged {queries}", partial(not_topics, side="qrels")),),
 )
-def judged_not_in_topics(pair: PairView) -> Hit | None:
-    """A judged query is not a topic."""
-    if pair.qrels is None or pair.report_on != "qrels":
-        return None
-    return _not_topics(pair, pair.qrels)
-
-
-def _query(ids: list[str], singular: str, several: str, n_queries: int) -> str:
-    """Return ``query 9 has`` or ``3 of 10 queries (7, 8, 9) have``."""
-    if len(ids) == 1:
-        return f"query {visible(ids[0])} {singular}"
-    return f"{len(ids):,} of {n_queries:,} queries ({listed(ids)}) {several}"
-
-
-def _first_lines(table: TableView, ids: Iterable[str]) -> Sequence[int]:
-    """Return the first line of each of some queries."""
-    first_row = dict(zip(table.query_ids, table.blocks.first_rows.tolist(), strict=True))
-    return table.lines(first_row[query_id] for query_id in ids)

@@ -3,209 +3,192 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
+from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
-from trectools_plus.text import on, plural, quoted
-from trectools_plus.validation.findings import DropIn
+from trectools_plus.text import quoted
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.lines import odd_blanks
+from trectools_plus.validation.places import Places, Value
+from trectools_plus.validation.registry import Case, FixName, Rule, RuleFix, fix_step
+from trectools_plus.validation.rules.file.lines import spacing_cases
 from trectools_plus.validation.rules.file.shared import (
     ANY,
+    CONTINUES,
+    MissingForm,
     add_missing,
-    continues_after,
     conversion_remedy,
+    converted_with,
     convertible,
+    fits,
+    header,
+    header_of_table,
     problem_of_json,
-    readable_hit,
+    readable_without_header,
     returning_queries,
-    too_few_values,
-    too_many_values,
+    row_behind_hash,
+    value_case,
 )
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import TableView, fields_of, other_format
 
 LAYOUT = "qid iter docid grade"
 _GRADE = r"^[+-]?[0-9]{1,3}$"
+MISSING: tuple[MissingForm, ...] = (("the iteration 0", "{1} 0 {2} {3}", (ANY, ANY, _GRADE)),)
+"""The column that rows may lack; see :func:`add_missing`."""
 
 
-@rule(
+def short_rows(qrels: QrelsView) -> OddLines:
+    """Return rows with too few fields."""
+    if qrels.is_arranged:
+        return OddLines.of()
+    return qrels.misshapen.filter(qrels.misshapen.n_fields < QRELS_FIELDS)
+
+
+def missing_column(qrels: QrelsView, places: Places) -> Mapping[str, Value]:
+    """Return the column that the first short row lacks, and a remedy."""
+    assert qrels.columns is not None
+    remedy = conversion_remedy(qrels) if qrels.n_rows == 0 and convertible(qrels) else ""
+    other = other_format(qrels.columns.source.head, qrels.n_rows)
+    fields = fields_of(str(places.first["text"]))
+    guess = ""
+    if other is not None:
+        why, do = (problem_of_json(qrels) if other == "JSON" else None) or ("", None)
+        guess = f"; the file seems to be {other}{': ' if why else ''}{why}"
+        remedy = remedy or do or ""
+    elif len(fields) == QRELS_FIELDS - 1:
+        # "1 0 d03" lacks the grade, "1 d03 2" the iteration: a grade is a short whole number.
+        is_grade = re.match(_GRADE, fields[2])
+        guess = f"; the {'iteration (column 2)' if is_grade else 'grade'} is missing"
+    return {"guess": guess, "fix": remedy or "Write all four columns on every line"}
+
+
+def can_be_completed(qrels: QrelsView) -> FixName:
+    """Return whether the first short row of a file without rows lacks the iteration."""
+    texts = short_rows(qrels).text
+    return "ask" if not qrels.n_rows and fits(fields_of(texts[0]), MISSING[0][2]) else "no"
+
+
+Q101 = Rule(
     "Q101",
     "too-few-columns",
     on="qrels",
-    scope="row",
     severity="error",
-    fix=RuleFix("ask", "inserted the iteration 0"),
+    rule_fix=RuleFix("ask", "inserted the iteration 0"),
     checks="fewer than 4 fields",
     rationale="Without all four columns, a reader takes the document id for the grade, or stops.",
     example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade); the grade is "
     "missing. Write all four columns on every line.",
     remedy="Write all four columns on every line",
     scored_if="it is a dictionary or a list of judgments in JSON",
-)
-def too_few_columns(qrels: QrelsView) -> Hit | None:
-    """Rows with fewer fields than qrels have."""
-    if qrels.columns is not None and qrels.columns.origin is not None:
-        incomplete = too_few_values(qrels, qrels.columns.origin)
-        if incomplete is None and qrels.shape.header is None:
-            return readable_hit(qrels, "qrels have four columns separated by spaces or tabs")
-        return incomplete
-    short = qrels.misshapen.filter(qrels.misshapen.n_fields < QRELS_FIELDS)
-    if not len(short) or qrels.columns is None:
-        return None
-    _, n_fields, text = short.rows()[0]
-    same_width = qrels.n_rows == 0 and len(set(short.n_fields.tolist())) == 1
-    found = convertible(qrels) if same_width else None
-    other = other_format(qrels.columns.source.head, qrels.n_rows)
-    problem = problem_of_json(qrels) if other == "JSON" else None
-    guess = f"; the file seems to be {other}" if other else _missing_column(fields_of(text))
-    if found is not None and found.name == "ntcir":
-        guess = f"; this looks like {found.label}"
-    if problem is not None:
-        guess += f": {problem[0]}"
-    return Hit(
-        f"{plural(n_fields, 'column')}, need {QRELS_FIELDS} ({LAYOUT}){guess}"
-        f"{on(len(short), 'line')}",
-        short.line.tolist(),
-        len(short),
-        remedy=conversion_remedy(qrels) if found else problem[1] if problem else None,
-        fix=None if qrels.n_rows == 0 and "iteration" in guess else "no",
-    )
-
-
-def _missing_column(fields: list[str]) -> str:
-    if len(fields) != QRELS_FIELDS - 1:
-        return ""
-    # "1 0 d03" lacks the grade, "1 d03 2" the iteration: a grade is a short whole number.
-    is_grade = fields[2].lstrip("+-").isdigit() and len(fields[2]) < 4
-    return "; the iteration (column 2) is missing" if is_grade else "; the grade is missing"
-
-
-@rule(
-    "Q102",
-    "too-many-columns",
-    on="qrels",
-    scope="row",
-    severity="error",
-    fix="no",
-    checks="more than 4 fields; recognises prels with 5 columns",
-    rationale="trec_eval stops at such a line; others read part of the document id as the grade.",
-    example="qrels.txt:1: error Q102: 5 columns, need 4; the document id may contain a space. "
-    "Write four columns on every line.",
-    remedy="Write four columns on every line",
-)
-def too_many_columns(qrels: QrelsView) -> Hit | None:
-    """Rows with more fields than qrels have."""
-    if qrels.columns is not None and qrels.columns.origin is not None:
-        return too_many_values(qrels, qrels.columns.origin)
-    long = qrels.misshapen.filter(qrels.misshapen.n_fields > QRELS_FIELDS)
-    if not len(long):
-        return None
-    fields = fields_of(long.text[0])
-    everywhere = qrels.n_rows == 0 and bool((long.n_fields == QRELS_FIELDS + 1).all())
-    guess = "the document id may contain a space"
-    if everywhere and _is_prels(fields):
-        guess = (
-            "these look like prels with sampling columns, which trec_eval does not read as qrels"
-        )
-    found = convertible(qrels) if everywhere else None
-    if found is not None and found.name != "prels":
-        guess = f"these look like {found.label} ({quoted(fields[4])})"
-    elif found is None and everywhere and _has_two_grades(long.text):
-        guess = "columns 4 and 5 could both be the grade; name it, for example with --columns "
-        guess += "query=1,doc_id=3,relevance=4"
-    return Hit(
-        f"{plural(int(long.n_fields[0]), 'column')}, need {QRELS_FIELDS}; {guess}"
-        f"{on(len(long), 'line')}",
-        long.line.tolist(),
-        len(long),
-        remedy=conversion_remedy(qrels) if found else None,
-    )
-
-
-def _has_two_grades(texts: Iterable[str]) -> bool:
-    """Return whether columns 4 and 5 of all lines are small whole numbers."""
-    return all(
-        re.match(_GRADE, field) is not None for text in texts for field in fields_of(text)[3:5]
-    )
-
-
-def _is_prels(fields: list[str]) -> bool:
-    """Return whether a row is ``qid docid grade method probability``."""
-    try:
-        probability = float(fields[4])
-    except ValueError:
-        return False
-    return fields[2].lstrip("-").isdigit() and fields[3].isdigit() and 0 <= probability <= 1
-
-
-@rule(
-    "Q103",
-    "header-line",
-    on="qrels",
-    scope="file",
-    severity="error",
-    fix=RuleFix(
-        "ask",
-        "left out the header line",
-        by_default=True,
-        cannot_apply=TableView.header_stays,
+    cases=(
+        value_case(few=True),
+        readable_without_header("qrels have four columns separated by spaces or tabs"),
+        Case(
+            "error",
+            f"{{n_fields:column}}, need 4 ({LAYOUT}){{guess}}[ (on {{count}} lines)]",
+            short_rows,
+            shows=missing_column,
+            remedy="{fix}",
+            fix=can_be_completed,
+        ),
     ),
-    checks="header line, or BEIR's TSV with three columns",
-    rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
-    "have a header and only three columns.",
-    example="qrels.txt:1: error Q103: BEIR header 'query-id corpus-id score', three columns, not "
-    "in TREC form. Every trectools-plus command reads it; for other tools, convert it: "
-    "trectools-plus qrels convert qrels.txt --output qrels.txt",
-    remedy="Remove it",
-    scored_if="it is the header of a table that every command reads, for example BEIR's, or no "
-    "query has the id in its first column: the line is then skipped",
-    drop_in="scores",
-    notes={"error": "it is skipped"},
 )
-def header_line(qrels: QrelsView) -> Hit | None:
-    """The first line names the columns."""
-    if qrels.shape.header is None:
-        return None
-    if qrels.is_arranged:
-        return replace(readable_hit(qrels, ""), note="")
-    line, text = qrels.shape.header
-    shown = quoted(" ".join(text.split()))
-    if qrels.shape.header_in_rows:
-        reads: str = "counts it as a judgment"
-        drop_in: DropIn | None = None
-    else:
-        reads, drop_in = "stops at it", "refuses"
-    return Hit(
-        f"header line {shown}; trec_eval {reads}",
-        [line],
-        blocks_scoring=qrels.header_may_be_data,
-        drop_in=drop_in,
-    )
 
 
 @fix_step("Q101", order=20)
 def insert_iteration(draft: FileDraft, session: FixSession) -> FileDraft:
     """Insert the iteration if every row is query, document, grade (Q101)."""
-    if not draft.has_only_unparsed_lines(session, "Q101"):
-        return draft
-    forms = [("{1} 0 {2} {3}", (ANY, ANY, _GRADE), None)]
-    return add_missing(
-        draft, session, "Q101", forms, "the rows are not all query, document and grade"
-    )
+    return add_missing(draft, session, "Q101", MISSING)
 
 
-@rule(
+def long_rows(qrels: QrelsView) -> OddLines:
+    """Return rows with too many fields."""
+    if qrels.is_arranged:
+        return OddLines.of()
+    return qrels.misshapen.filter(qrels.misshapen.n_fields > QRELS_FIELDS)
+
+
+def further_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
+    """Return what the further column of the first long row may be, and a remedy."""
+    long, guess = long_rows(qrels), "the document id may contain a space"
+    remedy = "Write four columns on every line"
+    if qrels.n_rows or (long.n_fields != QRELS_FIELDS + 1).any():
+        return {"guess": guess, "fix": remedy}
+    found = convertible(qrels)
+    if found is not None:
+        guess = f"these look like {found.label} ({quoted(fields_of(long.text[0])[4])})"
+        remedy = conversion_remedy(qrels)
+    elif all(re.match(_GRADE, field) for text in long.text for field in fields_of(text)[3:5]):
+        guess = "columns 4 and 5 could both be the grade"
+        remedy = "Name it, for example with --columns query=1,doc_id=3,relevance=4"
+    return {"guess": guess, "fix": remedy}
+
+
+Q102 = Rule(
+    "Q102",
+    "too-many-columns",
+    on="qrels",
+    severity="error",
+    checks="more than 4 fields; recognises prels with 5 columns",
+    rationale="trec_eval stops at such a line; others read part of the document id as the grade.",
+    example="qrels.txt:1: error Q102: 5 columns, need 4; the document id may contain a space. "
+    "Write four columns on every line.",
+    remedy="Write four columns on every line",
+    cases=(
+        value_case(few=False),
+        Case(
+            "error",
+            "{n_fields:column}, need 4; {guess}[ (on {count} lines)]",
+            long_rows,
+            shows=further_column,
+            remedy="{fix}",
+        ),
+    ),
+)
+in_rows = partial(header, given=lambda qrels, _: qrels.shape.header_in_rows)
+Q103 = Rule(
+    "Q103",
+    "header-line",
+    on="qrels",
+    severity="error",
+    rule_fix=RuleFix(
+        "ask", "left out the header line", by_default=True, cannot_apply=TableView.header_stays
+    ),
+    checks="header line, or BEIR's TSV with three columns",
+    rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
+    "have a header and only three columns.",
+    example="qrels.txt:1: error Q103: TSV with the header 'query-id corpus-id score', three "
+    "columns, not in TREC form. Every trectools-plus command reads it; for other tools, convert "
+    "it: trectools-plus qrels convert qrels.txt --output qrels.txt",
+    remedy="Remove it",
+    scored_if="it is the header of a table that every command reads, for example BEIR's, or no "
+    "query has the id in its first column: the line is then skipped",
+    drop_in="scores",
+    notes={"error": "it is skipped"},
+    cases=(
+        header_of_table,
+        in_rows("header line {text!q}; trec_eval counts it as a judgment"),
+        header("header line {text!q}; trec_eval stops at it", drop_in="refuses"),
+    ),
+)
+
+
+def first_run_row(qrels: QrelsView) -> Places:
+    """Return the first line of a file that is a run, with its column 2."""
+    places = qrels.first_place(if_=qrels.shape.verdict == "wrong-kind")
+    text = qrels.columns.misshapen.text[0] if places.count and qrels.columns else "- -"
+    return Places(places.count, places.lines, first={"second": fields_of(text)[1]})
+
+
+Q104 = Rule(
     "Q104",
     "wrong-kind",
     on="qrels",
-    scope="file",
     severity="error",
-    fix="no",
     checks="6 fields, second Q0 or 0: a run",
     rationale="Runs and qrels are easily swapped, because tools differ in which one they expect "
     "first.",
@@ -213,40 +196,49 @@ def insert_iteration(draft: FileDraft, session: FixSession) -> FileDraft:
     "arguments; use 'runs validate' for runs.",
     remedy="Check the order of the arguments; use 'runs validate' for runs",
     blocks_fixing=True,
+    cases=(Case("error", "this is a run (6 columns with {second})", first_run_row),),
 )
-def wrong_kind(qrels: QrelsView) -> Hit | None:
-    """The file is a run."""
-    if qrels.shape.verdict != "wrong-kind":
-        return None
-    assert qrels.columns is not None
-    column_2 = fields_of(qrels.columns.misshapen.text[0])[1]
-    message = f"this is a run (6 columns with {column_2})"
-    return Hit(message, [qrels.shape.first_line or 1])
-
-
-odd_spacing = rule(
+Q106 = Rule(
     "Q106",
     "odd-spacing",
     on="qrels",
-    scope="row",
     severity="warning",
-    fix=RuleFix("safe", "put one blank between columns"),
+    rule_fix=RuleFix("safe", "put one blank between columns"),
     checks="form feed or vertical tab between columns",
     rationale="trec_eval accepts any ASCII blank between columns. Readers that split only at "
     "blanks and tabs see one column fewer.",
     example="qrels.txt:2: warning Q106: form feed or vertical tab between columns; not every "
     "reader splits there. Put one blank between columns.",
     remedy="Put one blank between columns",
-)(odd_blanks)
+    cases=spacing_cases,
+)
+Q112 = row_behind_hash("Q112", "qrels", "a judgment")
 
 
-@rule(
+def all_rows(qrels: QrelsView, *, if_: bool) -> Places:
+    """Return all rows at the first line, under a condition."""
+    if not if_:
+        return Places()
+    return Places(qrels.n_rows, qrels.lines([0]), first=qrels.fields_of(0))
+
+
+def is_smart(qrels: QrelsView, _: Places) -> bool:
+    """Return whether this looks like SMART's judgments: query, document, and columns of 0."""
+    found = convertible(qrels)
+    return found is not None and found.name == "smart"
+
+
+swapped = partial(
+    Case,
+    "error",
+    where=lambda qrels: all_rows(qrels, if_=qrels.documents_in_column_2),
+    remedy="{convert}",
+)
+Q108 = Rule(
     "Q108",
     "columns-swapped",
     on="qrels",
-    scope="file",
     severity="error",
-    fix="no",
     checks="column 3 has a single value, and column 2 contains the ids",
     rationale="Evaluators ignore column 2. If the document ids are there, one document is judged "
     "repeatedly, and no document of a run is judged.",
@@ -254,46 +246,18 @@ odd_spacing = rule(
     "Convert it: trectools-plus qrels convert qrels.txt --columns query=1,doc_id=2,relevance=4 "
     "--output qrels.txt",
     remedy="Convert it with qrels convert --columns query=1,doc_id=2,relevance=4",
+    cases=(
+        swapped(
+            "this looks like SMART's judgments: query, relevant document, and two columns of 0",
+            given=is_smart,
+            shows=converted_with(""),
+        ),
+        swapped(
+            "columns 2 and 3 look swapped; column 3 is always {doc_id!q}",
+            shows=converted_with("query=1,doc_id=2,relevance=4"),
+        ),
+    ),
 )
-def columns_swapped(qrels: QrelsView) -> Hit | None:
-    """The document ids are in column 2."""
-    if not qrels.documents_in_column_2:
-        return None
-    found = convertible(qrels)
-    if found is not None and found.name == "smart":
-        message = f"this looks like {found.label}: query, relevant document, and two columns of 0"
-        return Hit(message, qrels.lines([0]), qrels.n_rows, remedy=conversion_remedy(qrels))
-    constant = quoted(qrels.doc_id(0))
-    message = f"columns 2 and 3 look swapped; column 3 is always {constant}"
-    remedy = conversion_remedy(qrels, "query=1,doc_id=2,relevance=4")
-    return Hit(message, qrels.lines([0]), qrels.n_rows, remedy=remedy)
-
-
-@rule(
-    "Q135",
-    "grade-in-column-2",
-    on="qrels",
-    scope="file",
-    severity="error",
-    fix="no",
-    checks="column 4 is always 0, and column 2 varies",
-    rationale="Evaluators ignore column 2. If the grades are there, nothing is relevant and every "
-    "score is 0.",
-    example="qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. "
-    "Convert it: trectools-plus qrels convert qrels.txt --columns query=1,doc_id=3,relevance=2 "
-    "--output qrels.txt",
-    remedy="Convert it with qrels convert --columns query=1,doc_id=3,relevance=2",
-    drop_in="scores",
-)
-def grade_in_column_2(qrels: QrelsView) -> Hit | None:
-    """Column 2 varies like grades, and column 4 is always 0."""
-    if qrels.columns is None or not grades_in_column_2(qrels):
-        return None
-    return Hit(
-        "grades seem to be in column 2; column 4 is always 0",
-        qrels.lines([0]),
-        remedy=conversion_remedy(qrels, "query=1,doc_id=3,relevance=2"),
-    )
 
 
 def grades_in_column_2(qrels: QrelsView) -> bool:
@@ -302,25 +266,50 @@ def grades_in_column_2(qrels: QrelsView) -> bool:
         return False
     iterations = qrels.rows.iterations
     distinct = iterations.texts(iterations.numbered()[1])
-    return len(distinct) > 1 and all(re.match(r"^-?[0-9]{1,3}$", one) for one in distinct)
+    return len(distinct) > 1 and all(re.match(r"^-?[0-9]{1,3}$", text) for text in distinct)
 
 
-@rule(
+def first_of_zeros(qrels: QrelsView) -> Places:
+    """Return the first row of a file whose grades are in column 2."""
+    is_so = qrels.columns is not None and grades_in_column_2(qrels)
+    return Places(int(is_so), qrels.lines([0]) if is_so else ())
+
+
+Q135 = Rule(
+    "Q135",
+    "grade-in-column-2",
+    on="qrels",
+    severity="error",
+    checks="column 4 is always 0, and column 2 varies",
+    rationale="Evaluators ignore column 2. If the grades are there, nothing is relevant and every "
+    "score is 0.",
+    example="qrels.txt:1: error Q135: grades seem to be in column 2; column 4 is always 0. "
+    "Convert it: trectools-plus qrels convert qrels.txt --columns query=1,doc_id=3,relevance=2 "
+    "--output qrels.txt",
+    remedy="Convert it with qrels convert --columns query=1,doc_id=3,relevance=2",
+    drop_in="scores",
+    cases=(
+        Case(
+            "error",
+            "grades seem to be in column 2; column 4 is always 0",
+            first_of_zeros,
+            shows=converted_with("query=1,doc_id=3,relevance=2"),
+            remedy="{convert}",
+        ),
+    ),
+)
+Q151 = Rule(
     "Q151",
     "interleaved",
     on="qrels",
-    scope="file",
     severity="info",
-    fix=RuleFix("safe", "grouped the rows by query"),
+    rule_fix=RuleFix("safe", "grouped the rows by query"),
     checks="query id returns after another",
     rationale="Readers that work row by row treat the second block as a new query.",
     example="qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",
     remedy="Group the rows by query",
-    collect=returning_queries,
+    cases=(Case("info", CONTINUES, returning_queries, about="query"),),
 )
-def interleaved(qrels: QrelsView, found: Places) -> Hit | None:  # noqa: ARG001
-    """The rows of a query are not adjacent."""
-    return found.hit(continues_after(found), doc_id=None)
 
 
 @fix_step("Q151", order=150)

@@ -1,45 +1,75 @@
-"""Rules on the grades of qrels: whole numbers in a normal range, and relevant documents."""
+"""Rules on the grades of qrels: whole numbers in a normal range, repeated or missing ones."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
-from trectools_plus.formats.columns.ids import Rows
-from trectools_plus.text import listed, number, on, plural, quoted, visible
+from trectools_plus.formats.columns.ids import Flags, Rows
+from trectools_plus.text import listed
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Hit, RuleFix, SeverityName, fix_step, rule
-from trectools_plus.validation.rules.file.shared import conversion_remedy, convertible, number_text
+from trectools_plus.validation.places import Pairs, Places, Value
+from trectools_plus.validation.registry import Case, Rule, RuleFix, SeverityName, fix_step
+from trectools_plus.validation.rules.file.shared import (
+    all_but_one,
+    conversion_remedy,
+    convertible,
+    of_same_document,
+)
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
+from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.tables import Numbers
 
-GRADE_FIELD = 4
 RELEVANT = 1
 """Lowest grade that counts as relevant, as in trec_eval without ``-l``."""
-
 
 HIGHEST_SCORED = 10**8
 """The highest grade that is scored: trec_eval uses a counter per grade, here 0.8 GB in total."""
 
 INT32 = 2**31 - 1
-_OUTWEIGHS = "such a document outweighs all others in nDCG"
-GRADE_LIMITS: tuple[tuple[int, SeverityName, str], ...] = (
-    (127, "error", f"{_OUTWEIGHS}, and trec_eval's time and memory grow with the grade"),
-    (10, "warning", "exponential gain is 2^grade, so one such document outweighs all others"),
-    (4, "info", "gdeval and ERR stop above 4"),
-)
 
 
-@rule(
+def not_integers(qrels: QrelsView, *, fractional: bool, whole: bool | None = None) -> Rows:
+    """Return rows whose grade is not written as an integer.
+
+    Args:
+        qrels: The qrels.
+        fractional: Return decimal numbers; otherwise texts that are no number.
+        whole: Of decimal numbers, return only those like ``1.0``, or only the others.
+    """
+    if qrels.columns is None or qrels.grades_are_integers:
+        return np.empty(0, np.int64)
+    grades = qrels.rows.grades
+    rows = np.flatnonzero(~grades.is_number | grades.has_point)
+    if whole is not None:
+        rows = rows[grades.has_point[rows] == whole]
+    flags = [
+        re.match(INTEGER, text) is None and (re.match(DECIMAL, text) is not None) == fractional
+        for text in qrels.texts(4, rows)
+    ]
+    return rows[np.array(flags, np.bool_)]
+
+
+def shown_grade(qrels: QrelsView, places: Places) -> Mapping[str, Value]:
+    """Return the number that C's ``atol`` reads from a grade, and a remedy."""
+    digits = re.match("[+-]?[0-9]+", str(places.first["grade"]))
+    found = None if qrels.is_arranged else convertible(qrels)
+    is_ntcir = found is not None and found.name == "ntcir"
+    return {
+        "reads": digits[0].removeprefix("+") if digits else "0",
+        "fix": conversion_remedy(qrels) if is_ntcir else "Write whole numbers",
+    }
+
+
+Q110 = Rule(
     "Q110",
     "grade-not-integer",
     on="qrels",
-    scope="row",
     severity="error",
-    fix="no",
     checks="grade is not ASCII [+-]?digits",
     rationale="trec_eval reads the longest numeric prefix and gives no warning: 'relevant' "
     "becomes 0, '0x2' becomes 0, '2,0' becomes 2.",
@@ -47,34 +77,43 @@ GRADE_LIMITS: tuple[tuple[int, SeverityName, str], ...] = (
     "Write whole numbers.",
     remedy="Write whole numbers",
     drop_in="scores",
+    cases=(
+        Case(
+            "error",
+            "grade {grade!q} is not a whole number[ (on {count} rows)]; trec_eval reads {reads}",
+            partial(not_integers, fractional=False),
+            shows=shown_grade,
+            column=4,
+            remedy="{fix}",
+        ),
+    ),
 )
-def grade_not_integer(qrels: QrelsView) -> Hit | None:
-    """A grade is not a number."""
-    rows = _not_written_as_integer(qrels, fractional=False)
-    if len(rows) == 0:
-        return None
-    text = qrels.text(rows[0], GRADE_FIELD)
-    digits = _leading_integer(text)
-    found = None if qrels.is_arranged else convertible(qrels)
-    return qrels.places(rows, GRADE_FIELD).hit(
-        f"grade {quoted(text)} is not a whole number{on(len(rows))}; trec_eval reads {digits}",
-        remedy=conversion_remedy(qrels) if found and found.name == "ntcir" else None,
-    )
 
 
-def _leading_integer(text: str) -> str:
-    """Return the number that C's ``atol`` reads from a text."""
-    found = re.match("[+-]?[0-9]+", text)
-    return found[0].removeprefix("+") if found else "0"
+def fractions(qrels: QrelsView) -> Pairs:
+    """Return all decimal grades, each with the first one that is not whole."""
+    rows = not_integers(qrels, fractional=True)
+    others = not_integers(qrels, fractional=True, whole=False)[:1]
+    return Pairs(rows, np.broadcast_to(others, len(rows)) if len(others) else rows)
 
 
-@rule(
+def _all_are_whole(qrels: QrelsView, _: Places) -> bool:
+    return not len(not_integers(qrels, fractional=True, whole=False))
+
+
+def shown_fraction(qrels: QrelsView, places: Places) -> Mapping[str, Value]:
+    """Return the grade that is not whole, if there is one."""
+    first = {"grade": str(places.first["other_grade"])}
+    return {**first, **shown_grade(qrels, Places(first=first))}
+
+
+fraction = partial(Case, "error", where=fractions, shows=shown_fraction, column=4)
+Q111 = Rule(
     "Q111",
     "fractional-grade",
     on="qrels",
-    scope="row",
     severity="error",
-    fix=RuleFix("safe", "wrote whole grades without a point"),
+    rule_fix=RuleFix("safe", "wrote whole grades without a point"),
     scored_if="every such grade is whole, for example 1.0, which is read as 1",
     checks="decimal grade; grades like '2.0' can be fixed",
     rationale="Grades are whole numbers; trec_eval ignores the fraction. '2.0' can be fixed; "
@@ -83,38 +122,20 @@ def _leading_integer(text: str) -> str:
     "the grades to whole numbers.",
     remedy="Rescale the grades to whole numbers",
     drop_in="scores",
+    cases=(
+        fraction(
+            "grade {grade} is not written as an integer[ (on {count} rows)]; trec_eval reads "
+            "{reads}",
+            given=_all_are_whole,
+            remedy="Write {reads}",
+            blocks=False,
+        ),
+        fraction(
+            "grade {grade} is not a whole number[ (on {count} rows)]; trec_eval reads {reads}",
+            fix=lambda qrels: "safe" if qrels.rows.grades.has_point.any() else "no",
+        ),
+    ),
 )
-def fractional_grade(qrels: QrelsView) -> Hit | None:
-    """A grade is a decimal number."""
-    rows = _not_written_as_integer(qrels, fractional=True)
-    if len(rows) == 0:
-        return None
-    text = qrels.text(rows[0], GRADE_FIELD)
-    integral = qrels.rows.grades.has_point[rows]
-    is_whole = bool(integral.all())
-    kind = "not written as an integer" if is_whole else "not a whole number"
-    if not is_whole:
-        text = qrels.text(rows[int(np.argmin(integral))], GRADE_FIELD)
-    return qrels.places(rows, GRADE_FIELD).hit(
-        f"grade {visible(text)} is {kind}{on(len(rows))}; trec_eval reads {_leading_integer(text)}",
-        remedy=f"Write {_leading_integer(text)}" if is_whole else None,
-        fix=None if integral.any() else "no",
-        blocks_scoring=not is_whole,
-    )
-
-
-def _not_written_as_integer(qrels: QrelsView, *, fractional: bool) -> Rows:
-    """Return rows whose grade is a decimal number (also ``1.0``), or is no number."""
-    if qrels.columns is None or qrels.grades_are_integers:
-        return np.empty(0, np.int64)
-    grades = qrels.rows.grades
-    rows = np.flatnonzero(~grades.is_number | grades.has_point)
-    texts = qrels.texts(GRADE_FIELD, rows)
-    wanted = [
-        re.match(INTEGER, text) is None and (re.match(DECIMAL, text) is not None) == fractional
-        for text in texts
-    ]
-    return rows[np.array(wanted, np.bool_)]
 
 
 @fix_step("Q111", order=50)
@@ -127,83 +148,100 @@ def write_whole_grades(draft: FileDraft, session: FixSession) -> FileDraft:
     return draft.write(session, "Q111", "c4", whole.zip_with(grades.str.contains(INTEGRAL), grades))
 
 
-@rule(
+Q121 = Rule(
     "Q121",
     "negative-grade",
     on="qrels",
-    scope="row",
     severity="warning",
-    fix="no",
     tables=True,
     checks="grade below 0 (once per file, with counts)",
     rationale="Negative grades mark spam or unjudged documents. They count as not relevant. Some "
     "measures treat -1 as unjudged and lower grades as judged.",
-    example="qrels.txt:2: warning Q121: 1 row with grade -1, 1 row with grade -2; they count as "
-    "not relevant, and trec_eval -J drops them. Nothing to do if this is intended.",
+    example="qrels.txt:2: warning Q121: grade -1; 1 row with a grade below 0 counts as not "
+    "relevant, and trec_eval -J drops it. Nothing to do if this is intended.",
     remedy="Nothing to do if this is intended",
+    cases=(
+        Case(
+            "warning",
+            "{count:row} with a grade below 0, the first {grade}; they count as not relevant, and "
+            "trec_eval -J drops them",
+            lambda qrels: np.flatnonzero(qrels.grade < 0),
+            column=4,
+        ),
+    ),
 )
-def negative_grade(qrels: QrelsView) -> Hit | None:
-    """A grade is below 0."""
-    rows = np.flatnonzero(qrels.grade < 0)
-    if len(rows) == 0:
-        return None
-    grades, counts = np.unique(qrels.grade[rows], return_counts=True)
-    pairs = list(zip(grades[::-1], counts[::-1], strict=True))
-    each = ", ".join(
-        f"{plural(count, 'row')} with grade {number(grade)}" for grade, count in pairs[:4]
-    )
-    return qrels.places(rows, GRADE_FIELD).hit(
-        f"{each}; they count as not relevant, and trec_eval -J drops them",
+
+
+def rows_above(qrels: QrelsView, limit: int) -> Rows:
+    """Return rows whose grade is higher, or far lower, than a limit."""
+    # trec_eval stores grades in 32 bits, so very low grades overflow like high ones.
+    grade = np.where(np.abs(qrels.grade) > INT32, np.abs(qrels.grade), qrels.grade)
+    return np.flatnonzero(grade > limit)
+
+
+def _above(limit: int, severity: SeverityName, why: str) -> Case:
+    return Case(
+        severity,
+        f"grade {{grade!v}}[ (on {{count}} rows)]; {why}",
+        partial(rows_above, limit=limit),
+        column=4,
+        blocks=limit >= HIGHEST_SCORED,
     )
 
 
-@rule(
+_OUTWEIGHS = "such a document outweighs all others in nDCG"
+Q122 = Rule(
     "Q122",
     "grade-range",
     on="qrels",
-    scope="row",
     severity="error",
-    fix="no",
     tables=True,
     checks="grade over 127 (error), over 10 (warning) or over 4 (info)",
     rationale="Such a grade is usually a score or a time. trec_eval uses 8 bytes for each grade up "
     "to the highest one, 8 GB at 10^9, and each query takes time in proportion; its ndcg takes the "
     "square of it, an hour at 10^6. Exponential gain overflows much earlier.",
-    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval would need 8.0 GB of memory. "
-    "Rescale the grades to 0 to 4.",
+    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval would need 8 bytes of memory for "
+    "each grade up to it. Rescale the grades to 0 to 4.",
     remedy="Rescale the grades to 0 to 4",
     scored_if=f"no grade is above {HIGHEST_SCORED:,}",
     notes={"error": "it is scored as it is"},
+    cases=(
+        _above(
+            HIGHEST_SCORED,
+            "error",
+            "trec_eval would need 8 bytes of memory for each grade up to it",
+        ),
+        _above(127, "error", f"{_OUTWEIGHS}, and trec_eval's memory grows with the grade"),
+        _above(10, "warning", "exponential gain is 2^grade, so it outweighs all others"),
+        _above(4, "info", "gdeval and ERR stop above 4"),
+    ),
 )
-def grade_range(qrels: QrelsView) -> Hit | None:
-    """A grade is higher, or far lower, than evaluators support."""
-    # trec_eval stores grades in 32 bits, so very low grades overflow like high ones.
-    grade = np.where(np.abs(qrels.grade) > INT32, np.abs(qrels.grade), qrels.grade)
-    limits = ((HIGHEST_SCORED, "error", _memory_needed(grade)), *GRADE_LIMITS)
-    for limit, severity, why in limits:
-        rows = np.flatnonzero(grade > limit)
-        if len(rows):
-            text = number_text(qrels, rows[0], GRADE_FIELD, qrels.grade[rows[0]])
-            return qrels.places(rows, GRADE_FIELD).hit(
-                f"grade {visible(text)}{on(len(rows))}; {why}",
-                severity=severity,
-                blocks_scoring=limit >= HIGHEST_SCORED,
-            )
-    return None
 
 
-def _memory_needed(grades: Numbers) -> str:
-    gigabytes = 8e-9 * float(np.nanmax(grades, initial=0.0))
-    return f"trec_eval would need {gigabytes:,.1f} GB of memory"
+def first_rows(qrels: QrelsView, flags: Flags) -> Places:
+    """Return the first rows of some queries."""
+    numbers = np.flatnonzero(flags)
+    if not len(numbers):
+        return Places()
+    ids = [qrels.query_ids[number] for number in numbers.tolist()]
+    return Places(
+        len(ids),
+        qrels.lines(qrels.blocks.first_rows[numbers]),
+        query_id=ids[0],
+        first={"query": ids[0], "ids": listed(ids), "n_queries": len(qrels.query_ids)},
+    )
 
 
-@rule(
+def _nothing_is_relevant(qrels: QrelsView) -> bool:
+    readable = qrels.grade[~np.isnan(qrels.grade)]
+    return len(readable) == qrels.n_rows > 0 and not bool((readable >= RELEVANT).any())
+
+
+Q131 = Rule(
     "Q131",
     "no-relevant",
     on="qrels",
-    scope="file",
     severity="warning",
-    fix="no",
     tables=True,
     checks="query without a relevant document (one finding, with the ids)",
     rationale="A query without a relevant document scores 0 for every system, so it lowers the "
@@ -212,32 +250,25 @@ def _memory_needed(grades: Numbers) -> str:
     "as zero in the means; judge more documents, or leave them out with --no-relevant drop.",
     remedy="They count as zero in the means; judge more documents, or leave them out with "
     "--no-relevant drop",
+    cases=(
+        Case(
+            "warning",
+            "{count} of {n_queries:query|queries} {have} no relevant document: {ids}",
+            lambda qrels: first_rows(qrels, qrels.highest < RELEVANT),
+            given=lambda qrels, _: not _nothing_is_relevant(qrels),
+            shows=lambda _, places: {"have": "has" if places.count == 1 else "have"},
+        ),
+    ),
 )
-def no_relevant(qrels: QrelsView) -> Hit | None:
-    """A query has no relevant document."""
-    without = np.flatnonzero(qrels.highest < RELEVANT)
-    n_queries = len(qrels.query_ids)
-    if len(without) == 0 or _nothing_is_relevant(qrels):
-        return None
-    ids = [qrels.query_ids[number] for number in without.tolist()]
-    have = "has" if len(without) == 1 else "have"
-    rows = qrels.blocks.first_rows[without]
-    return Hit(
-        f"{len(without):,} of {plural(n_queries, 'query', 'queries')} {have} no relevant "
-        f"document: {listed(ids)}",
-        qrels.lines(rows),
-        len(without),
-        query_id=ids[0],
-    )
-
-
-@rule(
+only_negative = partial(
+    Case, effect="deletes {count:query|queries}; the means are over fewer queries"
+)
+Q132 = Rule(
     "Q132",
     "only-negative",
     on="qrels",
-    scope="query",
     severity="error",
-    fix=RuleFix(
+    rule_fix=RuleFix(
         "ask",
         "left out queries with negative grades only",
         effect="deletes queries; the means are over fewer queries",
@@ -247,38 +278,27 @@ def no_relevant(qrels: QrelsView) -> Hit | None:
     checks="highest grade of a query is -1 (warning) or lower (error)",
     rationale="trec_eval and pytrec_eval size a table by the highest grade: below -1 they write "
     "outside of it and crash; at -1 they may use the table of the previous query.",
-    example="qrels.txt:8: error Q132: query 3 has only negative grades (-2); trec_eval and "
-    "pytrec_eval crash (segmentation fault). Remove the query, or write 0 for not relevant.",
+    example="qrels.txt:8: error Q132: query 3 has only grades below -1; trec_eval and pytrec_eval "
+    "crash (segmentation fault). Remove the query, or write 0 for not relevant.",
     remedy="Remove the query, or write 0 for not relevant",
     notes=dict.fromkeys(
         ("error", "warning"), "it is scored as a query without a relevant document"
     ),
+    cases=(
+        only_negative(
+            "error",
+            "query {query!v} has only grades below -1[ ({count} such queries)]; trec_eval and "
+            "pytrec_eval crash (segmentation fault)",
+            lambda qrels: first_rows(qrels, qrels.highest < -1),
+        ),
+        only_negative(
+            "warning",
+            "query {query!v} has only grades below 0[ ({count} such queries)]; trec_eval may score "
+            "it with the grades of the previous query",
+            lambda qrels: first_rows(qrels, qrels.highest < 0),
+        ),
+    ),
 )
-def only_negative(qrels: QrelsView) -> Hit | None:
-    """All grades of a query are negative."""
-    crash = np.flatnonzero(qrels.highest < -1)
-    negative = crash if len(crash) else np.flatnonzero(qrels.highest < 0)
-    if len(negative) == 0:
-        return None
-    first = int(negative[0])
-    query_id = qrels.query_ids[first]
-    grades = np.unique(qrels.grade[qrels.blocks.query == first])[::-1]
-    only = ", ".join(number(grade) for grade in grades[:3] if not np.isnan(grade))
-    effect = (
-        "trec_eval and pytrec_eval crash (segmentation fault)"
-        if len(crash)
-        else "trec_eval may score it with the grades of the previous query"
-    )
-    more = f" ({len(negative):,} such queries)" if len(negative) > 1 else ""
-    return Hit(
-        f"query {visible(query_id)} has only negative grades ({only}){more}; {effect}",
-        qrels.lines(qrels.blocks.first_rows[negative]),
-        len(negative),
-        query_id=query_id,
-        severity="error" if len(crash) else "warning",
-        effect=f"deletes {plural(len(negative), 'query', 'queries')}; the means are over fewer "
-        "queries",
-    )
 
 
 @fix_step("Q132", order=140)
@@ -292,13 +312,16 @@ def remove_negative_queries(draft: FileDraft, session: FixSession) -> FileDraft:
     return draft.without_rows(rows)
 
 
-@rule(
+def rows_if(qrels: QrelsView, *, if_: bool) -> int:
+    """Return the number of rows, under a condition."""
+    return qrels.n_rows if if_ else 0
+
+
+Q133 = Rule(
     "Q133",
     "nothing-relevant",
     on="qrels",
-    scope="file",
     severity="error",
-    fix="no",
     blocks_scoring=False,
     tables=True,
     checks="no query has a relevant document",
@@ -308,21 +331,20 @@ def remove_negative_queries(draft: FileDraft, session: FixSession) -> FileDraft:
     "and that column 4 is the grade.",
     remedy="Check that this is the right file and that column 4 is the grade",
     notes={"error": "every query scores 0"},
+    cases=(
+        Case(
+            "error",
+            "no grade above 0 in {count:row}",
+            lambda qrels: rows_if(qrels, if_=_nothing_is_relevant(qrels)),
+            given=lambda qrels, _: qrels.columns is None or not grades_in_column_2(qrels),
+        ),
+    ),
 )
-def nothing_relevant(qrels: QrelsView) -> Hit | None:
-    """No grade is above 0."""
-    if not _nothing_is_relevant(qrels) or (qrels.columns and grades_in_column_2(qrels)):
-        return None
-    return Hit(f"no grade above 0 in {plural(qrels.n_rows, 'row')}", count=qrels.n_rows)
-
-
-@rule(
+Q134 = Rule(
     "Q134",
     "only-relevant",
     on="qrels",
-    scope="file",
     severity="info",
-    fix="no",
     tables=True,
     checks="no document is judged not relevant, so bpref and Judged@k have no meaning",
     rationale="If only relevant documents are listed, unjudged documents cannot be distinguished "
@@ -330,14 +352,170 @@ def nothing_relevant(qrels: QrelsView) -> Hit | None:
     example="qrels.txt: info Q134: no non-relevant judgments; bpref and Judged@k have no meaning. "
     "Nothing to do for other measures.",
     remedy="Nothing to do for other measures",
+    cases=(
+        Case(
+            "info",
+            "no non-relevant judgments; bpref and Judged@k have no meaning",
+            lambda qrels: int(qrels.n_rows > 0 and bool((qrels.grade >= RELEVANT).all())),
+        ),
+    ),
 )
-def only_relevant(qrels: QrelsView) -> Hit | None:
-    """Every judged document is relevant."""
-    if qrels.n_rows == 0 or not bool((qrels.grade >= RELEVANT).all()):
-        return None
-    return Hit("no non-relevant judgments; bpref and Judged@k have no meaning")
 
 
-def _nothing_is_relevant(qrels: QrelsView) -> bool:
-    readable = qrels.grade[~np.isnan(qrels.grade)]
-    return len(readable) == qrels.n_rows > 0 and not bool((readable >= RELEVANT).any())
+def repeats(qrels: QrelsView, *, agree: bool) -> Pairs:
+    """Return repeated judgments whose grades are equal, or those whose grades differ."""
+    again = qrels.repeats.filter(~_of_other_subtopic(qrels, qrels.repeats))
+    here, there = qrels.grade[again.row], qrels.grade[again.first]
+    flags = ~(np.isnan(here) | np.isnan(there)) & ((here == there) == agree)
+    if qrels.unclear_systems is not None:  # Q143 reports the type of judgment
+        flags[:] = False
+    return Pairs(again.row[flags], again.first[flags])
+
+
+def _of_other_subtopic(qrels: QrelsView, again: Repeats) -> Flags:
+    """Return, for each of some repeats, whether its column 2 differs from that of the first."""
+    subtopics = qrels.rows.iterations
+    return ~subtopics.take(again.row).equal(subtopics.take(again.first))
+
+
+Q141 = Rule(
+    "Q141",
+    "duplicate-agrees",
+    on="qrels",
+    severity="warning",
+    rule_fix=RuleFix("safe", "left out repeated judgments"),
+    tables=True,
+    checks="document judged twice for a query, with the same grade",
+    rationale="trec_eval stops at a repeated judgment, even if the grades agree.",
+    example="qrels.txt:2: warning Q141: d01 is judged again for query 1 with grade 2. Remove the "
+    "repeated row.",
+    remedy="Remove the repeated row",
+    notes={"warning": "it counts once, but C trec_eval stops"},
+    cases=(
+        Case(
+            "warning",
+            "{doc_id!v} is judged again for query {query_id!v} with grade {grade}"
+            "[ ({count} such rows)]",
+            partial(repeats, agree=True),
+            column=3,
+        ),
+    ),
+)
+Q142 = Rule(
+    "Q142",
+    "duplicate-conflicts",
+    on="qrels",
+    severity="error",
+    rule_fix=RuleFix(
+        "ask",
+        "kept one of several grades",
+        effect="deletes judgments; the remaining grade decides the gain of a document",
+    ),
+    tables=True,
+    checks="document judged twice for a query, with different grades",
+    rationale="trec_eval stops, ir_measures and ranx keep the last grade, others the first, so "
+    "one file gives several results.",
+    example="qrels.txt:10: error Q142: d01 has grade 0 here but 2 on line 1, in query 1. Keep one "
+    "grade for each document of a query.",
+    remedy="Keep one grade for each document of a query",
+    cases=(
+        Case(
+            "error",
+            "{doc_id!v} has grade {grade} here but {other_grade} on {other_place}, in query "
+            "{query_id!v}[ ({count} such rows)]",
+            partial(repeats, agree=False),
+            column=4,
+            effect="deletes {count:judgment}; the remaining grade decides the gain of a document",
+        ),
+    ),
+)
+
+
+def types_of_judgment(qrels: QrelsView) -> Places:
+    """Return the columns of a table that distinguish several judgments of a document."""
+    types = qrels.unclear_systems
+    return Places(int(types is not None), first={"types": "" if types is None else types.shown})
+
+
+_MANY_SUBTOPICS = 20
+"""With more different values than this, column 2 may contain documents."""
+
+
+def documents_in_column_2(qrels: QrelsView) -> Places:
+    """Return the first row if column 2 has many values, column 3 few, and documents repeat."""
+    if qrels.columns is None or not len(qrels.repeats):
+        return Places()
+    second, third = (len(ids.numbered()[1]) for ids in (qrels.rows.iterations, qrels.doc_ids))
+    is_so = second > _MANY_SUBTOPICS and second > 2 * third
+    return Places(int(is_so), qrels.lines([0]), first={"n_second": second, "n_third": third})
+
+
+def subtopics(qrels: QrelsView) -> Pairs:
+    """Return judgments of a document for another subtopic."""
+    again = qrels.repeats.filter(_of_other_subtopic(qrels, qrels.repeats))
+    return Pairs(again.row, again.first)
+
+
+Q143 = Rule(
+    "Q143",
+    "looks-diversity",
+    on="qrels",
+    severity="error",
+    tables=True,
+    checks="document judged twice for a query, with different values in column 2 (subtopics), or "
+    "in a further column of a table (types of judgment)",
+    rationale="In qrels for diversity, column 2 is the subtopic, and a document is judged once "
+    "for each. Measures of relevance ignore column 2 and use any one of the grades.",
+    example="qrels.txt:2: error Q143: column 2 contains subtopics: d01 is judged for 1 and 2 in "
+    "query 7. Keep the rows of one subtopic.",
+    remedy="Keep the rows of one subtopic",
+    cases=(
+        Case(
+            "error",
+            "{types} distinguish several judgments of a document for a query, for example types of "
+            "judgment",
+            types_of_judgment,
+            remedy="Keep the rows of one type of judgment",
+        ),
+        Case(
+            "error",
+            "column 2 has {n_second} different values and column 3 only {n_third}: column 2 seems "
+            "to contain the documents",
+            documents_in_column_2,
+            remedy="Write 'qid iter docid grade', with the rows of one type of judgment",
+        ),
+        Case(
+            "error",
+            "column 2 contains subtopics: {doc_id!v} is judged for {other_second!v} and {second!v} "
+            "in query {query_id!v}[ ({count} such rows)]",
+            subtopics,
+            column=2,
+        ),
+    ),
+)
+
+
+@fix_step("Q141", "Q142", order=130)
+def merge_judgments(draft: FileDraft, session: FixSession) -> FileDraft:
+    """Keep one judgment of each document, if repeats agree (Q141) or conflict (Q142)."""
+    qrels, grade = draft.qrels, draft.qrels.grade
+    again = qrels.repeats
+    is_nan = np.isnan(grade[again.row]) | np.isnan(grade[again.first])
+    again = again.filter(~of_same_document(again, is_nan))
+    of_subtopics = of_same_document(again, _of_other_subtopic(qrels, again))
+    if of_subtopics.any():
+        session.notes.append(
+            "Q143: repeated judgments that differ in column 2 (subtopics) are not fixed"
+        )
+    again = again.filter(~of_subtopics)
+    conflict = of_same_document(again, grade[again.row] != grade[again.first])
+    dropped = again.row[~conflict]
+    if len(dropped):
+        session.done("Q141", len(dropped))
+    if "Q142" in session.requested and conflict.any():
+        how = session.options.on_conflict
+        others = all_but_one(again.filter(conflict), how, grade)
+        which = {"max": "highest", "min": "lowest", "last": "last"}[how]
+        session.done("Q142", len(others), f"kept the {which} grade of documents judged twice")
+        dropped = np.concatenate([dropped, others])
+    return draft.without_rows(dropped) if len(dropped) else draft

@@ -1,35 +1,346 @@
-"""Rules on columns 2, 3 and 6 of a run: Q0, swapped documents, ids that programs change, tags."""
+"""Rules on the layout and on columns 2, 3 and 6 of a run: fields, Q0, changed ids, tags."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Mapping
+from functools import partial
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import MAX_TAG_LENGTH
 from trectools_plus.errors import UsageError
+from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
+from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows
+from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.writing import tag_of_path, valid_tag
-from trectools_plus.text import number, on, quoted, visible
+from trectools_plus.text import number, quoted, visible
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import (
-    LINES_KEPT,
-    Hit,
-    Kinds,
-    Places,
-    RuleFix,
-    fix_step,
-    rule,
+from trectools_plus.validation.places import Pairs, Places, Value
+from trectools_plus.validation.registry import Case, FixName, Rule, RuleFix, fix_step
+from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
+from trectools_plus.validation.rules.file.lines import spacing_cases
+from trectools_plus.validation.rules.file.shared import (
+    ANY,
+    MissingForm,
+    add_missing,
+    conversion_remedy,
+    converted_with,
+    convertible,
+    fits,
+    header,
+    header_of_table,
+    other_format_cases,
+    row_behind_hash,
+    value_case,
 )
-from trectools_plus.validation.rules.file.shared import conversion_remedy
 from trectools_plus.validation.views.runs import RunView
+from trectools_plus.validation.views.tables import TableView, fields_of
 
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.systems import Systems
+
+LAYOUT = "qid Q0 docid rank score tag"
+MISSING: tuple[MissingForm, ...] = (
+    ("the run tag", "{1} {2} {3} {4} {5} TAG", (ANY, ANY, ANY, INTEGER, DECIMAL)),
+    ("the second column (Q0)", "{1} Q0 {2} {3} {4} {5}", (ANY, ANY, INTEGER, DECIMAL, ANY)),
+    ("Q0, the rank and the tag", "{1} Q0 {2} 0 {3} TAG", (ANY, ANY, DECIMAL)),
+)
+"""The columns that rows may lack; see :func:`add_missing`."""
+
+
+def short_rows(run: RunView) -> OddLines:
+    """Return rows with too few fields, except where an invisible character joins two."""
+    short = run.misshapen.filter(run.misshapen.n_fields < RUN_FIELDS)
+    if run.is_arranged:
+        return OddLines.of()
+    return short.where(lambda text: INVISIBLE_BLANKS.search(text.encode()) is None)
+
+
+def missing_column(run: RunView, places: Places) -> Mapping[str, Value]:
+    """Return the column that the first short row lacks, and a remedy."""
+    found, facts = convertible(run) if run.n_rows == 0 else None, run.columns and run.columns.facts
+    if facts and not facts.final_newline and run.n_rows and places.lines[0] == facts.n_lines:
+        guess = "the file ends in the middle of a line"
+        return {"guess": f"; {guess}", "fix": "Copy or write the file again"}
+    if found is not None:
+        return {"guess": f"; this looks like {found.label}", "fix": conversion_remedy(run)}
+    fields = fields_of(str(places.first["text"]))
+    missing = next((what for what, _, patterns in MISSING if fits(fields, patterns)), "")
+    guess = f"; {missing} looks missing" if missing else ""
+    return {"guess": guess, "fix": "Write all six columns on every line"}
+
+
+def can_be_completed(run: RunView) -> FixName:
+    """Return whether all rows lack the same column; of MS MARCO's ranks, it would make scores."""
+    rows = [fields_of(text) for text in run.misshapen.text]
+    is_same = any(all(fits(row, patterns) for row in rows) for _, _, patterns in MISSING)
+    found = convertible(run) if is_same and run.n_rows == 0 else None
+    return (
+        "ask" if is_same and not run.n_rows and (found is None or found.name != "msmarco") else "no"
+    )
+
+
+R101 = Rule(
+    "R101",
+    "too-few-columns",
+    on="run",
+    severity="error",
+    rule_fix=RuleFix("ask", "added the missing column"),
+    checks="fewer than 6 fields",
+    rationale="trec_eval stops at such a line; other readers skip it or use a wrong column as the "
+    "score. A short last line means that writing or copying the file was interrupted.",
+    example="run.txt:6: error R101: 5 columns, need 6 (qid Q0 docid rank score tag); the run tag "
+    "looks missing. Write all six columns on every line.",
+    remedy="Write all six columns on every line",
+    cases=(
+        value_case(few=True),
+        Case(
+            "error",
+            f"{{n_fields:column}}, need 6 ({LAYOUT}){{guess}}[ (on {{count}} lines)]",
+            short_rows,
+            shows=missing_column,
+            remedy="{fix}",
+            fix=can_be_completed,
+        ),
+    ),
+)
+
+
+@fix_step("R101", order=20)
+def add_columns(draft: FileDraft, session: FixSession) -> FileDraft:
+    """Add the tag, Q0, or Q0, rank and tag, if every row lacks the same columns (R101)."""
+    found = convertible(draft.view)
+    if found is not None and found.name == "msmarco":
+        session.skip("R101", "the last column contains ranks; use `runs convert`")
+        return draft
+    tag = tag_for(session.options.tag, draft.path, session.options.max_tag_length)
+    forms = [(what, row.replace("TAG", tag), patterns) for what, row, patterns in MISSING]
+    return add_missing(draft, session, "R101", forms)
+
+
+def long_rows(run: RunView) -> OddLines:
+    """Return rows with too many fields, also those whose words after the tag are ignored."""
+    if run.is_arranged:
+        return OddLines.of()
+    return run.misshapen.filter(run.misshapen.n_fields > RUN_FIELDS) + run.words_after_tag
+
+
+def has_words_after_tag(text: str) -> bool:
+    """Return whether the blank of a long row seems to be in the tag."""
+    fields = fields_of(text)
+    numbers = re.match(INTEGER, fields[3]) and re.match(DECIMAL, fields[4])
+    return bool(numbers and not re.match(DECIMAL, fields[5]))
+
+
+def blank_inside(_: RunView, places: Places) -> Mapping[str, Value]:
+    """Return the field of the first long row that seems to contain a blank."""
+    text = str(places.first["text"])
+    fields = fields_of(text)
+    extra = len(fields) - RUN_FIELDS
+    if has_words_after_tag(text):
+        return {"guess": f"; the run tag {quoted(' '.join(fields[5:9]))} seems to contain a space"}
+    if len(fields) < 2 * RUN_FIELDS and re.match(INTEGER, fields[3 + extra]):
+        doc_id = quoted(" ".join(fields[2 : 3 + extra]))
+        reads = f"so trec_eval would read {quoted(fields[4])} as the score"
+        return {"guess": f"; the document id {doc_id} seems to contain a space, {reads}"}
+    return {"guess": ""}
+
+
+too_many = partial(
+    Case,
+    "error",
+    "{n_fields:column}, need 6{guess}[ (on {count} lines)]",
+    long_rows,
+    shows=blank_inside,
+    fix=lambda run: "ask" if has_words_after_tag(long_rows(run).text[0]) else "no",
+)
+R102 = Rule(
+    "R102",
+    "too-many-columns",
+    on="run",
+    severity="error",
+    rule_fix=RuleFix("ask", "joined the words of the tag with '_'"),
+    scored_if="on every such line, column 4 is an integer, column 5 a score and column 6 not a "
+    "number: the words after the tag are then ignored",
+    checks="more than 6 fields",
+    rationale="A blank inside a document id shifts all later columns: trec_eval then reads the "
+    "rank as the score and gives no warning. It drops all words after the sixth column, so a tag "
+    "of several words is cut.",
+    example="run.txt:1: error R102: 7 columns, need 6; the document id 'd01 part2' seems to "
+    "contain a space, so trec_eval would read '1' as the score. Remove the blanks inside ids and "
+    "tags.",
+    remedy="Remove the blanks inside ids and tags",
+    drop_in="scores",
+    cases=(
+        value_case(few=False),
+        too_many(given=lambda run, _: (run.misshapen.n_fields > RUN_FIELDS).any()),
+        too_many(blocks=False),
+    ),
+)
+
+_BLANKS, _FIELD = r"[ \t\x0b\x0c]", r"[^ \t\x0b\x0c]+"
+# Five valid columns; everything after them is the tag.
+_TAG_OF_WORDS = re.compile(
+    rf"(?P<front>(?:{_FIELD}{_BLANKS}+){{3}}{INTEGER[1:-1]}{_BLANKS}+{DECIMAL[1:-1]}{_BLANKS}+)"
+    r"(?P<tag>.+)"
+)
+
+
+@fix_step("R102", order=30)
+def join_tags(draft: FileDraft, session: FixSession) -> FileDraft:
+    """Join the words of the tag in rows that have too many columns only because of it (R102)."""
+    lines = draft.view.unparsed_lines
+    wide = lines.where(lambda text: len(fields_of(text)) > RUN_FIELDS and text[0] != "#")
+    fixed = {}
+    for line, _, text in wide.rows():
+        found = _TAG_OF_WORDS.fullmatch(text.strip(" \t\x0b\x0c"))
+        if found is not None and has_words_after_tag(text):
+            front = re.sub(f"{_BLANKS}+", draft.separator, found["front"])
+            fixed[line] = front + re.sub(f"{_BLANKS}+", "_", found["tag"])
+    if len(fixed) < len(wide):
+        session.skip("R102", "a blank is not in the tag; remove it from the id")
+    if not fixed:
+        return draft
+    session.done("R102", len(fixed))
+    return draft.rewritten(draft.fields, fixed=fixed)
+
+
+R103 = Rule(
+    "R103",
+    "other-format",
+    on="run",
+    severity="error",
+    checks="JSON, CSV, quoted fields or HTML in the first 4 KiB",
+    rationale="A run has columns separated by blanks. trec_eval reads other formats as broken "
+    "rows; quotes become part of the ids, which then match nothing in the qrels.",
+    example="run.txt:1: error R103: the format is comma-separated, but a run has six columns "
+    "separated by spaces or tabs. Write 'qid Q0 docid rank score tag' on each line.",
+    remedy=f"Write '{LAYOUT}' on each line",
+    blocks_fixing=True,
+    scored_if="it is a dictionary or a list of results in JSON",
+    cases=other_format_cases("a run has six columns separated by spaces or tabs"),
+)
+R104 = Rule(
+    "R104",
+    "wrong-kind",
+    on="run",
+    severity="error",
+    checks="all rows have 4 fields with an integer last: qrels",
+    rationale="Runs and qrels are easily swapped, because tools differ in which one they expect "
+    "first.",
+    example="run.txt:1: error R104: this looks like qrels (4 columns, the last a grade). Check "
+    "the order of the arguments; use 'qrels validate' for qrels.",
+    remedy="Check the order of the arguments; use 'qrels validate' for qrels",
+    blocks_fixing=True,
+    cases=(
+        Case(
+            "error",
+            "this looks like qrels (4 columns, the last a grade)",
+            lambda run: run.first_place(if_=run.shape.verdict == "wrong-kind"),
+        ),
+    ),
+)
+R105 = Rule(
+    "R105",
+    "header-line",
+    on="run",
+    severity="error",
+    rule_fix=RuleFix("safe", "left out the header line", cannot_apply=TableView.header_stays),
+    checks="first line is not data: its score field is a word, and the next line is a valid row",
+    rationale="Runs have no header. trec_eval reads a header as a result with score 0 for a query "
+    "that does not exist; stricter readers stop.",
+    example="run.txt:1: error R105: header line 'qid Q0 docno rank score tag'. Remove it.",
+    remedy="Remove it",
+    scored_if="it is the header of a table that every command reads, or no query has the id in "
+    "its first column: the line is then skipped",
+    drop_in="scores",
+    cases=(header_of_table, header("header line {text!q}")),
+)
+R106 = Rule(
+    "R106",
+    "odd-spacing",
+    on="run",
+    severity="info",
+    rule_fix=RuleFix("safe", "put one blank between columns"),
+    checks="leading, trailing or mixed blanks; form feed or vertical tab is a warning",
+    rationale="trec_eval accepts any mix of blanks. Readers that split at a single tab or blank "
+    "see empty columns. C treats form feeds and vertical tabs as blanks; other languages may not.",
+    example="run.txt: info R106: mixed tabs and spaces. Put one blank between columns.",
+    remedy="Put one blank between columns",
+    cases=(
+        *spacing_cases,
+        Case(
+            "info",
+            "leading, trailing or repeated blanks[ on {count} lines]",
+            lambda run: len(run.columns.facts.loose_rows.lines),
+            given=lambda run, _: run.shape.verdict == "rows",
+        ),
+        Case(
+            "info",
+            "mixed tabs and spaces",
+            lambda run: run.columns.facts.spaced_rows and run.columns.facts.tabbed_rows and 1,
+            given=lambda run, _: run.shape.verdict == "rows",
+        ),
+    ),
+)
+R112 = row_behind_hash("R112", "run", "a row")
+
+R108 = Rule(
+    "R108",
+    "columns-swapped",
+    on="run",
+    severity="error",
+    checks="column 3 is 'Q0', or constant, while column 2 varies",
+    rationale="Every tool reads column 3 as the document id: each query then has a single "
+    "document, named Q0, many times.",
+    example="run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Convert "
+    "it: trectools-plus runs convert run.txt --columns query=1,doc_id=2,score=5 --output run.txt",
+    remedy="Convert it with runs convert --columns query=1,doc_id=2,score=5",
+    drop_in="permissive",
+    chunked=True,
+    cases=(
+        Case(
+            "error",
+            "columns 2 and 3 look swapped: {second!q} and {doc_id!q}",
+            lambda run: np.arange(run.n_rows if len(run.facts.third) == 1 else 0),
+            given=lambda run, _: run.documents_in_column_2,
+            shows=converted_with("query=1,doc_id=2,score=5"),
+            column=2,
+            about="query",
+            remedy="{convert}",
+        ),
+    ),
+)
+R107 = Rule(
+    "R107",
+    "second-column",
+    on="run",
+    severity="warning",
+    rule_fix=RuleFix("safe", "wrote Q0 in column 2"),
+    checks="column 2 is not 'Q0' (once per file)",
+    rationale="Evaluators ignore column 2, but submission checkers require 'Q0', and pyserini "
+    "reads a run without it as MS MARCO's format.",
+    example="run.txt:1: warning R107: column 2 is '0', not 'Q0'; TREC checkers reject it and "
+    "pyserini reads such a run as MS MARCO. Write Q0 in column 2.",
+    remedy="Write Q0 in column 2",
+    chunked=True,
+    unless=(R108,),
+    cases=(
+        Case(
+            "warning",
+            "column 2 is {second!q}, not 'Q0'[ (on {count} rows)]; TREC checkers reject it and "
+            "pyserini reads such a run as MS MARCO",
+            lambda run: run.rows.second.differ_from("Q0"),
+            column=2,
+            about="file",
+        ),
+    ),
+)
 
 
 def may_hold_documents(run: RunView) -> bool:
@@ -39,45 +350,10 @@ def may_hold_documents(run: RunView) -> bool:
     """
     if run.documents_in_column_2:
         return True
-    n_second, n_third = (len(ids.numbered()[1]) for ids in (run.rows.second, run.doc_ids))
-    if run.n_rows < 2 or n_second < n_third:
-        return False
     second = run.rows.second
+    n_second, n_third = (len(ids.numbered()[1]) for ids in (second, run.doc_ids))
     is_constant = {"Q0", "q0", "0"}.issuperset(second.texts(second.numbered()[1]))
-    return n_second > n_third or (n_third == 1 and not is_constant)
-
-
-def _other_words(run: RunView) -> Places:
-    """Rows with another word than Q0 in column 2."""
-    rows = run.rows.second.differ_from("Q0")
-    return run.places(rows, 2, word=run.rows.second.text)
-
-
-@rule(
-    "R107",
-    "second-column",
-    on="run",
-    scope="row",
-    severity="warning",
-    fix=RuleFix("safe", "wrote Q0 in column 2"),
-    checks="column 2 is not 'Q0' (once per file)",
-    rationale="Evaluators ignore column 2, but submission checkers require 'Q0', and pyserini "
-    "reads a run without it as MS MARCO's format.",
-    example="run.txt:1: warning R107: column 2 is '0', not 'Q0'; TREC checkers reject it and "
-    "pyserini reads such a run as MS MARCO. Write Q0 in column 2.",
-    remedy="Write Q0 in column 2",
-    collect=_other_words,
-)
-def second_column(run: RunView, found: Places) -> Hit | None:
-    """Column 2 is not Q0."""
-    if run.documents_in_column_2:
-        return None
-    return found.hit(
-        f"column 2 is {quoted(str(found['word']))}, not 'Q0'{on(found.count)}; TREC checkers "
-        "reject it and pyserini reads such a run as MS MARCO",
-        query_id=None,
-        doc_id=None,
-    )
+    return run.n_rows > 1 and (n_second > n_third or (n_second == n_third == 1 and not is_constant))
 
 
 @fix_step("R107", order=70)
@@ -86,76 +362,53 @@ def write_q0(draft: FileDraft, session: FixSession) -> FileDraft:
     run = draft.run
     if not len(run.rows.second.differ_from("Q0")):
         return draft
-    if may_hold_documents(run):
-        session.skip(
-            "R107", "column 2 may contain the document ids; check which column contains them"
-        )
-        return draft
-    if np.isnan(run.score).all() and not run.swapped_columns:
-        session.skip(
-            "R107", "no row has a number in column 5, so the columns may have another meaning"
-        )
+    no_number = np.isnan(run.score).all() and not run.swapped_columns
+    if no_number or may_hold_documents(run):
+        why = "column 2 may contain the document ids; check which column contains them"
+        session.skip("R107", "no row has a number in column 5" if no_number else why)
         return draft
     import polars as pl
 
     return draft.write(session, "R107", "c2", pl.repeat("Q0", run.n_rows, eager=True))
 
 
-def _all_rows(run: RunView) -> Places:
-    """All rows, if the documents may be in column 2 of the whole file."""
-    if len(run.document_swap_signs.third) != 1:
-        return Places()
-    return run.places(np.arange(run.n_rows), 2, second=run.rows.second.text(0))
+def other_tags(run: RunView) -> Pairs:
+    """Return the rows with another tag than the first."""
+    rows = run.rows.tags.differ_from(run.tag) if run.n_rows else np.empty(0, np.int64)
+    return Pairs(rows, np.zeros_like(rows))
 
 
-@rule(
-    "R108",
-    "columns-swapped",
-    on="run",
-    scope="file",
-    severity="error",
+def systems_of(run: RunView) -> Systems | None:
+    """Return the column of a table that names several systems, or may do so."""
+    return None if run.file.origin is None else run.file.origin.systems
+
+
+def shown_systems(run: RunView, _: Places) -> Mapping[str, Value]:
+    """Return the column of the systems, and what to do."""
+    systems = systems_of(run)
+    assert systems is not None
+    remedy = systems.remedy
+    if systems.is_clear:
+        remedy = "for other tools, write a file for each: trectools-plus runs convert "
+        remedy += f"{quote(run.path)} --output FOLDER"
+    reads = "; each is read as a run" if systems.is_clear else ""
+    return {"systems": f"{systems}{reads}", "do": remedy[:1].upper() + remedy[1:]}
+
+
+of_systems = partial(
+    Case,
+    message="{systems}",
+    where=lambda run: int(systems_of(run) is not None),
+    shows=shown_systems,
+    remedy="{do}",
     fix="no",
-    checks="column 3 is 'Q0', or constant, while column 2 varies",
-    rationale="Every tool reads column 3 as the document id: each query then has a single "
-    "document, named Q0, many times.",
-    example="run.txt:1: error R108: columns 2 and 3 look swapped: 'd01' and 'Q0'. Convert "
-    "it: trectools-plus runs convert run.txt --columns query=1,doc_id=2,score=5 --output run.txt",
-    remedy="Convert it with runs convert --columns query=1,doc_id=2,score=5",
-    drop_in="permissive",
-    collect=_all_rows,
 )
-def columns_swapped(run: RunView, found: Places) -> Hit | None:
-    """The document ids are in column 2."""
-    if not run.documents_in_column_2:
-        return None
-    words = f"{quoted(str(found['second']))} and {quoted(str(found.doc_id))}"
-    return found.hit(
-        f"columns 2 and 3 look swapped: {words}",
-        doc_id=None,
-        remedy=conversion_remedy(run, "query=1,doc_id=2,score=5"),
-    )
-
-
-def _tags(run: RunView) -> Kinds:
-    """The rows of the first few tags: enough for the first lines of all but one tag.
-
-    Another kind with an empty name has the number of rows of every tag, by first appearance.
-    """
-    number, first = run.rows.tags.numbered()
-    tags = run.rows.tags.texts(first)
-    counts = dict(zip(tags, np.bincount(number).tolist(), strict=True))
-    kept = tags if run.every_line else tags[: LINES_KEPT + 1]
-    places = {tag: run.places(np.flatnonzero(number == at), 6) for at, tag in enumerate(kept)}
-    return Kinds({"": Places(run.n_rows, sums=counts), **places})
-
-
-@rule(
+R151 = Rule(
     "R151",
     "several-tags",
     on="run",
-    scope="file",
     severity="warning",
-    fix=RuleFix("ask", "wrote one tag"),
+    rule_fix=RuleFix("ask", "wrote one tag"),
     checks="more than one tag, or a column of a table that names several systems (info), or may do "
     "so",
     rationale="The last column names the run. Two names in one file mean that two runs were "
@@ -164,85 +417,65 @@ def _tags(run: RunView) -> Kinds:
     example="run.txt:5: warning R151: tag 'other' after 'base'; two runs may have been joined. "
     "Keep one run per file, with one tag.",
     remedy="Keep one run per file, with one tag",
-    collect=_tags,
+    chunked=True,
+    cases=(
+        of_systems("warning", given=lambda run, _: run.unclear_systems is not None),
+        of_systems("info"),
+        Case(
+            "warning",
+            "tag {tag!q} after {other_tag!q}[ (on {count} rows)]; two runs may have been joined",
+            other_tags,
+            column=6,
+            about="file",
+        ),
+    ),
 )
-def several_tags(run: RunView, found: Kinds) -> Hit | None:
-    """The last column has more than one value."""
-    origin = None if run.columns is None else run.columns.origin
-    if origin is not None and origin.systems is not None:
-        return _several_systems(run, origin.systems)
-    counts = found[""].sums
-    first, *others = counts
-    if not others:
-        return None
-    n_rows = found[""].count - counts[first]
-    parts = [places for tag, places in found.places.items() if tag not in ("", first)]
-    rows = replace(
-        parts[0], count=n_rows, lines=sorted(line for part in parts for line in part.lines)
-    )
-    several = f" ({len(counts):,} tags in all)" if len(others) > 1 else on(n_rows)
-    tags = f"tag {quoted(others[0])} after {quoted(first)}"
-    message = f"{tags}{several}; two runs may have been joined"
-    return rows.hit(message, query_id=None, doc_id=None)
-
-
-def _several_systems(run: RunView, systems: Systems) -> Hit:
-    if systems.is_clear:
-        return Hit(
-            f"{systems}; each is read as a run",
-            severity="info",
-            remedy="For other tools, write a file for each: trectools-plus runs convert "
-            f"{quote(run.path)} --output FOLDER",
-            fix="no",
-        )
-    remedy = systems.remedy
-    return Hit(str(systems), remedy=remedy[:1].upper() + remedy[1:], fix="no")
-
 
 _NOT_IN_TAGS = re.compile(r"[^A-Za-z0-9_.\-]")
 
 
-def _bad_tags(run: RunView) -> Places:
-    """Rows with a tag that is too long, or has characters that tools do not accept."""
-    if not run.n_rows:
-        return Places()
-    number, first = run.rows.tags.numbered()
-    is_bad = [
-        len(tag) > run.max_tag_length or _NOT_IN_TAGS.search(tag) is not None
-        for tag in run.rows.tags.texts(first)
-    ]
-    rows = np.flatnonzero(np.array(is_bad)[number])
-    return run.places(rows, 6, tag=run.rows.tags.text)
+def bad_tags(run: RunView) -> Rows:
+    """Return rows with a tag that is too long, or has characters that tools do not accept."""
+    word, first = run.rows.tags.numbered()
+    tags = run.rows.tags.texts(first)
+    is_bad = [len(tag) > run.max_tag_length or bool(_NOT_IN_TAGS.search(tag)) for tag in tags]
+    return np.flatnonzero(np.array(is_bad, np.bool_)[word]) if tags else np.empty(0, np.int64)
 
 
-@rule(
+def shown_tag(run: RunView, places: Places) -> Mapping[str, Value]:
+    """Return the tag or its length, and its invalid characters."""
+    tag = str(places.first["tag"])
+    invalid = list(dict.fromkeys(_NOT_IN_TAGS.findall(tag)))
+    length = f" of {len(tag):,} characters" if len(tag) > run.max_tag_length else f" {quoted(tag)}"
+    marks = f" with {', '.join(map(quoted, invalid[:5]))}" if invalid else ""
+    return {"shown": length + marks, "limit": run.max_tag_length}
+
+
+R152 = Rule(
     "R152",
     "tag-form",
     on="run",
-    scope="row",
     severity="warning",
-    fix=RuleFix("ask", "put the tag in form"),
+    rule_fix=RuleFix("ask", "put the tag in form"),
     checks="tag outside [A-Za-z0-9_.-]{1,64}, or longer than --max-tag-length",
     rationale="The tag becomes a file name, a column heading and a database key. Tracks allow "
     "letters, digits and a few other characters, and at most 12, 15 or 25 of them.",
     example="run.txt:1: warning R152: tag of 80 characters with '+', '/'. Use letters, digits, "
     "'_', '.', '-', at most 64 characters.",
     remedy="Use letters, digits, '_', '.', '-'",
-    collect=_bad_tags,
+    chunked=True,
+    cases=(
+        Case(
+            "warning",
+            "tag{shown}[ (on {count} rows)]",
+            bad_tags,
+            shows=shown_tag,
+            column=6,
+            about="file",
+            remedy="Use letters, digits, '_', '.', '-', at most {limit} characters",
+        ),
+    ),
 )
-def tag_form(run: RunView, found: Places) -> Hit | None:
-    """A tag is too long or has characters that tools do not accept."""
-    tag = str(found["tag"])
-    invalid = list(dict.fromkeys(_NOT_IN_TAGS.findall(tag)))
-    length = f" of {len(tag):,} characters" if len(tag) > run.max_tag_length else f" {quoted(tag)}"
-    marks = f" with {', '.join(quoted(mark) for mark in invalid[:5])}" if invalid else ""
-    more = ", …" if len(invalid) > 5 else ""
-    return found.hit(
-        f"tag{length}{marks}{more}{on(found.count)}",
-        query_id=None,
-        doc_id=None,
-        remedy=f"Use letters, digits, '_', '.', '-', at most {run.max_tag_length} characters",
-    )
 
 
 @fix_step("R151", "R152", order=80)
@@ -250,29 +483,22 @@ def write_tags(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write one tag (R151), or replace invalid characters in tags (R152)."""
     if not draft.run.n_rows:
         return draft
-    import polars as pl
-
-    tags, requested, longest = (
-        draft.fields["c6"],
-        session.options.tag,
-        session.options.max_tag_length,
-    )
-    distinct = tags.unique(maintain_order=True).to_list()
-    valid_tags = [valid_tag(tag, longest) for tag in distinct]
-    one = "R151" in session.requested and len(distinct) > 1
-    bad = "R152" in session.requested and valid_tags != distinct
-    if not (one or bad):
+    tags, options = draft.fields["c6"], session.options
+    old = tags.unique(maintain_order=True).to_list()
+    new = [valid_tag(tag, options.max_tag_length) for tag in old]
+    merges = "R151" in session.requested and len(old) > 1
+    corrects = "R152" in session.requested and new != old
+    if not (merges or corrects):
         return draft
-    if one or (requested is not None and len(distinct) == 1):
-        tag = (
-            tag_for(requested, draft.path, longest)
-            if requested
-            else (valid_tags if bad else distinct)[0]
-        )
-        written, what = pl.repeat(tag, tags.len(), eager=True), f"wrote the tag {tag}"
-    else:
-        written, what = tags.replace_strict(distinct, valid_tags, return_dtype=pl.String), None
-    return draft.write(session, "R151" if one else "R152", "c6", written, what)
+    what = None
+    if not corrects:
+        new = old
+    if merges or (options.tag is not None and len(old) == 1):
+        tag = tag_for(options.tag, draft.path, options.max_tag_length) if options.tag else new[0]
+        new, what = [tag] * len(old), f"wrote the tag {tag}"
+    return draft.write(
+        session, "R151" if merges else "R152", "c6", tags.replace_strict(old, new), what
+    )
 
 
 def tag_for(requested: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:
@@ -346,53 +572,47 @@ def _is_plain_number(ids: Ids) -> npt.NDArray[np.bool_]:
     return is_plain
 
 
-def _fragile_places(run: RunView) -> Places:
-    """Rows with a document id, or the first with a query id, that other programs change."""
-    queries = np.array([is_fragile(one) for one in run.query_ids], np.bool_)
-    of_query = run.blocks.first_rows[queries]
-    rows = np.union1d(of_query, _fragile_rows(run.doc_ids))
-    if not len(rows):
-        return Places()
-    is_query = bool(rows[0] in of_query)
-    text = run.query_id(rows[0]) if is_query else run.doc_id(rows[0])
-    return run.places(rows, 1 if is_query else 3, text=text, is_query=is_query)
+def fragile_rows(run: RunView) -> Rows:
+    """Return rows with a document id, or the first with a query id, that other programs change."""
+    suspects = np.flatnonzero(may_be_fragile(run.doc_ids))
+    fragile = [is_fragile(text) for text in run.doc_ids.texts(suspects)]
+    queries = np.array([is_fragile(text) for text in run.query_ids], np.bool_)
+    return np.union1d(run.blocks.first_rows[queries], suspects[np.array(fragile, np.bool_)])
 
 
-@rule(
+def shown_id(kind: Literal["query", "document"]) -> Case:
+    """Return the case of a fragile query or document in the first row."""
+    name = "query_id" if kind == "query" else "doc_id"
+
+    def read_as(_: RunView, places: Places) -> Mapping[str, Value]:
+        text = str(places.first[name])
+        if text in READ_AS_MISSING:
+            return {"reads": "is read as missing by pandas-based tools"}
+        value = visible(number(float(text))) if len(text) < 300 else "a number"
+        return {"reads": f"is read as {value} by spreadsheets and pandas-based tools"}
+
+    return Case(
+        "info",
+        f"{kind} id {{{name}!q}} {{reads}}[ (on {{count}} rows)]",
+        fragile_rows,
+        given=lambda _, places: is_fragile(str(places.first[name])),
+        shows=read_as,
+        column=1 if kind == "query" else 3,
+        about=kind,
+    )
+
+
+R115 = Rule(
     "R115",
     "fragile-id",
     on="run",
-    scope="row",
     severity="info",
-    fix="no",
     checks="id like NA, null, nan, 1e5 or 007 that pandas-based readers change",
     rationale="pandas reads NA as a missing value, and 007 or 1e5 as numbers if the whole column "
     "looks numeric; spreadsheets convert single cells. They then write a different id.",
     example="run.txt:4: info R115: document id 'NA' is read as missing by pandas-based tools. "
     "Read the columns of ids as text in such tools.",
     remedy="Read the columns of ids as text in such tools",
-    collect=_fragile_places,
+    chunked=True,
+    cases=(shown_id("query"), shown_id("document")),
 )
-def fragile_id(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
-    """Other programs change an id."""
-    text = str(found["text"])
-    is_query = bool(found["is_query"])
-    return found.hit(
-        f"{'query' if is_query else 'document'} id {quoted(text)} {_read_as(text)}"
-        f"{on(found.count)}",
-        doc_id=None if is_query else text,
-    )
-
-
-def _read_as(text: str) -> str:
-    if text in READ_AS_MISSING:
-        return "is read as missing by pandas-based tools"
-    value = number(float(text)) if len(text) < 300 else "a number"
-    return f"is read as {visible(value)} by spreadsheets and pandas-based tools"
-
-
-def _fragile_rows(doc_ids: Ids) -> Rows:
-    """Return the rows whose document id is fragile."""
-    suspects = np.flatnonzero(may_be_fragile(doc_ids))
-    fragile = [is_fragile(one) for one in doc_ids.texts(suspects)]
-    return suspects[np.array(fragile, np.bool_)]

@@ -1,62 +1,75 @@
-"""Rules on the score column of a run: every score is a finite decimal number."""
+"""Rules on the scores and the documents of a run: numbers, repeated documents, depth, ties.
+
+trec_eval sorts by score and breaks ties by document id, highest first. Version 9, and with it
+pytrec_eval and ir_measures, compares scores as 32-bit floats; version 10 and ranx in 64 bits.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.ids import Rows
-from trectools_plus.text import number, on, quoted
+from trectools_plus.formats.columns.ids import Flags, Rows
+from trectools_plus.text import number, quoted
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Hit, Places, RuleFix, fix_step, rule
-from trectools_plus.validation.rules.file.shared import number_text
+from trectools_plus.validation.places import Pairs, Places, Value
+from trectools_plus.validation.registry import (
+    TREC_MAX_DEPTH,
+    Case,
+    Rule,
+    RuleFix,
+    fix_step,
+)
+from trectools_plus.validation.rules.file.shared import all_but_one, of_same_document
+from trectools_plus.validation.rules.run.columns import R108, may_hold_documents
+from trectools_plus.validation.rules.run.ranks import by_score
+from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import NOT_FINITE
 
-SCORE_FIELD = 5
+if TYPE_CHECKING:
+    import polars as pl
+
 _C_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-
-
 _C_HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]+")
 
 
-_COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+,[0-9]+")
+def rows_where(run: RunView, pattern: str, rows: Rows, *, matches: bool = True) -> Rows:
+    """Return those of some rows whose score matches a pattern, or those whose score does not."""
+    if run.columns is None or not len(rows):
+        return rows if matches else rows[:0]
+    flags = [(re.match(pattern, text) is not None) == matches for text in run.texts(5, rows)]
+    return rows[np.array(flags, np.bool_)]
 
 
-_COMMA_OR_WHOLE = re.compile(r"[+-]?(?:[0-9]*,)?[0-9]+(?:[eE][+-]?[0-9]+)?")
+def _as_c_reads(text: str) -> str:
+    """Return the number that C's ``atof`` reads: the longest numeric prefix."""
+    hexadecimal = _C_HEX.match(text)
+    if hexadecimal:
+        return str(int(hexadecimal.group(), 16))
+    decimal = _C_NUMBER.match(text)
+    return number(float(decimal.group())) if decimal else "0"
 
 
-_PERCENT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%")
+def shown_score(_: RunView, places: Places) -> Mapping[str, Value]:
+    """Return what C reads of a score, and the remedy."""
+    text = str(places.first["score"])
+    fixed = text.replace(",", ".").removesuffix("%")
+    use = f"Use '{fixed}'" if _C_NUMBER.fullmatch(fixed) else None
+    return {"reads": _as_c_reads(text), "use": use or "Write decimal numbers with a point"}
 
 
-_NOT_ZERO = re.compile("[^eE]*[1-9]")
-
-
-def _other_scores(run: RunView) -> Places:
-    """Rows whose score is neither a decimal number nor a word for NaN or infinity."""
-    if run.columns is None:
-        return Places()
-    rows = np.flatnonzero(np.isnan(run.score))
-    rows = rows[~_is_not_finite(run, rows)]
-    if not len(rows):
-        return Places()
-    text = run.text(rows[0], SCORE_FIELD)
-    may_be_fixed = len(rows) == run.n_rows or _COMMA_DECIMAL.fullmatch(text)
-    is_fixable = may_be_fixed and _fixed_scores(run.texts(SCORE_FIELD, np.arange(run.n_rows)))
-    found = run.places(rows, SCORE_FIELD, text=text)
-    return replace(found, sums={"fixable": run.n_rows if is_fixable else 0})
-
-
-@rule(
+R110 = Rule(
     "R110",
     "score-not-decimal",
     on="run",
-    scope="row",
     severity="error",
-    fix=RuleFix(
+    rule_fix=RuleFix(
         "ask",
         "wrote decimal numbers",
         effect="rewrites the scores; trec_eval then reads different numbers",
@@ -70,41 +83,23 @@ def _other_scores(run: RunView) -> Places:
     "stop. Use '9.5'.",
     remedy="Write scores as decimal numbers with a point",
     drop_in="permissive",
-    collect=_other_scores,
+    chunked=True,
+    cases=(
+        Case(
+            "error",
+            "score {score!q} is not a number[ (on {count} rows)]; trec_eval reads {reads}, other "
+            "readers stop",
+            lambda run: rows_where(
+                run, NOT_FINITE, np.flatnonzero(np.isnan(run.score)), matches=False
+            ),
+            given=lambda run, _: not run.swapped_columns,
+            shows=shown_score,
+            column=5,
+            remedy="{use}",
+            fix=lambda run: "ask" if run.facts.n_fixable == run.n_rows else "no",
+        ),
+    ),
 )
-def score_not_decimal(run: RunView, found: Places) -> Hit | None:
-    """A score is not a decimal number."""
-    if run.swapped_columns:
-        return None
-    text = str(found["text"])
-    can_be_fixed = found.sums["fixable"] == run.n_rows
-    fixed = text.replace(",", ".") if _COMMA_DECIMAL.fullmatch(text) else text.removesuffix("%")
-    return found.hit(
-        f"score {quoted(text)} is not a number{on(found.count)}; "
-        f"trec_eval reads {_as_c_reads(text)}, other readers stop",
-        remedy=f"Use '{fixed}'" if fixed != text and _C_NUMBER.fullmatch(fixed) else None,
-        fix=None if can_be_fixed else "no",
-    )
-
-
-def _fixed_scores(texts: Sequence[str]) -> tuple[list[str], str] | None:
-    """Convert scores that all have a decimal comma, or all a percent sign, to decimal numbers.
-
-    Some scores with decimal commas may be whole numbers. Percentages must all have the sign,
-    because numbers without it would be ambiguous.
-
-    Args:
-        texts: The scores as written.
-
-    Returns:
-        The scores and a description of the change; ``None`` if the scores have no common form.
-    """
-    if all(map(_COMMA_OR_WHOLE.fullmatch, texts)):
-        fixed = [text.replace(",", ".") for text in texts]
-        return fixed, "wrote a decimal point for the comma"
-    if all(map(_PERCENT.fullmatch, texts)):
-        return [text.removesuffix("%") for text in texts], "took off the percent signs"
-    return None
 
 
 @fix_step("R110", order=50)
@@ -112,31 +107,35 @@ def write_decimal_numbers(draft: FileDraft, session: FixSession) -> FileDraft:
     """Write decimal numbers if every score has a decimal comma or a percent sign (R110)."""
     if not np.isnan(draft.run.score).any():
         return draft
-    found = _fixed_scores(draft.fields["c5"].to_list())
-    if found is None:
+    fixed = draft.run.fixed_scores()
+    if fixed is None:
         session.skip("R110", "not every score has a decimal comma, or a percent sign")
         return draft
     import polars as pl
 
-    scores, what = found
-    return draft.write(session, "R110", "c5", pl.Series(scores), what)
+    return draft.write(session, "R110", "c5", pl.Series(fixed[0]), fixed[1])
 
 
-def _infinite_scores(run: RunView) -> Places:
-    """Rows whose score is NaN or infinite."""
-    rows = np.flatnonzero(~np.isfinite(run.score))
-    if run.columns is not None and len(rows):
-        rows = rows[np.isinf(run.score[rows]) | _is_not_finite(run, rows)]
-    return run.places(rows, SCORE_FIELD, message=lambda row: _not_finite_message(run, row))
+def infinite_scores(run: RunView) -> Rows:
+    """Return rows whose score is NaN or infinite."""
+    words = rows_where(run, NOT_FINITE, np.flatnonzero(np.isnan(run.score)))
+    return np.union1d(words, np.flatnonzero(np.isinf(run.score)))
 
 
-@rule(
+def shown_infinity(_: RunView, places: Places) -> Mapping[str, Value]:
+    """Return what is wrong with a score that is not finite."""
+    text = str(places.first["score"])
+    if "nan" in text.lower():
+        return {"what": "NaN has no order; evaluators may put this document at any rank"}
+    infinite = "is" if re.match(NOT_FINITE, text) else "is beyond float64 and becomes"
+    return {"what": f"{quoted(text)} {infinite} infinite; all such documents tie"}
+
+
+R111 = Rule(
     "R111",
     "score-not-finite",
     on="run",
-    scope="row",
     severity="error",
-    fix="no",
     tables=True,
     checks="nan, inf, or overflow of float64",
     rationale="NaN is neither higher nor lower than any score, so the position of the document "
@@ -144,62 +143,449 @@ def _infinite_scores(run: RunView) -> Places:
     example="run.txt:5: error R111: score NaN has no order; evaluators may put this document "
     "at any rank. Compute the score again, or remove the row.",
     remedy="Compute the score again, or remove the row",
-    collect=_infinite_scores,
+    chunked=True,
+    cases=(
+        Case(
+            "error",
+            "score {what}[ (on {count} rows)]",
+            infinite_scores,
+            shows=shown_infinity,
+            column=5,
+        ),
+    ),
 )
-def score_not_finite(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
-    """A score is NaN, infinite, or too large for a float64."""
-    return found.hit(str(found["message"]) + on(found.count))
-
-
-def _not_finite_message(run: RunView, row: int) -> str:
-    text = number_text(run, row, SCORE_FIELD, run.score[row])
-    if "nan" in text.lower():
-        return "score NaN has no order; evaluators may put this document at any rank"
-    if re.match(NOT_FINITE, text):
-        return f"score {quoted(text)} is infinite; all such documents tie"
-    return f"score {quoted(text)} is beyond float64 and becomes infinite; all such documents tie"
-
-
-def _lost_scores(run: RunView) -> Places:
-    """Rows whose score is 0, but not as written."""
-    rows = np.flatnonzero(run.score == 0)
-    is_lost = [_NOT_ZERO.match(text) is not None for text in run.texts(SCORE_FIELD, rows)]
-    rows = rows[np.array(is_lost, np.bool_)]
-    return run.places(rows, SCORE_FIELD, text=lambda row: run.text(row, SCORE_FIELD))
-
-
-@rule(
+R113 = Rule(
     "R113",
     "score-underflow",
     on="run",
-    scope="row",
     severity="warning",
-    fix="no",
-    checks="nonzero text, value 0.0",
-    rationale="Products of many probabilities can be smaller than the smallest float64 (about "
-    "5e-324). Such scores all become 0 and tie.",
+    checks="nonzero text whose value is 0.0",
+    rationale="Probabilities of long texts underflow, and all their documents tie at 0.",
     example="run.txt:1: warning R113: score 9.5e-400 becomes 0. Write the logarithms of the "
     "scores.",
     remedy="Write the logarithms of the scores",
-    collect=_lost_scores,
+    chunked=True,
+    cases=(
+        Case(
+            "warning",
+            "score {score!v} becomes 0[ (on {count} rows)]",
+            lambda run: rows_where(run, "[^eE]*[1-9]", np.flatnonzero(run.score == 0)),
+            given=lambda run, _: run.columns is not None,
+            column=5,
+        ),
+    ),
 )
-def score_underflow(run: RunView, found: Places) -> Hit | None:  # noqa: ARG001
-    """A score is too small for a float64 and becomes 0."""
-    return found.hit(f"score {found['text']} becomes 0{on(found.count)}")
 
 
-def _is_not_finite(run: RunView, rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return, for each of ``rows``, whether its score is written as nan or inf."""
-    if len(rows) == 0:
-        return np.empty(0, np.bool_)
-    texts = run.texts(SCORE_FIELD, rows)
-    return np.array([re.match(NOT_FINITE, text) is not None for text in texts])
+def shown_repeats(run: RunView, _: Places) -> Mapping[str, Value]:
+    """Return the numbers of queries and rows, and the column that may name systems."""
+    systems = run.unclear_systems
+    return {
+        "n_queries": run.facts.n_repeating,
+        "n_rows": run.n_rows,
+        "systems": "" if systems is None else systems.shown,
+    }
 
 
-def _as_c_reads(text: str) -> str:
-    """Return the number that C's ``atof`` reads: the longest numeric prefix."""
-    hexadecimal = _C_HEX.match(text)
-    if hexadecimal:
-        return str(int(hexadecimal.group(), 16))
-    decimal = _C_NUMBER.match(text)
-    return number(float(decimal.group())) if decimal else "0"
+again = partial(
+    Case,
+    "error",
+    "{doc_id!v} is repeated in query {query_id!v} ({other_place}: score {other_score!v}; here: "
+    "{score!v})[ ({count} rows in {n_queries:query|queries})]",
+    lambda run: Pairs(run.repeats.row, run.repeats.first),
+    shows=shown_repeats,
+    column=3,
+    effect="deletes {count} of {n_rows:row}; the remaining row decides the rank of a document",
+)
+R131 = Rule(
+    "R131",
+    "duplicate-document",
+    on="run",
+    severity="error",
+    rule_fix=RuleFix(
+        "ask",
+        "left out rows that are repeated as they are",
+        effect="deletes rows; the remaining row decides the rank of a document",
+        by_default=True,
+    ),
+    tables=True,
+    checks="document twice in a query, judged or not",
+    rationale="trec_eval stops, ir_measures and ranx keep the last score, and others count the "
+    "document twice: a recall of 1.43 has been published.",
+    example="run.txt:5: error R131: d01 is repeated in query 1 (line 1: score 9.5; here: 0.5). "
+    "Keep one row per document, the one with the highest score.",
+    remedy="Keep one row per document, the one with the highest score",
+    chunked=True,
+    unless=(R108,),
+    cases=(
+        again(
+            given=lambda run, _: run.unclear_systems is not None,
+            remedy="See R151: {systems} may name systems",
+            fix="no",
+        ),
+        again(given=lambda run, places: run.facts.n_copies == places.count, fix="safe"),
+        again(given=lambda run, _: not run.ids_are_unknown),
+    ),
+)
+
+
+@fix_step("R131", order=120)
+def remove_repeats(draft: FileDraft, session: FixSession) -> FileDraft:
+    """Remove identical rows or, if R131 was requested, all but one row of a document."""
+    if "R131" in session.requested:
+        draft = _keep_one(draft, session)
+    repeats = draft.run.repeats
+    if not len(repeats):
+        return draft
+    import polars as pl
+
+    involved = np.union1d(repeats.row, repeats.first)
+    # A row without a score may be the header of another file that was appended.
+    involved = involved[~np.isnan(draft.run.score[involved])]
+    table = draft.fields[involved].with_columns(row=pl.Series(involved))
+    kept = table.unique(draft.fields.columns, keep="first", maintain_order=True)["row"].to_numpy()
+    dropped = np.setdiff1d(involved, kept)
+    if len(dropped) < len(repeats) and "R131" not in session.requested:
+        session.notes.append(
+            "R131: repeated documents with different rows are not fixed; "
+            "--fix R131 keeps one row of each"
+        )
+    return draft.drop(session, "R131", dropped)
+
+
+def _keep_one(draft: FileDraft, session: FixSession) -> FileDraft:
+    """Keep one row of each document: the one with the highest score, the first or the last."""
+    repeats, run, how = draft.run.repeats, draft.run, session.options.dedup
+    if not len(repeats):
+        return draft
+    if may_hold_documents(run):
+        session.skip("R131", "column 3 may not contain the document ids (R108)")
+        return draft
+    if how == "best":
+        is_nan = np.isnan(run.score[repeats.row]) | np.isnan(run.score[repeats.first])
+        if is_nan.any():
+            session.skip("R131", "the score of a document is not a number")
+        repeats = repeats.filter(~of_same_document(repeats, is_nan))
+    which = "best scored" if how == "best" else how
+    dropped = all_but_one(repeats, how, run.score)
+    return draft.drop(session, "R131", dropped, f"kept the {which} row of each document")
+
+
+def rows_beyond_limit(run: RunView) -> Rows:
+    """Return the first row beyond the limit of each query that exceeds it."""
+    if run.max_depth is None or run.blocks.sizes.max(initial=0) <= run.max_depth:
+        return np.empty(0, np.int64)
+    return run.grouped.rows(np.flatnonzero(places_in_query(run.grouped.query) == run.max_depth))
+
+
+def shown_sizes(run: RunView, places: Places) -> Mapping[str, Value]:
+    """Return the limit, the numbers of results, and the rows that a fix leaves."""
+    sizes, limit = run.blocks.sizes, run.max_depth
+    assert limit is not None
+    deepest = int(sizes.max())
+    return {
+        "size": int(sizes[run.query_ids.index(str(places.query_id))]),
+        "limit": limit,
+        "n_queries": len(sizes),
+        "depth": f"{'--profile trec or ' * (deepest <= TREC_MAX_DEPTH)}--max-depth {deepest}",
+        "deepest": str(deepest),
+        "n_rows": int(sizes.sum()),
+        "n_left": int(np.minimum(sizes, limit).sum()),
+    }
+
+
+R161 = Rule(
+    "R161",
+    "depth",
+    on="run",
+    severity="error",
+    rule_fix=RuleFix(
+        "ask",
+        "left out the results beyond the depth, by score",
+        effect="deletes the results beyond the limit; figures at deeper cutoffs or without a "
+        "cutoff change",
+    ),
+    blocks_scoring=False,
+    tables=True,
+    checks="more results for a query than --max-depth (100 by default)",
+    rationale="Measures without a cutoff increase with depth, so runs of different depths are not "
+    "comparable, and tracks reject runs that are too deep.",
+    example="run.txt:101: error R161: query 303 has 1,000 results, but the limit is 100. If "
+    "the task allows deeper runs, set --profile trec or --max-depth 1000.",
+    remedy="If the task allows deeper runs, set --profile trec (1,000 results) or --max-depth",
+    chunked=True,
+    cases=(
+        Case(
+            "error",
+            "query {query_id!v} has {size} results, but the limit is {limit}[ ({count} of "
+            "{n_queries} queries are deeper)]",
+            rows_beyond_limit,
+            shows=shown_sizes,
+            about="query",
+            remedy="If the task allows deeper runs, set {depth}",
+            effect="cuts {n_rows} rows to {n_left}; AP@{deepest} and all other figures beyond rank "
+            "{limit} change",
+        ),
+    ),
+)
+
+
+@fix_step("R161", order=140)
+def cut_depth(draft: FileDraft, session: FixSession) -> FileDraft:
+    """Remove results beyond the depth in the ranking by score (R161)."""
+    run, depth = draft.run, session.max_depth
+    if depth is None:
+        return draft
+    unreadable = np.unique(run.blocks.query[np.isnan(run.score)])
+    if (run.blocks.sizes[unreadable] > depth).any():
+        session.skip("R161", "some scores of a query are not numbers")
+    order = run.order(32)
+    beyond = order[places_in_query(run.blocks.query[order]) >= depth]
+    dropped = beyond[np.isin(run.blocks.query[beyond], unreadable, invert=True)]
+    return draft.drop(session, "R161", dropped, f"left out the results beyond {depth:,}, by score")
+
+
+FALLING = "Write scores that fall with rank"
+
+
+def ties_against_ranks(run: RunView) -> Pairs:
+    """Return the ties that the ranks order against trec_eval, which puts higher ids first."""
+    if run.columns is None:
+        return Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
+    places, rank = run.ties64, run.scored.rank
+    return run.pairs(
+        run.scored, places[run.is_above_previous(places) & (rank[places] > rank[places - 1])]
+    )
+
+
+R141 = Rule(
+    "R141",
+    "tied-scores",
+    on="run",
+    severity="warning",
+    rule_fix=RuleFix(
+        "ask",
+        "lowered tied scores so that they fall with rank",
+        effect="rewrites tied scores; the rank column decides the order of the ties",
+    ),
+    checks="equal float64 scores whose rank order is not by descending document id; other ties "
+    "are an info",
+    rationale="Within a tie, trec_eval ranks the highest document id first and ignores the rank "
+    "column. Other tools use the lowest id, the order of the rows, or any order.",
+    example="run.txt:9: warning R141: d08 and d09 tie at 3.0; trec_eval puts d09 first, the "
+    "rank column d08. Write scores that fall with rank.",
+    remedy=FALLING,
+    chunked=True,
+    cases=(
+        Case(
+            "warning",
+            "{other_doc_id!v} and {doc_id!v} tie at {score}; trec_eval puts {doc_id!v} first, the "
+            "rank column {other_doc_id!v}[ ({count} such pairs, {n_ties} ties in all)]",
+            ties_against_ranks,
+            shows=lambda run, _: {"n_ties": run.facts.n_ties},
+            column=5,
+            effect="rewrites {n_ties:tied score}; the rank column decides the order of the ties",
+        ),
+        Case(
+            "info",
+            "{count:document} tied with the previous one; tools order them differently",
+            lambda run: run.tied_rows,
+            about="query",
+        ),
+    ),
+)
+
+
+def tied_queries(run: RunView) -> Rows:
+    """Return the first row of each query of two or more documents that all score the same."""
+    return run.blocks.first_rows[run.is_tied_query]
+
+
+def second_rows(run: RunView) -> Rows:
+    """Return the second row of each of these queries."""
+    starts = np.cumsum(run.blocks.sizes) - run.blocks.sizes
+    return run.grouped.rows(starts[run.is_tied_query] + 1)
+
+
+def is_every_query_tied(run: RunView, places: Places) -> bool:
+    """Return whether all queries of several documents are tied, and most queries have several."""
+    n_larger = int((run.blocks.sizes >= 2).sum())
+    is_all = places.count == n_larger and 2 * n_larger > len(run.query_ids)
+    return run.columns is not None and is_all
+
+
+def shown_tie(run: RunView, places: Places) -> Mapping[str, Value]:
+    """Return the number of documents of the first tied query, and of queries."""
+    size = int(run.blocks.sizes[run.query_ids.index(str(places.query_id))])
+    return {"size": size, "n_queries": len(run.query_ids)}
+
+
+R142 = Rule(
+    "R142",
+    "all-tied",
+    on="run",
+    severity="warning",
+    rule_fix=RuleFix(
+        "ask",
+        "wrote scores from the ranks",
+        effect="rewrites the scores from the ranks; the rank column decides the order",
+    ),
+    tables=True,
+    checks="all scores of a query (2+ documents) equal; error if so in every query",
+    rationale="The ranking is then the order of the document ids. This happens when a constant is "
+    "written instead of the score, or when tiny scores become 0.",
+    example="run.txt:1: error R142: every query has a single score (0 in the first); only the rank "
+    "column orders the documents. Write scores that fall with rank.",
+    remedy=FALLING,
+    drop_in="scores",
+    chunked=True,
+    cases=(
+        Case(
+            "error",
+            "every query has a single score ({score} in the first); only the rank column orders "
+            "the documents",
+            tied_queries,
+            given=is_every_query_tied,
+            about="query",
+        ),
+        Case(
+            "warning",
+            "all {size} documents of query {query_id!v} score {score}[ ({count} of {n_queries} "
+            "queries)]; trec_eval orders them by document id",
+            second_rows,
+            shows=shown_tie,
+            about="query",
+        ),
+    ),
+)
+
+COMPARED_EXACTLY = 10_000
+"""Maximum number of pairs equal in float64 whose texts are compared digit by digit."""
+
+
+def ties_of_other_texts(run: RunView) -> Pairs:
+    """Return the rows whose score equals the previous one in 64 bits, but not as written."""
+    if run.columns is None or len(run.ties_of_other_scores):
+        return Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
+    pairs, is_short = run.pairs(run.scored, run.ties64), run.rows.scores.is_short
+    unsure = np.flatnonzero(~(is_short[pairs.rows] & is_short[pairs.others]))
+    rows, others = pairs.rows[unsure], pairs.others[unsure]
+    texts = list(zip(run.texts(5, rows), run.texts(5, others), strict=True))
+    differ = [at for at, (text, other) in enumerate(texts) if text != other][:COMPARED_EXACTLY]
+    kept = np.array([at for at in differ if _differ(*texts[at])], np.int64)
+    return Pairs(rows[kept], others[kept])
+
+
+def _differ(left: str, right: str) -> bool:
+    try:
+        return Decimal(left) != Decimal(right)
+    except InvalidOperation:
+        return False
+
+
+R143 = Rule(
+    "R143",
+    "tie-in-float32",
+    on="run",
+    severity="warning",
+    rule_fix=RuleFix(
+        "ask",
+        "lowered tied scores so that they fall with rank",
+        effect="rewrites scores that tie in 32 bits; the rank column decides their order",
+    ),
+    tables=True,
+    checks="scores that differ as text or in float64 but are equal in float32 (or float64), for "
+    "example above 2^24 or 3.4e38",
+    rationale="trec_eval 9, pytrec_eval and ir_measures compare scores in 32 bits (about seven "
+    "digits), trec_eval 10 and ranx in 64 bits. Such a run has two rankings.",
+    example="run.txt:9: warning R143: 0.75000001 and 0.75 are equal in float32: trec_eval 9, "
+    "pytrec_eval and ir_measures tie them, trec_eval 10 and ranx do not. Write scores that differ "
+    "within 7 digits, for example 1000 minus the rank.",
+    remedy="Write scores that differ within 7 digits, for example 1000 minus the rank",
+    chunked=True,
+    cases=(
+        Case(
+            "warning",
+            "{other_score!v} and {score!v} are equal in float32[ ({count} pairs, {n_changed} "
+            "change their order)]: trec_eval 9, pytrec_eval and ir_measures tie them, trec_eval 10 "
+            "and ranx do not",
+            lambda run: run.pairs(run.scored, run.ties_of_other_scores),
+            shows=lambda run, _: {"n_changed": run.facts.n_changed},
+            column=5,
+        ),
+        Case(
+            "warning",
+            "{other_score!v} and {score!v} are equal even in float64; every tool ties them",
+            ties_of_other_texts,
+            column=5,
+        ),
+    ),
+)
+
+
+@fix_step("R141", "R142", "R143", order=130)
+def separate_scores(draft: FileDraft, session: FixSession) -> FileDraft:
+    """Rewrite tied scores in the order of the ranks, so that they differ in 32-bit floats.
+
+    Queries with a single score get scores from the ranks (R142). In other queries with ties, scores
+    are lowered as little as possible (R141, R143).
+    """
+    run = draft.run
+    if not len(run.ties32):
+        return draft
+    import polars as pl
+
+    queries, is_broken = run.scored.query[run.ties32], _ties_by_rule(run)
+    unreadable = np.unique(run.blocks.query[~np.isfinite(run.score)])
+    texts, order = draft.fields["c5"], by_score(run)
+    for code, flags in is_broken.items():
+        chosen = np.setdiff1d(queries[flags], unreadable)
+        if code not in session.requested or not len(chosen):
+            continue
+        rows = order[np.isin(run.blocks.query[order], chosen)]
+        if code == "R142":  # n, …, 2, 1 for the n rows of a query
+            query = run.blocks.query[rows]
+            scores = run.blocks.sizes[query] - places_in_query(query)
+            written = pl.Series(scores).cast(pl.String)
+        else:
+            written = _separated(run, rows)
+        # Older versions of polars set values at rising indices only.
+        new = pl.DataFrame({"row": rows, "text": written}).drop_nulls("text").sort("row")
+        texts = texts.clone().scatter(new["row"], new["text"])
+        session.done(code, int(np.isin(queries[flags], chosen).sum()))
+    return draft if texts.equals(draft.fields["c5"]) else draft.with_fields(c5=texts)
+
+
+def _ties_by_rule(run: RunView) -> dict[str, Flags]:
+    """Flag, for each rule, the ties in 32 bits that break it."""
+    scored, places = run.scored, run.ties32
+    equal = scored.score[places] == scored.score[places - 1]
+    n_queries = len(run.query_ids)
+    n_equal = np.bincount(scored.query[places][equal], minlength=n_queries)
+    single = ((n_equal == run.blocks.sizes - 1) & (n_equal > 0))[scored.query[places]]
+    beyond = ~equal
+    if not beyond.any() and R143.check(run) is not None:
+        # They differ as text, but not in 64 bits.
+        here, before = (run.texts(5, scored.rows(at)) for at in (places, places - 1))
+        differ = [one != other for one, other in zip(here, before, strict=True)]
+        beyond = np.array(differ) & ~single
+    return {"R141": equal & ~single, "R142": single, "R143": beyond}
+
+
+def _separated(run: RunView, rows: Rows) -> pl.Series:
+    """Return new scores for the rows of some queries; null for unchanged scores."""
+    import polars as pl
+
+    from trectools_plus.formats.ranking import separate_ties
+
+    table = pl.DataFrame(
+        {
+            "query_id": run.blocks.query[rows],
+            "doc_id": -np.arange(len(rows)),  # equal scores keep this order
+            "score": run.score[rows],
+        }
+    )
+    apart = separate_ties(table).sort("doc_id", descending=True)["score"].cast(pl.Float32)
+    with np.errstate(over="ignore", under="ignore"):
+        before = pl.Series(run.score[rows].astype(np.float32))
+    return apart.cast(pl.String).set(apart == before, None)

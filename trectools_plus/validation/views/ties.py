@@ -1,4 +1,4 @@
-"""Rule P111: the order within ties changes a measure.
+"""Changes of measures by the order within ties, for rule P111.
 
 AP and nDCG are computed as in trec_eval: ``map`` (relevant from grade 1 on, divided by all relevant
 documents of the query) and ``ndcg`` (gain = grade, discount log2(1 + rank), whole depth). Only
@@ -7,109 +7,27 @@ relevant documents contribute to them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from trectools_plus.formats.columns.ids import Rows
-from trectools_plus.text import plural
-from trectools_plus.validation.registry import Hit, Places, rule
 from trectools_plus.validation.views.order import places_in_query
-from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.pairs import PairView, TieSums
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Numbers
 
 MEASURES = ("AP", "nDCG")
-MIN_REPORTED_CHANGE = 0.0001
-"""Minimum change of a mean that is reported, because it is visible in four decimals."""
 
 
-@dataclass(frozen=True, slots=True)
-class TieSums:
-    """Sums of measures over the queries of a run, or of a part of one.
-
-    Attributes:
-        lowest: The sum of each measure in the worst order of the ties.
-        highest: The sum of each measure in the best order.
-        n_changed: The number of queries in which the two differ, for each measure.
-        has_ties: Whether there are ties.
-        is_defined: False with repeated documents or scores that are not finite.
-    """
-
-    lowest: Numbers
-    highest: Numbers
-    n_changed: Rows
-    has_ties: bool
-    is_defined: bool
-
-    @property
-    def count(self) -> int:
-        """1, so that sums without ties are kept, too."""
-        return 1
-
-    def __add__(self, later: TieSums) -> TieSums:
-        """Return the sums of two parts of a run."""
-        return TieSums(
-            self.lowest + later.lowest,
-            self.highest + later.highest,
-            self.n_changed + later.n_changed,
-            self.has_ties or later.has_ties,
-            self.is_defined and later.is_defined,
-        )
-
-    def moved(self, n_lines: int) -> TieSums:  # noqa: ARG002
-        """Return the same: sums have no lines."""
-        return self
-
-
-def _tie_sums(pair: PairView) -> TieSums | Places:
-    """Sums of AP and of nDCG."""
-    if pair.qrels is None or pair.report_on != "run":
-        return Places()
+def tie_sums(pair: PairView) -> TieSums:
+    """Return the sums of AP and of nDCG over the judged queries of a run."""
     run = pair.run
     has_ties = len(run.ties32) > 0
-    is_defined = not len(run.repeats) and bool(np.isfinite(run.score).all())
-    zeros = np.zeros(len(MEASURES))
-    if not is_defined:
+    if len(run.repeats) or not np.isfinite(run.score).all():
+        zeros = np.zeros(len(MEASURES))
         return TieSums(zeros, zeros, zeros.astype(np.int64), has_ties, is_defined=False)
-    lowest, highest, n_changed = find_sums(pair)
-    return TieSums(lowest, highest, n_changed, has_ties, is_defined=True)
-
-
-@rule(
-    "P111",
-    "tie-sensitive",
-    on="pair",
-    scope="pair",
-    severity="warning",
-    fix="no",
-    tables=True,
-    checks=f"best and worst tie order change AP or nDCG by more than {MIN_REPORTED_CHANGE}",
-    rationale="Tools order tied documents differently: by falling or rising document id, by rank "
-    "column, or at random. One file then has several scores, and two systems may swap ranks.",
-    example="run.txt: warning P111: the order of ties changes AP from 0.6389 to 0.8056. Write "
-    "scores that fall with rank.",
-    remedy="Write scores that fall with rank",
-    collect=_tie_sums,
-)
-def tie_sensitive(pair: PairView, found: TieSums) -> Hit | None:
-    """The order within ties changes a measure."""
-    if pair.qrels is None or not pair.shared_ids:
-        return None
-    # Other rules report unordered scores and repeated documents; they have no bounds.
-    if not found.has_ties or not found.is_defined:
-        return None
-    means = zip(MEASURES, found.lowest, found.highest, found.n_changed.tolist(), strict=True)
-    for measure, lowest, highest, n_changed in means:
-        low, high = lowest / len(pair.qrels_ids), highest / len(pair.qrels_ids)
-        if high - low > MIN_REPORTED_CHANGE:
-            queries = f" (in {plural(n_changed, 'query', 'queries')})" if n_changed > 1 else ""
-            return Hit(
-                f"the order of ties changes {measure} from {low:.4f} to {high:.4f}{queries}",
-                count=n_changed,
-            )
-    return None
+    return TieSums(*find_sums(pair), has_ties)
 
 
 def find_sums(pair: PairView) -> tuple[Numbers, Numbers, Rows]:

@@ -1,0 +1,154 @@
+"""The places of a file that break a rule, and the sentences about them."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trectools_plus.formats.columns.facts import Occurrences, OddLines
+from trectools_plus.formats.columns.ids import Rows
+from trectools_plus.text import number, plural, quoted, visible
+
+Value = str | int | float
+
+LINES_KEPT = 5
+"""Number of line numbers in a finding, unless all lines are requested."""
+
+
+class LineNumber(int):
+    """The number of a line, from 1, which depends on the lines before a part of the file."""
+
+    def __str__(self) -> str:
+        return f"line {int(self)}"
+
+
+class RowNumber(int):
+    """The number of a row of a table, from 1."""
+
+    def __str__(self) -> str:
+        return f"row {int(self)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Rows, each with another one that it is compared with."""
+
+    rows: Rows
+    others: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of a file, or of a part of one, that break a rule.
+
+    Attributes:
+        count: The number of places.
+        lines: Their lines, or the first few; empty for a table.
+        column: The character column of the first place, from 1.
+        query_id: The query of the first place.
+        doc_id: The document of the first place.
+        first: The words about the first place, for templates.
+    """
+
+    count: int = 0
+    lines: Sequence[int] = ()
+    column: int | None = None
+    query_id: str | None = None
+    doc_id: str | None = None
+    first: Mapping[str, Value] = field(default_factory=dict)
+
+    def __add__(self, later: Places) -> Places:
+        """Return the places of two parts of a file, given in the order of the file."""
+        lines = (*self.lines, *later.lines)[:LINES_KEPT]
+        first = self if self.count else later
+        return replace(first, count=self.count + later.count, lines=lines)
+
+    def moved(self, n_lines: int) -> Places:
+        """Return the places in a file with ``n_lines`` lines before this part."""
+        first = {
+            name: LineNumber(value + n_lines) if isinstance(value, LineNumber) else value
+            for name, value in self.first.items()
+        }
+        return replace(self, lines=tuple(line + n_lines for line in self.lines), first=first)
+
+
+Found = Rows | Pairs | OddLines | Occurrences | Places | int
+"""Rows, rows with others, lines that are not rows, occurrences on lines, or a number."""
+
+
+def first_lines(lines: Sequence[int] | npt.NDArray[Any], *, every: bool = False) -> tuple[int, ...]:
+    """Return the first few line numbers, or all."""
+    return tuple(map(int, lines if every else lines[:LINES_KEPT]))
+
+
+def places_of(view: Any, found: Found, column: int | None = None) -> Places:
+    """Return what a test found in a view as places.
+
+    Args:
+        view: The view of the file with the rows or lines.
+        found: The result of the test.
+        column: The field (from 1) whose column is reported.
+    """
+    if isinstance(found, Places):
+        return found
+    if isinstance(found, Occurrences):
+        return Places(found.count, first_lines(found.lines, every=view.every_line))
+    if isinstance(found, OddLines):
+        return _places_of_lines(view, found)
+    if not isinstance(found, np.ndarray | Pairs):
+        return Places(int(found))
+    rows = found.rows if isinstance(found, Pairs) else found
+    if not len(rows):
+        return Places()
+    at = int(rows.argmin())
+    row = int(rows[at])
+    shown: dict[str, Value] = view.fields_of(row)
+    if isinstance(found, Pairs):
+        other = view.fields_of(int(found.others[at]))
+        shown |= {f"other_{name}": value for name, value in other.items()}
+    return Places(
+        len(rows),
+        view.lines(np.sort(rows)),
+        None if column is None else view.column(row, column),
+        view.query_id(row),
+        view.doc_id(row),
+        shown,
+    )
+
+
+def _places_of_lines(view: Any, found: OddLines) -> Places:
+    if not len(found):
+        return Places()
+    lines = found.line if view.columns.origin is None or view.columns.origin.has_lines else ()
+    shown: dict[str, Value] = {"n_fields": int(found.n_fields[0]), "text": found.text[0]}
+    return Places(len(found), first_lines(lines, every=view.every_line), first=shown)
+
+
+def sentence(template: str, values: Mapping[str, Any]) -> str:
+    """Fill in a template; its parts in brackets are kept for several places."""
+    kept = r"\1" if values["count"] > 1 else ""
+    return _FORMATTER.vformat(re.sub(r"\[(.*?)\]", kept, template), (), values)
+
+
+class _Formatter(string.Formatter):
+    """``{id!v}`` makes an id visible, ``{text!q}`` also quotes it, ``{n:row}`` adds a noun."""
+
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        convert = {"v": visible, "q": quoted}.get(conversion or "")
+        return convert(str(value)) if convert else super().convert_field(value, conversion)
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec:
+            return plural(value, *format_spec.split("|"))
+        if isinstance(value, float):
+            return number(value)
+        return f"{value:,}" if type(value) is int else str(value)
+
+
+_FORMATTER = _Formatter()
