@@ -3,6 +3,7 @@
 ::
 
     plan.py      the plan: pool of documents, order of queries, files of its folder
+    extending.py further runs for a plan, which keeps its judgments
     pilot.py     the number of queries that people must judge
     labels.py    labels of pooled documents, by people and models
     people.py    labels of people, from the review page (review/)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isnan
 from pathlib import Path
@@ -19,9 +20,9 @@ from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.judging.endpoint import Labeller, is_local
-from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, read_labels
+from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, Price, Usage, read_labels
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.prompt import cut_text, read_grade
+from trectools_plus.judging.prompt import cut_text, find_relevant_level, read_grade
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
@@ -45,12 +46,14 @@ class LabelOptions:
         repeat: The proportion of the documents that is asked twice, 0 to 1.
         max_calls: Maximum number of calls, with retries; ``None`` for no limit.
         resume: Whether to continue labels of the same judge.
+        reuse: The folders of other plans, whose answers to the same questions are reused.
     """
 
     longest: int = DEFAULT_LONGEST
     repeat: float = 0.0
     max_calls: int | None = None
     resume: bool = False
+    reuse: Sequence[str | Path] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,8 @@ class LabelSummary:
         grades: The number of documents with each grade.
         missing: The number of documents without a grade, by reason.
         left: The number of questions that were not asked.
+        reused: The number of questions that had an answer before, here or in another plan.
+        usage: The tokens of all answers of this judge in the plan, if the service counts them.
         cut: The number of documents that were cut.
         repeated: The agreement of the judge with itself, if documents were asked twice.
         calls: The number of calls, with retries.
@@ -123,6 +128,8 @@ class LabelSummary:
     grades: dict[int, int]
     missing: dict[str, int]
     left: int
+    reused: int
+    usage: Usage | None
     cut: int
     repeated: Repeated | None
     calls: int
@@ -131,9 +138,11 @@ class LabelSummary:
     failure: str | None
     other_models: dict[str, int]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON."""
-        summary = asdict(self)
+    def as_dict(self, price: Price | None = None) -> dict[str, Any]:
+        """Return the summary as JSON, with the cost if there is a price."""
+        summary = {**asdict(self), "usage": self.usage and self.usage.model_dump()}
+        if price is not None:
+            summary["cost"] = None if self.usage is None else self.usage.cost(price)
         if self.repeated is not None:
             kappa = summary["repeated"]["kappa"]
             kappa.update({name: none_if_nan(kappa[name]) for name in ("value", "low", "high")})
@@ -204,14 +213,18 @@ class Labelling:
         try:
             self._file.truncate(_complete_size(path))
             known = {_key_of(label) for label in self._labels() if is_answered(label)}
-            self.questions = [one for one in self._all if one.key not in known]
-            if known and self.questions and not options.resume:
+            unasked = [question for question in self._all if question.key not in known]
+            if known and unasked and not options.resume and folder.plan.extends is None:
                 raise UsageError(
                     f"{judge.name} has answered {len(known):,} of "
                     f"{plural(len(self._all), 'question')} of this plan",
                     where=str(path),
                     remedy="add --resume to ask the others",
                 )
+            self._copies = _find_answers(unasked, options.reuse, self._origin)
+            copied = {_key_of(label) for label in self._copies}
+            self.questions = [question for question in unasked if question.key not in copied]
+            self.reused = len(self._all) - len(self.questions)
         except BaseException:
             self._file.close()
             raise
@@ -230,6 +243,8 @@ class Labelling:
         calls = plural(number, "call")
         if self._calls.limit is not None and self._calls.limit < number:
             calls = f"{calls}, of which --max-calls allows {self._calls.limit:,}"
+        if self.reused:
+            calls = f"{calls}; {plural(self.reused, 'answer')} reused"
         judge = self._judge
         if judge.host is None:
             return f"{judge.name} is called for documents of this plan: {calls}."
@@ -262,6 +277,8 @@ class Labelling:
         """
         started = monotonic()
         self._store_prompt()
+        self._file.append(b"".join(label.as_line() for label in self._copies))
+        self._copies = []
         breaker = CircuitBreaker()
         done, answered, total = 0, False, len(self.questions)
         progress("judging", done, total)
@@ -293,7 +310,7 @@ class Labelling:
         reason = None if problem is None else f"{_UNREADABLE}{problem}"
         model = None if reply.model is None else visible(reply.model, _LONGEST_MODEL)
         grade = found.grade if problem is None else None
-        self._store(question, grade, reason=reason, answer=answer, model=model)
+        self._store(question, grade, reason=reason, answer=answer, model=model, usage=reply.usage)
         return None
 
     def _store(
@@ -304,6 +321,7 @@ class Labelling:
         reason: str | None = None,
         answer: str | None = None,
         model: str | None = None,
+        usage: Usage | None = None,
     ) -> None:
         label = Label(
             query_id=question.query_id,
@@ -319,12 +337,11 @@ class Labelling:
             cut=question.cut,
             repeat=question.repeat,
             text_sha256=question.text_sha256,
+            usage=usage,
         )
-        without = {"answered_by"} if label.answered_by is None else set()
-        line = f"{label.model_dump_json(exclude=without)}\n".encode()
         with self._lock:
             if not self._stopped:  # otherwise the call was interrupted
-                self._file.append(line)
+                self._file.append(label.as_line())
 
     def _labels(self) -> list[Label]:
         """Return the labels of this judge."""
@@ -354,6 +371,8 @@ class Labelling:
             grades=dict(sorted(grades.items())),
             missing=dict(missing.most_common()),
             left=len(self._all) - len(found),
+            reused=self.reused,
+            usage=_add_usage(found),
             cut=sum(label.cut for label in first),
             repeated=_compare_repeated(found),
             calls=self._calls.made,
@@ -407,6 +426,61 @@ def iter_questions(folder: PlanFolder, options: LabelOptions, seed: int) -> Iter
         number = max(1, round(options.repeat * len(questions)))
         for place in sorted(order[:number].tolist()):
             yield replace(questions[place], repeat=1)
+
+
+def _find_answers(
+    questions: Sequence[Question], plans: Sequence[str | Path], origin: LabelOrigin
+) -> list[Label]:
+    """Return answers of the same judge to the same texts in other plans, as labels of this one.
+
+    Raises:
+        InputError: If a folder has no plan.
+        FormatError: If its labels cannot be read.
+    """
+    answers = {
+        (label.text_sha256, label.repeat): label
+        for plan in plans
+        for label in read_labels(PlanFolder(plan).path / LABELS_FILE)
+        if label.origin == origin and label.answer is not None and reads_as(label)
+    }
+    return [
+        answers[question.key[2:]].model_copy(
+            update={"query_id": question.query_id, "doc_id": question.doc_id, "cut": question.cut}
+        )
+        for question in questions
+        if question.key[2:] in answers
+    ]
+
+
+def _add_usage(labels: Iterable[Label]) -> Usage | None:
+    usages = [label.usage for label in labels if label.usage is not None]
+    if not usages:
+        return None
+    return Usage(
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+    )
+
+
+def read_stored_prompt(folder: PlanFolder, sha256: str) -> str | None:
+    """Return the prompt of a model; ``None`` if it is not in the plan, or has changed.
+
+    Raises:
+        InputError: If the file is a link out of the folder.
+    """
+    if not re.fullmatch("[0-9a-f]{64}", sha256):
+        return None
+    path = folder.files.find(f"{PROMPTS_FOLDER}/{sha256[:16]}.txt")
+    text = None if path is None else path.read_bytes().decode(errors="replace")
+    return text if text is not None and sha256_text(text) == sha256 else None
+
+
+def relevant_level(folder: PlanFolder, labels: Iterable[Label]) -> int:
+    """Return the lowest grade that the prompts of some labels call relevant; 1 if none does."""
+    origins = (label.origin for label in labels if label.origin is not None)
+    prompts = {origin.prompt_sha256 for origin in origins if origin.host is not None}
+    texts = (read_stored_prompt(folder, sha256) for sha256 in prompts)
+    return max((find_relevant_level(text) for text in texts if text is not None), default=1)
 
 
 def _complete_size(path: Path) -> int:
@@ -464,7 +538,7 @@ def raise_if_stopped(summary: LabelSummary) -> None:
     )
 
 
-def describe_labels(summary: LabelSummary) -> str:
+def describe_labels(summary: LabelSummary, price: Price | None = None) -> str:
     """Return the result in a sentence."""
     labelled = sum(summary.grades.values())
     parts = [f"{summary.judge} labelled {labelled:,} of {plural(summary.pairs, 'pair')}"]
@@ -480,6 +554,16 @@ def describe_labels(summary: LabelSummary) -> str:
     if summary.left:
         limit = " (--max-calls)" if summary.out_of_calls else ""
         parts.append(f"not asked yet: {summary.left:,}{limit}")
+    if summary.reused:
+        parts.append(f"reused: {plural(summary.reused, 'answer')}")
+    if price is not None and summary.usage is None:
+        parts.append("cost: unknown, because the service does not count tokens")
+    if (usage := summary.usage) is not None:
+        cost = "" if price is None else f", cost {usage.cost(price):,.4f}"
+        parts.append(
+            f"tokens: {usage.prompt_tokens:,} of questions, {usage.completion_tokens:,} of "
+            f"answers{cost}"
+        )
     if summary.cut:
         parts.append(f"cut: {plural(summary.cut, 'document')}")
     if (again := summary.repeated) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -27,6 +27,12 @@ from trectools_plus.judging.estimates.combined import (
     Population,
     combine_judgments,
 )
+from trectools_plus.judging.estimates.looks import (
+    Look,
+    describe_earlier,
+    list_earlier,
+    record_look,
+)
 from trectools_plus.judging.estimates.report import (
     JudgmentCounts,
     JudgmentReport,
@@ -36,6 +42,7 @@ from trectools_plus.judging.estimates.report import (
     ShownInterval,
 )
 from trectools_plus.judging.estimates.verdict import state_result
+from trectools_plus.judging.labelling import relevant_level
 from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read_labels, write_qrels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
@@ -59,6 +66,7 @@ def estimate(
     measures: Sequence[str] | None = None,
     runs: Sequence[str] | None = None,
     model: str | None = None,
+    relevant: int | None = None,
     confidence: float = DEFAULT_CONFIDENCE,
     seed: int = DEFAULT_SEED,
 ) -> JudgmentReport:
@@ -70,6 +78,8 @@ def estimate(
         measures: Names of measures; those of the plan if ``None``.
         runs: Names or original files of runs of the plan; all if ``None``.
         model: The model, if several have judged the plan.
+        relevant: The lowest relevant grade of measures whose names do not state one; ``None`` for
+            the lowest grade that the model's prompt calls relevant.
         confidence: The level of the intervals.
         seed: The seed of the draws for the intervals of agreement.
 
@@ -81,12 +91,13 @@ def estimate(
             several models have judged and none is named.
         CheckFailedError: If people or the model have judged too little to estimate anything.
     """
-    parsed = folder.parse_measures(measures or None)
-    names = [one.requested_name for one in parsed]
     shown = _choose_runs(folder, runs)
     by_people = read_people(folder.path) if people is None else people
     all_labels = read_labels(folder.path / LABELS_FILE)
     labels = choose_model(all_labels, model, str(folder.path))
+    level = relevant_level(folder, labels) if relevant is None else relevant
+    parsed = folder.parse_measures(measures or None, level)
+    names = [measure.requested_name for measure in parsed]
     if (unasked := check_asked(folder, labels)) is not None:
         raise CheckFailedError(
             unasked, where=str(folder.path), remedy=f"run: judge label {folder.path} --resume"
@@ -139,14 +150,24 @@ def estimate(
             grade is None for grades in merge_labels(labels).values() for grade in grades.values()
         ),
     )
+    look = Look(
+        created_at=max(label.time for label in [*by_people, *labels]),
+        people=len(of_people.queries),
+        measures=names,
+        runs=shown,
+        confidence=confidence,
+        labels_sha256={"people": hash_labels(by_people), "model": hash_labels(labels)},
+    )
+    earlier = list_earlier(folder, look)
     report = JudgmentReport(
         version=version("trectools-plus"),
-        created_at=max(label.time for label in [*by_people, *labels]),
+        created_at=look.created_at,
         result="",
         model=origin_of(labels),
         plan_sha256=sha256_file(folder.path / PLAN_FILE),
-        labels_sha256={"people": hash_labels(by_people), "model": hash_labels(labels)},
+        labels_sha256=look.labels_sha256,
         measures=names,
+        relevant=level,
         runs=shown,
         confidence=confidence,
         seed=seed,
@@ -157,9 +178,21 @@ def estimate(
         warnings=[
             *describe_doubts(folder, by_people, len(of_people.queries), labels, all_labels),
             *([] if refusal is not None else describe_missing_intervals(estimates)),
+            *describe_earlier(earlier),
         ],
+        earlier=earlier,
     )
     return report.model_copy(update={"result": state_result(report)})
+
+
+def record_estimate(folder: PlanFolder, report: JudgmentReport) -> None:
+    """Add an estimate to those of its plan, which later estimates list.
+
+    Raises:
+        InputError: If the list of estimates is a link out of the folder.
+    """
+    fields = {name: getattr(report, name) for name in Look.model_fields if name != "people"}
+    record_look(folder, Look(people=report.counts.people, **fields))
 
 
 QRELS_FILES = ("people.qrels", "model.qrels")
@@ -179,15 +212,53 @@ def write_judgments(
         InputError: If a file cannot be written.
     """
     people = read_people(folder.path) if people is None else people
-    merged = merge_labels(people)
-    last = {_pair(label): label for label in people}
-    of_people = [
-        label.model_copy(update={"grade": merged[query_id][doc_id]})
-        for (query_id, doc_id), label in last.items()
-    ]
     of_model = choose_model(read_labels(folder.path / LABELS_FILE), model, str(folder.path))
-    for name, labels in zip(QRELS_FILES, (of_people, of_model), strict=True):
+    for name, labels in zip(QRELS_FILES, (_merge_people(people), of_model), strict=True):
         write_qrels(labels, Path(target) / name)
+
+
+JudgedBy = Literal["people", "model", "both"]
+
+
+def select_labels(
+    folder: PlanFolder, by: JudgedBy = "both", model: str | None = None
+) -> list[Label]:
+    """Return one label for each judged pair of a plan.
+
+    Args:
+        folder: The plan.
+        by: Whose labels: the merged ones of ``people``, those of a ``model``, or ``both``: those of
+            people, and those of the model for pairs that no person has answered.
+        model: The model, if several have judged the plan.
+
+    Raises:
+        CheckFailedError: If nobody has judged.
+        UsageError: If several models have judged and none is named, or the named one has not.
+    """
+    of_people = [] if by == "model" else _merge_people(read_people(folder.path))
+    of_models = [] if by == "people" else read_labels(folder.path / LABELS_FILE)
+    answered = {_pair(label) for label in of_people}
+    if by == "people" or (of_people and not of_models and model is None):
+        of_model = []
+    else:
+        of_model = choose_model(of_models, model, str(folder.path))
+    labels = [*of_people, *(label for label in of_model if _pair(label) not in answered)]
+    if not any(label.grade is not None for label in labels):
+        raise CheckFailedError(
+            "there are no grades yet",
+            where=str(folder.path),
+            remedy="let people or a model judge: review serve, judge label",
+        )
+    return labels
+
+
+def _merge_people(people: Sequence[Label]) -> list[Label]:
+    """Return one label for each pair that people have answered, with the merged grade."""
+    merged = merge_labels(people)
+    return [
+        label.model_copy(update={"grade": merged[query_id][doc_id]})
+        for (query_id, doc_id), label in {_pair(label): label for label in people}.items()
+    ]
 
 
 def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list[Label]:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from trectools_plus.judging.estimates.combined import Population
+from trectools_plus.judging.estimates.looks import Look
 from trectools_plus.judging.labels import LabelOrigin
 from trectools_plus.models import ReportModel
 
@@ -130,6 +131,8 @@ class JudgmentReport(ReportModel):
     """SHA-256 of the judgments by ``people`` and ``model`` that the report rests on."""
     measures: list[str]
     """The measures."""
+    relevant: int = 1
+    """The lowest relevant grade of measures whose names do not state one."""
     runs: list[str]
     """The runs."""
     confidence: float
@@ -147,6 +150,8 @@ class JudgmentReport(ReportModel):
     """Means of all runs, then differences of all pairs, by measure."""
     warnings: list[str] = Field(default_factory=list)
     """Doubts that readers must know before they believe the figures."""
+    earlier: list[Look] = Field(default_factory=list)
+    """The estimates of the plan that were made before."""
 
     @property
     def is_complete(self) -> bool:

@@ -271,6 +271,16 @@ def read_all_judgments(store: Store, annotator: Annotator) -> dict[str, QueryJud
     return _by_query(store.rows(_CURRENT_JUDGMENTS.format(where=_BY_ANNOTATOR), annotator.number))
 
 
+def read_queries_of_others(store: Store, annotator: Annotator) -> set[str]:
+    """Return the queries that other annotators have begun to judge."""
+    rows = store.rows(
+        "SELECT DISTINCT query_id FROM judgment "
+        "WHERE undone_at IS NULL AND final = 0 AND annotator != ?",
+        annotator.number,
+    )
+    return {query_id for (query_id,) in rows}
+
+
 def read_decisions(store: Store) -> dict[str, QueryJudgments]:
     """Return the current decisions of all adjudicators by query: the last of each counts."""
     return _by_query(store.rows(_CURRENT_JUDGMENTS.format(where=_BY_ADJUDICATORS)))

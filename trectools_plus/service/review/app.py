@@ -23,6 +23,7 @@ from starlette.types import Scope
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.judging.plan import find_plan
 from trectools_plus.judging.review.judgments import Annotator, find_session_annotator
+from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.guard import KEY_REMEDY, BearerKey, Guard, Rules, is_loopback
 from trectools_plus.service.problems import ProblemError, answer_problem, problem_response
@@ -46,7 +47,6 @@ from trectools_plus.service.review.controller import (
 from trectools_plus.service.review.material import (
     DEFAULT_DEPTH,
     load_material,
-    load_plan_material,
     read_guideline,
 )
 from trectools_plus.service.server import format_host, listen, serve_app
@@ -76,6 +76,7 @@ class ReviewOptions:
             :func:`~trectools_plus.service.review.material.read_guideline`.
         adjudicate: True to show only the queries on which annotators differ, with their judgments,
             and to record decisions.
+        share: True if the people who judge a plan share its queries, after the first ten.
     """
 
     modes: Sequence[str] | None = None
@@ -84,6 +85,7 @@ class ReviewOptions:
     key: str | None = None
     guideline: str | FilePath | None = None
     adjudicate: bool = False
+    share: bool = False
 
 
 def review_app(report: str | FilePath, database: str | FilePath, **options: Any) -> FastAPI:
@@ -111,6 +113,8 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
     given = ReviewOptions(**options)
     guideline = [] if given.guideline is None else read_guideline(given.guideline)
     plan = find_plan(report)
+    if given.share and (plan is None or given.adjudicate):
+        raise UsageError("--share is for people who judge a plan", remedy="leave it out")
     if plan is None:
         material, seed = load_material(report, given.modes, given.depth), given.seed
     else:
@@ -120,7 +124,11 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
     app = FastAPI(title="Review", docs_url=None, redoc_url=None, openapi_url=None)
     try:
         app.state.controller = ReviewController(
-            material, store, guideline=guideline, adjudicate=given.adjudicate
+            material,
+            store,
+            guideline=guideline,
+            adjudicate=given.adjudicate,
+            share=given.share,
         )
     except CheckFailedError:
         store.close()

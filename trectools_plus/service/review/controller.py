@@ -212,6 +212,8 @@ class Undone(Message):
     state: State | None
 
 
+JUDGED_BY_ALL = 10
+"""The number of queries of a plan that everyone judges, also if people share the others."""
 TITLE_LENGTH = 160
 """Maximum number of characters of a query in the list of all queries."""
 
@@ -226,6 +228,8 @@ class ReviewController:
             :func:`~trectools_plus.service.review.material.read_guideline`.
         adjudicate: True to show only the queries on which annotators differ, and to record
             decisions. The queries are those at the time of the call.
+        share: True if each annotator of a plan skips the queries that others have begun, after the
+            first :data:`JUDGED_BY_ALL`.
 
     Raises:
         CheckFailedError: If there are no disagreements to adjudicate.
@@ -238,7 +242,9 @@ class ReviewController:
         *,
         guideline: Sequence[Element] = (),
         adjudicate: bool = False,
+        share: bool = False,
     ) -> None:
+        self._shares = share
         self.material = material
         self.store = store
         self.adjudicates = adjudicate
@@ -444,9 +450,16 @@ class ReviewController:
     def _offered(self, annotator: Annotator) -> list[QueryProgress]:
         """Return the progress of all queries; of a plan, up to the first that is not complete."""
         judged = judgments.read_all_judgments(self.store, annotator)
+        taken: set[str] = set()
+        if self._shares:
+            taken = judgments.read_queries_of_others(self.store, annotator) - judged.keys()
+            taken -= {query.query_id for query in self._queries[:JUDGED_BY_ALL]}
         offered: list[QueryProgress] = []
         for query in self._queries:
-            offered.append(self._progress(query, judged.get(query.query_id, QueryJudgments())))
+            progress = self._progress(query, judged.get(query.query_id, QueryJudgments()))
+            if query.query_id in taken:
+                progress = progress.model_copy(update={"complete": True})
+            offered.append(progress)
             if self._is_plan and not self.adjudicates and not offered[-1].complete:
                 break
         return offered
