@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import isnan
+from operator import eq
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -19,6 +20,7 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.judging.agreement import nan_as_null
 from trectools_plus.judging.endpoint import Labeller, is_local
 from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, Price, Usage, read_labels
 from trectools_plus.judging.plan import PlanFolder
@@ -28,7 +30,6 @@ from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.source import CircuitBreaker, Failure
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
-from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.text import plural, visible
 
 PROMPTS_FOLDER = "prompts"
@@ -140,37 +141,16 @@ class LabelSummary:
 
     def as_dict(self, price: Price | None = None) -> dict[str, Any]:
         """Return the summary as JSON, with the cost if there is a price."""
-        summary = {**asdict(self), "usage": self.usage and self.usage.model_dump()}
-        if price is not None:
-            summary["cost"] = None if self.usage is None else self.usage.cost(price)
-        if self.repeated is not None:
-            kappa = summary["repeated"]["kappa"]
-            kappa.update({name: none_if_nan(kappa[name]) for name in ("value", "low", "high")})
-        return summary
+        cost = None if price is None or self.usage is None else self.usage.cost(price)
+        return {
+            **nan_as_null(asdict(self)),
+            "usage": self.usage and self.usage.model_dump(),
+            **({} if price is None else {"cost": cost}),
+        }
 
 
 class _OutOfCallsError(Exception):
     """The limit of calls is reached."""
-
-
-@dataclass
-class _Calls:
-    """Counts calls of all threads, and refuses those above the limit."""
-
-    limit: int | None
-    made: int = 0
-    lock: Lock = field(default_factory=Lock)
-
-    def take(self) -> None:
-        """Count one more call.
-
-        Raises:
-            _OutOfCallsError: If it is one too many.
-        """
-        with self.lock:
-            if self.limit is not None and self.made >= self.limit:
-                raise _OutOfCallsError
-            self.made += 1
 
 
 class Labelling:
@@ -195,7 +175,7 @@ class Labelling:
         _check_options(options)
         self._folder = folder
         self._judge = judge
-        self._calls = _Calls(options.max_calls)
+        self._max_calls, self._calls = options.max_calls, 0
         self._lock = Lock()
         self._stopped = False
         self.concurrency = judge.concurrency
@@ -240,23 +220,19 @@ class Labelling:
     def announcement(self) -> str:
         """The announcement for the user who must agree: the calls, and their destination."""
         number = len(self.questions)
-        calls = plural(number, "call")
-        if self._calls.limit is not None and self._calls.limit < number:
-            calls = f"{calls}, of which --max-calls allows {self._calls.limit:,}"
+        calls = f"{plural(number, 'call')} (more if some fail)"
+        if self._max_calls is not None and self._max_calls < number:
+            calls = f"{calls}, of which --max-calls allows {self._max_calls:,}"
         if self.reused:
             calls = f"{calls}; {plural(self.reused, 'answer')} reused"
-        judge = self._judge
-        if judge.host is None:
-            return f"{judge.name} is called for documents of this plan: {calls}."
-        where = (
-            f"Documents stay on this machine ({judge.host})."
-            if is_local(f"http://{judge.host}")
-            else f"Documents leave this machine, for {judge.host}."
-        )
-        tokens = float(f"{self.tokens:.2g}")
+        host, tokens = self._judge.host, float(f"{self.tokens:.2g}")
+        if host is None or is_local(f"http://{host}"):
+            destination = f"stay on this machine{'' if host is None else f' ({host})'}"
+        else:
+            destination = f"leave this machine, for {host}"
         return (
-            f"{judge.name}: {calls} (more if some fail), about {tokens:,.0f} tokens of text. "
-            f"{where}"
+            f"{self._judge.name}: {calls}, about {tokens:,.0f} tokens of text. Documents "
+            f"{destination}."
         )
 
     def close(self) -> None:
@@ -292,13 +268,19 @@ class Labelling:
             progress("judging", done, total)
         return self._summarise(monotonic() - started, breaker.stopped)
 
+    def _count_call(self) -> None:
+        with self._lock:
+            if self._max_calls is not None and self._calls >= self._max_calls:
+                raise _OutOfCallsError
+            self._calls += 1
+
     def _ask(self, question: Question) -> Failure | None:
         """Ask a question, and store the label; return the failure of a call."""
         if not question.document or not question.query:
             self._store(question, None, reason=_NO_TEXT)
             return None
         try:
-            reply = self._judge.ask(question.query, question.document, self._calls.take)
+            reply = self._judge.ask(question.query, question.document, self._count_call)
         except _OutOfCallsError:
             return Failure(_OUT_OF_CALLS, stops=True)
         if isinstance(reply, Failure):
@@ -375,7 +357,7 @@ class Labelling:
             usage=_add_usage(found),
             cut=sum(label.cut for label in first),
             repeated=_compare_repeated(found),
-            calls=self._calls.made,
+            calls=self._calls,
             seconds=seconds,
             out_of_calls=out_of_calls,
             other_models=dict(others.most_common()),
@@ -506,18 +488,18 @@ def _kind_of(reason: str) -> str:
 
 def _compare_repeated(labels: list[Label]) -> Repeated | None:
     """Compare the grades of documents that were asked twice."""
-    first = {(one.query_id, one.doc_id): one.grade for one in labels if not one.repeat}
+    grades = {(one.query_id, one.doc_id, one.repeat): one.grade for one in labels}
     pairs = [
-        (first.get((one.query_id, one.doc_id)), one.grade, one.query_id)
-        for one in labels
-        if one.repeat
+        (query_id, grades.get((query_id, doc_id, 0)), grade)
+        for (query_id, doc_id, repeat), grade in grades.items()
+        if repeat
     ]
     graded = [pair for pair in pairs if None not in pair]
     if not graded:
         return None
-    ones, others, queries = zip(*graded, strict=True)
-    equal = sum(one == other for one, other, _ in graded) / len(graded)
-    kappa = cohens_kappa(ones, others, categories=range(4), clusters=queries)
+    queries, first, again = zip(*graded, strict=True)
+    kappa = cohens_kappa(first, again, categories=range(4), clusters=queries)
+    equal = sum(map(eq, first, again)) / len(graded)
     return Repeated(len(graded), equal, kappa)
 
 
@@ -540,36 +522,31 @@ def raise_if_stopped(summary: LabelSummary) -> None:
 
 def describe_labels(summary: LabelSummary, price: Price | None = None) -> str:
     """Return the result in a sentence."""
-    labelled = sum(summary.grades.values())
-    parts = [f"{summary.judge} labelled {labelled:,} of {plural(summary.pairs, 'pair')}"]
-    if summary.grades:
-        shown = (f"grade {grade}: {count:,}" for grade, count in summary.grades.items())
-        parts[0] += f" ({', '.join(shown)})"
-    if summary.other_models:
-        names = (f"{name} ({count:,})" for name, count in summary.other_models.items())
-        parts.append(f"answered by another model than requested: {', '.join(names)}")
-    if summary.missing:
-        reasons = ", ".join(f"{count:,} ({reason})" for reason, count in summary.missing.items())
-        parts.append(f"missing: {reasons}")
-    if summary.left:
-        limit = " (--max-calls)" if summary.out_of_calls else ""
-        parts.append(f"not asked yet: {summary.left:,}{limit}")
-    if summary.reused:
-        parts.append(f"reused: {plural(summary.reused, 'answer')}")
-    if price is not None and summary.usage is None:
-        parts.append("cost: unknown, because the service does not count tokens")
-    if (usage := summary.usage) is not None:
-        cost = "" if price is None else f", cost {usage.cost(price):,.4f}"
-        parts.append(
-            f"tokens: {usage.prompt_tokens:,} of questions, {usage.completion_tokens:,} of "
-            f"answers{cost}"
-        )
-    if summary.cut:
-        parts.append(f"cut: {plural(summary.cut, 'document')}")
-    if (again := summary.repeated) is not None:
-        kappa = "undefined" if isnan(again.kappa.value) else f"{again.kappa.value:.2f}"
-        parts.append(
-            f"asked twice: {plural(again.pairs, 'pair')}, {again.equal:.0%} equal, kappa {kappa}"
-        )
-    calls = plural(summary.calls, "call")
-    return f"{'; '.join(parts)}; {calls} in {summary.seconds:.0f} s."
+    grades = ", ".join(f"grade {grade}: {count:,}" for grade, count in summary.grades.items())
+    labelled = f"{sum(summary.grades.values()):,} of {plural(summary.pairs, 'pair')}"
+    usage, again = summary.usage, summary.repeated
+    if price is None or usage is None:
+        cost = "" if price is None else "cost: unknown, because the service counts no tokens"
+    else:
+        cost = f"cost {usage.cost(price):,.4f}"
+    parts = [
+        f"{summary.judge} labelled {labelled}{f' ({grades})' if grades else ''}",
+        _listed("answered by another model than requested", summary.other_models),
+        _listed("missing", summary.missing),
+        summary.left
+        and f"not asked yet: {summary.left:,}{' (--max-calls)' if summary.out_of_calls else ''}",
+        summary.reused and f"reused: {plural(summary.reused, 'answer')}",
+        usage
+        and f"tokens: {usage.prompt_tokens:,} of questions, {usage.completion_tokens:,} of answers",
+        cost,
+        summary.cut and f"cut: {plural(summary.cut, 'document')}",
+        again
+        and f"asked twice: {plural(again.pairs, 'pair')}, {again.equal:.0%} equal, kappa "
+        + ("undefined" if isnan(again.kappa.value) else f"{again.kappa.value:.2f}"),
+        f"{plural(summary.calls, 'call')} in {summary.seconds:.0f} s.",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _listed(what: str, counts: Mapping[str, int]) -> str:
+    return f"{what}: {', '.join(f'{n:,} ({name})' for name, n in counts.items())}" if counts else ""

@@ -14,13 +14,12 @@ A plan is a folder that needs no other file::
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -59,6 +58,7 @@ MANIFEST_ENDING = ".manifest.json"
 MAX_MISSING = 0.1
 """The largest proportion of a query's pool without a grade."""
 FORMAT = "1"
+_DEFAULTS = ("nDCG", "P", "RR")
 
 
 class PlanRun(ReportModel):
@@ -150,8 +150,7 @@ class PooledDocument:
     ranks: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(NamedTuple):
     """The contribution of a run to the pool.
 
     Attributes:
@@ -282,14 +281,13 @@ class PlanFolder(Displayed):
     @cached_property
     def contributions(self) -> dict[str, Contribution]:
         """The pooled documents of each run, by name."""
-        pooled: Counter[str] = Counter()
-        unique: Counter[str] = Counter()
-        for document in (one for pool in self.pool.values() for one in pool):
-            pooled.update(list(document.ranks))
-            if len(document.ranks) == 1:
-                unique.update(list(document.ranks))
+        finders = [document.ranks for pool in self.pool.values() for document in pool]
         return {
-            one.name: Contribution(pooled[one.name], unique[one.name]) for one in self.plan.runs
+            run.name: Contribution(
+                sum(run.name in ranks for ranks in finders),
+                sum([*ranks] == [run.name] for ranks in finders),
+            )
+            for run in self.plan.runs
         }
 
     def summary(self) -> dict[str, Any]:
@@ -301,7 +299,7 @@ class PlanFolder(Displayed):
             "pooled": plan.pooled,
             "people": plan.people,
             "judgments": self.judgments,
-            "runs": {name: asdict(one) for name, one in self.contributions.items()},
+            "runs": {name: run._asdict() for name, run in self.contributions.items()},
             "measures": plan.measures,
             "left_out": plan.left_out,
             "lacking": plan.lacking,
@@ -376,7 +374,8 @@ def make_plan(
     """
     options = options or PlanOptions()
     target = Path(folder)
-    measures = parse_measures(options.measures or _default_measures(options.depth))
+    cutoff = max(1, min(10, options.depth))
+    measures = parse_measures(options.measures or [f"{name}@{cutoff}" for name in _DEFAULTS])
     check_options(options, measures, target)
     check_topics(topics)
     texts = topics.to_dict()
@@ -386,8 +385,9 @@ def make_plan(
         raise CheckFailedError(
             "no query of the topics has a result in any run",
             where=topics.path or "topics",
-            remedy=f"the runs have queries such as {listed(_query_ids(runs)[:3])}, and the topics "
-            f"such as {listed(list(texts)[:3])}",
+            remedy="the runs have queries such as "
+            f"{listed([query_id for run in runs.values() for query_id in run.query_ids][:3])}, and "
+            f"the topics such as {listed(list(texts)[:3])}",
         )
     corpus.check(progress)
     documents = find_documents(corpus, {doc_id for found in ranks.values() for doc_id in found})
@@ -497,25 +497,16 @@ class PlanDraft:
 
 def _read_manifest(path: str | None) -> str | None:
     """Return the manifest of a fetched run, or of the benchmark in whose folder the run is."""
-    if path is None:
+    of_run, of_benchmark = Path(f"{path}{MANIFEST_ENDING}"), Path(path or "").parent.parent
+    files = [file for file in (of_run, of_benchmark / REPORT_FILE) if path and file.is_file()]
+    try:
+        content = json.loads(files[0].read_bytes()) if files else None
+    except ValueError:
         return None
-    of_run, of_benchmark = Path(f"{path}{MANIFEST_ENDING}"), Path(path).parent.parent / REPORT_FILE
-    for file in (of_run, of_benchmark):
-        if file.is_file():
-            try:
-                found = json.loads(file.read_bytes())
-            except ValueError:
-                return None
-            if not isinstance(found, dict):
-                return None
-            shown = found if file == of_run else found.get("manifest", {})
-            return f"{json.dumps(shown, ensure_ascii=False, indent=2)}\n"
-    return None
-
-
-def _default_measures(depth: int) -> list[str]:
-    cutoff = max(1, min(10, depth))
-    return [f"{name}@{cutoff}" for name in ("nDCG", "P", "RR")]
+    if not isinstance(content, dict):
+        return None
+    shown = content if files[0] == of_run else content.get("manifest", {})
+    return f"{json.dumps(shown, ensure_ascii=False, indent=2)}\n"
 
 
 def check_options(options: PlanOptions, measures: Sequence[Measure], folder: Path) -> None:
@@ -564,10 +555,6 @@ def refuse_deeper(measures: Sequence[Measure], depth: int) -> None:
                 where="-m",
                 remedy=f"use a cutoff of at most {depth}, or plan with a larger --depth",
             )
-
-
-def _query_ids(runs: Mapping[str, Run]) -> list[str]:
-    return [query_id for run in runs.values() for query_id in run.query_ids]
 
 
 def pooled_results(run: Run, depth: int, texts: Mapping[str, str]) -> pl.DataFrame:

@@ -25,11 +25,6 @@ class ShownInterval(ReportModel):
     high: float | None
     """The upper end."""
 
-    def reversed(self) -> ShownInterval:
-        """Return the interval of the negative mean."""
-        low, high = (None if end is None else -end for end in (self.high, self.low))
-        return ShownInterval(mean=-self.mean, low=low, high=high)
-
 
 class PopulationEstimate(ReportModel):
     """A mean for one population of queries."""
@@ -67,21 +62,6 @@ class RunEstimate(ReportModel):
     """One for each population. The intervals of differences, of people and combined, are
     simultaneous for the k pairs of runs on a measure: each has the level 1 - (1 - confidence) / k.
     """
-
-    def reversed(self) -> RunEstimate:
-        """Return the difference with the roles of both runs exchanged."""
-        estimates = [
-            one.model_copy(
-                update={
-                    "people": one.people.reversed(),
-                    "model": one.model.reversed(),
-                    "combined": None if one.combined is None else one.combined.reversed(),
-                }
-            )
-            for one in self.estimates
-        ]
-        names = {"run": self.baseline, "baseline": self.run}
-        return self.model_copy(update={**names, "estimates": estimates})
 
 
 class LeftOutQuery(ReportModel):

@@ -444,10 +444,14 @@ def is_decided(disagreement: AnnotatorDisagreement, decision: QueryJudgments) ->
 
 def grades_of(store: Store, annotator: Annotator) -> Qrels:
     """Return the grades of one annotator, sorted by query and document; can be empty."""
+    return _grades(read_counted(store, annotator))
+
+
+def _grades(judged: Judged) -> Qrels:
     rows = [
-        (query_id, "0", doc_id, one.grade)
-        for query_id, judged in read_counted(store, annotator).items()
-        for doc_id, one in judged.grades.items()
+        (query_id, "0", doc_id, grade.grade)
+        for query_id, one in judged.items()
+        for doc_id, grade in one.grades.items()
     ]
     return _qrels(rows)
 
@@ -496,12 +500,7 @@ def final_grades(store: Store) -> Qrels:
     """Return the merged grades with the adjudicators' decisions."""
     merged = merge_grades([grades_of(store, one) for one in list_annotators(store)])
     decisions = read_decisions(store)
-    decided = [
-        (query_id, "0", doc_id, grade.grade)
-        for query_id, one in decisions.items()
-        for doc_id, grade in one.grades.items()
-    ]
-    return _replace(merged, _qrels(decided), decisions)
+    return _replace(merged, _grades(decisions), decisions)
 
 
 def final_results(store: Store) -> Qrels:
