@@ -17,12 +17,12 @@ from trectools_plus.judging.estimates.estimate import estimate, write_judgments
 from trectools_plus.judging.labels import LABELS_FILE
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import open_store, read_store
 from trectools_plus.reporting import write_judgment_report
 from trectools_plus.reporting.results.extraction import check_extraction_folder
 from trectools_plus.reporting.verification.verify import JUDGMENT_FILES
 from trectools_plus.service.review.importing import import_judgments
-from trectools_plus.service.review.material import load_plan_material
 from trectools_plus.validation.loading import load_qrels
 
 Call = Callable[..., tuple[int, str, str]]

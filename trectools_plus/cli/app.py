@@ -168,6 +168,11 @@ JUDGE = {
         "judge.estimate:judge_estimate",
         "Estimate runs from the judgments of people and a model, with intervals.",
     ),
+    "qrels": CommandEntry(
+        "judge.estimate:judge_qrels",
+        "Write the judgments of people and a model as qrels that name who judged.",
+        data=["qrels"],
+    ),
 }
 TOP = {
     "demo": CommandEntry(

@@ -3,6 +3,7 @@
 ::
 
     plan.py      the plan: pool of documents, order of queries, files of its folder
+    extending.py further runs for a plan, which keeps its judgments
     pilot.py     the number of queries that people must judge
     labels.py    labels of pooled documents, by people and models
     people.py    labels of people, from the review page (review/)
@@ -22,13 +23,19 @@ __getattr__, __dir__ = import_lazily(
         "judging.estimates.estimate": ["estimate"],
         "judging.estimates.report": ["JudgmentReport"],
         "judging.estimates.verification": ["verify_plan"],
+        "judging.extending": ["extend_plan"],
         "judging.labels": ["Label"],
         "judging.plan": ["JudgmentPlan", "PlanFolder", "PlanOptions", "make_plan"],
     },
     internal={
         "judging.agreement": ["LabelAgreement"],
         "judging.endpoint": ["EndpointOptions", "FunctionLabeller", "Labeller", "ModelLabeller"],
-        "judging.estimates.estimate": ["write_judgments"],
+        "judging.estimates.estimate": [
+            "JudgedBy",
+            "record_estimate",
+            "select_labels",
+            "write_judgments",
+        ],
         "judging.labelling": [
             "LabelOptions",
             "LabelSummary",
@@ -36,6 +43,7 @@ __getattr__, __dir__ = import_lazily(
             "describe_labels",
             "raise_if_stopped",
         ],
+        "judging.labels": ["Price", "write_qrels"],
         "judging.pilot": ["Pilot", "plan_people"],
         "judging.plan": ["find_plan"],
         "judging.prompt": ["read_prompt"],

@@ -8,16 +8,22 @@ from trectools_plus.judging.endpoint import Labeller as Labeller
 from trectools_plus.judging.endpoint import ModelLabeller as ModelLabeller
 from trectools_plus.judging.estimates.combined import CombinedMean as CombinedMean
 from trectools_plus.judging.estimates.combined import combine_judgments as combine_judgments
+from trectools_plus.judging.estimates.estimate import JudgedBy as JudgedBy
 from trectools_plus.judging.estimates.estimate import estimate as estimate
+from trectools_plus.judging.estimates.estimate import record_estimate as record_estimate
+from trectools_plus.judging.estimates.estimate import select_labels as select_labels
 from trectools_plus.judging.estimates.estimate import write_judgments as write_judgments
 from trectools_plus.judging.estimates.report import JudgmentReport as JudgmentReport
 from trectools_plus.judging.estimates.verification import verify_plan as verify_plan
+from trectools_plus.judging.extending import extend_plan as extend_plan
 from trectools_plus.judging.labelling import Labelling as Labelling
 from trectools_plus.judging.labelling import LabelOptions as LabelOptions
 from trectools_plus.judging.labelling import LabelSummary as LabelSummary
 from trectools_plus.judging.labelling import describe_labels as describe_labels
 from trectools_plus.judging.labelling import raise_if_stopped as raise_if_stopped
 from trectools_plus.judging.labels import Label as Label
+from trectools_plus.judging.labels import Price as Price
+from trectools_plus.judging.labels import write_qrels as write_qrels
 from trectools_plus.judging.pilot import Pilot as Pilot
 from trectools_plus.judging.pilot import plan_people as plan_people
 from trectools_plus.judging.plan import JudgmentPlan as JudgmentPlan
@@ -37,6 +43,7 @@ __all__ = [
     "PlanOptions",
     "combine_judgments",
     "estimate",
+    "extend_plan",
     "make_plan",
     "verify_plan",
 ]

@@ -97,7 +97,7 @@ class PlanAgreement:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values; undefined figures are null."""
-        content: dict[str, Any] = _nan_as_null(asdict(self))
+        content: dict[str, Any] = nan_as_null(asdict(self))
         return {**content, "method": AGREEMENT_METHOD}
 
 
@@ -254,9 +254,10 @@ def _mean_difference(first: Sequence[int], second: Sequence[int]) -> float:
     return (sum(second) - sum(first)) / len(first)
 
 
-def _nan_as_null(content: Any) -> Any:
+def nan_as_null(content: Any) -> Any:
+    """Return JSON values with null for every undefined figure."""
     if isinstance(content, dict):
-        return {name: _nan_as_null(value) for name, value in content.items()}
+        return {name: nan_as_null(value) for name, value in content.items()}
     if isinstance(content, list | tuple):
-        return [_nan_as_null(value) for value in content]
+        return [nan_as_null(value) for value in content]
     return None if isinstance(content, float) and np.isnan(content) else content

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
+from pydantic import ValidationError
+
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.judging.labels import Usage
 from trectools_plus.judging.prompt import Prompt
 from trectools_plus.plugins import (
     describe_error,
@@ -38,11 +41,13 @@ class Reply(NamedTuple):
         text: The raw text.
         problem: Why the text is not to be read, for example because it is cut off.
         model: The model that answered, if the service names it.
+        usage: The tokens, if the service counts them.
     """
 
     text: str
     problem: str | None = None
     model: str | None = None
+    usage: Usage | None = None
 
 
 class Labeller(Protocol):
@@ -230,7 +235,11 @@ def read_reply(document: Any) -> Reply:
     elif finish == "length":
         problem = "it is cut off at max_tokens"
     model = document.get("model")
-    return Reply(text, problem, model if isinstance(model, str) and model else None)
+    try:
+        usage = Usage.model_validate(document.get("usage"))
+    except ValidationError:
+        usage = None
+    return Reply(text, problem, model if isinstance(model, str) and model else None, usage)
 
 
 def _text_of(content: Any) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import isnan
+from operator import eq
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -18,16 +20,16 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.judging.agreement import nan_as_null
 from trectools_plus.judging.endpoint import Labeller, is_local
-from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, read_labels
+from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, Price, Usage, read_labels
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.prompt import cut_text, read_grade
+from trectools_plus.judging.prompt import cut_text, find_relevant_level, read_grade
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.source import CircuitBreaker, Failure
 from trectools_plus.statistics.agreement import Agreement, cohens_kappa
-from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.text import plural, visible
 
 PROMPTS_FOLDER = "prompts"
@@ -45,12 +47,14 @@ class LabelOptions:
         repeat: The proportion of the documents that is asked twice, 0 to 1.
         max_calls: Maximum number of calls, with retries; ``None`` for no limit.
         resume: Whether to continue labels of the same judge.
+        reuse: The folders of other plans, whose answers to the same questions are reused.
     """
 
     longest: int = DEFAULT_LONGEST
     repeat: float = 0.0
     max_calls: int | None = None
     resume: bool = False
+    reuse: Sequence[str | Path] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,8 @@ class LabelSummary:
         grades: The number of documents with each grade.
         missing: The number of documents without a grade, by reason.
         left: The number of questions that were not asked.
+        reused: The number of questions that had an answer before, here or in another plan.
+        usage: The tokens of all answers of this judge in the plan, if the service counts them.
         cut: The number of documents that were cut.
         repeated: The agreement of the judge with itself, if documents were asked twice.
         calls: The number of calls, with retries.
@@ -123,6 +129,8 @@ class LabelSummary:
     grades: dict[int, int]
     missing: dict[str, int]
     left: int
+    reused: int
+    usage: Usage | None
     cut: int
     repeated: Repeated | None
     calls: int
@@ -131,37 +139,18 @@ class LabelSummary:
     failure: str | None
     other_models: dict[str, int]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON."""
-        summary = asdict(self)
-        if self.repeated is not None:
-            kappa = summary["repeated"]["kappa"]
-            kappa.update({name: none_if_nan(kappa[name]) for name in ("value", "low", "high")})
-        return summary
+    def as_dict(self, price: Price | None = None) -> dict[str, Any]:
+        """Return the summary as JSON, with the cost if there is a price."""
+        cost = None if price is None or self.usage is None else self.usage.cost(price)
+        return {
+            **nan_as_null(asdict(self)),
+            "usage": self.usage and self.usage.model_dump(),
+            **({} if price is None else {"cost": cost}),
+        }
 
 
 class _OutOfCallsError(Exception):
     """The limit of calls is reached."""
-
-
-@dataclass
-class _Calls:
-    """Counts calls of all threads, and refuses those above the limit."""
-
-    limit: int | None
-    made: int = 0
-    lock: Lock = field(default_factory=Lock)
-
-    def take(self) -> None:
-        """Count one more call.
-
-        Raises:
-            _OutOfCallsError: If it is one too many.
-        """
-        with self.lock:
-            if self.limit is not None and self.made >= self.limit:
-                raise _OutOfCallsError
-            self.made += 1
 
 
 class Labelling:
@@ -186,7 +175,7 @@ class Labelling:
         _check_options(options)
         self._folder = folder
         self._judge = judge
-        self._calls = _Calls(options.max_calls)
+        self._max_calls, self._calls = options.max_calls, 0
         self._lock = Lock()
         self._stopped = False
         self.concurrency = judge.concurrency
@@ -204,14 +193,18 @@ class Labelling:
         try:
             self._file.truncate(_complete_size(path))
             known = {_key_of(label) for label in self._labels() if is_answered(label)}
-            self.questions = [one for one in self._all if one.key not in known]
-            if known and self.questions and not options.resume:
+            unasked = [question for question in self._all if question.key not in known]
+            if known and unasked and not options.resume and folder.plan.extends is None:
                 raise UsageError(
                     f"{judge.name} has answered {len(known):,} of "
                     f"{plural(len(self._all), 'question')} of this plan",
                     where=str(path),
                     remedy="add --resume to ask the others",
                 )
+            self._copies = _find_answers(unasked, options.reuse, self._origin)
+            copied = {_key_of(label) for label in self._copies}
+            self.questions = [question for question in unasked if question.key not in copied]
+            self.reused = len(self._all) - len(self.questions)
         except BaseException:
             self._file.close()
             raise
@@ -227,21 +220,19 @@ class Labelling:
     def announcement(self) -> str:
         """The announcement for the user who must agree: the calls, and their destination."""
         number = len(self.questions)
-        calls = plural(number, "call")
-        if self._calls.limit is not None and self._calls.limit < number:
-            calls = f"{calls}, of which --max-calls allows {self._calls.limit:,}"
-        judge = self._judge
-        if judge.host is None:
-            return f"{judge.name} is called for documents of this plan: {calls}."
-        where = (
-            f"Documents stay on this machine ({judge.host})."
-            if is_local(f"http://{judge.host}")
-            else f"Documents leave this machine, for {judge.host}."
-        )
-        tokens = float(f"{self.tokens:.2g}")
+        calls = f"{plural(number, 'call')} (more if some fail)"
+        if self._max_calls is not None and self._max_calls < number:
+            calls = f"{calls}, of which --max-calls allows {self._max_calls:,}"
+        if self.reused:
+            calls = f"{calls}; {plural(self.reused, 'answer')} reused"
+        host, tokens = self._judge.host, float(f"{self.tokens:.2g}")
+        if host is None or is_local(f"http://{host}"):
+            destination = f"stay on this machine{'' if host is None else f' ({host})'}"
+        else:
+            destination = f"leave this machine, for {host}"
         return (
-            f"{judge.name}: {calls} (more if some fail), about {tokens:,.0f} tokens of text. "
-            f"{where}"
+            f"{self._judge.name}: {calls}, about {tokens:,.0f} tokens of text. Documents "
+            f"{destination}."
         )
 
     def close(self) -> None:
@@ -262,6 +253,8 @@ class Labelling:
         """
         started = monotonic()
         self._store_prompt()
+        self._file.append(b"".join(label.as_line() for label in self._copies))
+        self._copies = []
         breaker = CircuitBreaker()
         done, answered, total = 0, False, len(self.questions)
         progress("judging", done, total)
@@ -275,13 +268,19 @@ class Labelling:
             progress("judging", done, total)
         return self._summarise(monotonic() - started, breaker.stopped)
 
+    def _count_call(self) -> None:
+        with self._lock:
+            if self._max_calls is not None and self._calls >= self._max_calls:
+                raise _OutOfCallsError
+            self._calls += 1
+
     def _ask(self, question: Question) -> Failure | None:
         """Ask a question, and store the label; return the failure of a call."""
         if not question.document or not question.query:
             self._store(question, None, reason=_NO_TEXT)
             return None
         try:
-            reply = self._judge.ask(question.query, question.document, self._calls.take)
+            reply = self._judge.ask(question.query, question.document, self._count_call)
         except _OutOfCallsError:
             return Failure(_OUT_OF_CALLS, stops=True)
         if isinstance(reply, Failure):
@@ -293,7 +292,7 @@ class Labelling:
         reason = None if problem is None else f"{_UNREADABLE}{problem}"
         model = None if reply.model is None else visible(reply.model, _LONGEST_MODEL)
         grade = found.grade if problem is None else None
-        self._store(question, grade, reason=reason, answer=answer, model=model)
+        self._store(question, grade, reason=reason, answer=answer, model=model, usage=reply.usage)
         return None
 
     def _store(
@@ -304,6 +303,7 @@ class Labelling:
         reason: str | None = None,
         answer: str | None = None,
         model: str | None = None,
+        usage: Usage | None = None,
     ) -> None:
         label = Label(
             query_id=question.query_id,
@@ -319,12 +319,11 @@ class Labelling:
             cut=question.cut,
             repeat=question.repeat,
             text_sha256=question.text_sha256,
+            usage=usage,
         )
-        without = {"answered_by"} if label.answered_by is None else set()
-        line = f"{label.model_dump_json(exclude=without)}\n".encode()
         with self._lock:
             if not self._stopped:  # otherwise the call was interrupted
-                self._file.append(line)
+                self._file.append(label.as_line())
 
     def _labels(self) -> list[Label]:
         """Return the labels of this judge."""
@@ -354,9 +353,11 @@ class Labelling:
             grades=dict(sorted(grades.items())),
             missing=dict(missing.most_common()),
             left=len(self._all) - len(found),
+            reused=self.reused,
+            usage=_add_usage(found),
             cut=sum(label.cut for label in first),
             repeated=_compare_repeated(found),
-            calls=self._calls.made,
+            calls=self._calls,
             seconds=seconds,
             out_of_calls=out_of_calls,
             other_models=dict(others.most_common()),
@@ -409,6 +410,61 @@ def iter_questions(folder: PlanFolder, options: LabelOptions, seed: int) -> Iter
             yield replace(questions[place], repeat=1)
 
 
+def _find_answers(
+    questions: Sequence[Question], plans: Sequence[str | Path], origin: LabelOrigin
+) -> list[Label]:
+    """Return answers of the same judge to the same texts in other plans, as labels of this one.
+
+    Raises:
+        InputError: If a folder has no plan.
+        FormatError: If its labels cannot be read.
+    """
+    answers = {
+        (label.text_sha256, label.repeat): label
+        for plan in plans
+        for label in read_labels(PlanFolder(plan).path / LABELS_FILE)
+        if label.origin == origin and label.answer is not None and reads_as(label)
+    }
+    return [
+        answers[question.key[2:]].model_copy(
+            update={"query_id": question.query_id, "doc_id": question.doc_id, "cut": question.cut}
+        )
+        for question in questions
+        if question.key[2:] in answers
+    ]
+
+
+def _add_usage(labels: Iterable[Label]) -> Usage | None:
+    usages = [label.usage for label in labels if label.usage is not None]
+    if not usages:
+        return None
+    return Usage(
+        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
+        completion_tokens=sum(usage.completion_tokens for usage in usages),
+    )
+
+
+def read_stored_prompt(folder: PlanFolder, sha256: str) -> str | None:
+    """Return the prompt of a model; ``None`` if it is not in the plan, or has changed.
+
+    Raises:
+        InputError: If the file is a link out of the folder.
+    """
+    if not re.fullmatch("[0-9a-f]{64}", sha256):
+        return None
+    path = folder.files.find(f"{PROMPTS_FOLDER}/{sha256[:16]}.txt")
+    text = None if path is None else path.read_bytes().decode(errors="replace")
+    return text if text is not None and sha256_text(text) == sha256 else None
+
+
+def relevant_level(folder: PlanFolder, labels: Iterable[Label]) -> int:
+    """Return the lowest grade that the prompts of some labels call relevant; 1 if none does."""
+    origins = (label.origin for label in labels if label.origin is not None)
+    prompts = {origin.prompt_sha256 for origin in origins if origin.host is not None}
+    texts = (read_stored_prompt(folder, sha256) for sha256 in prompts)
+    return max((find_relevant_level(text) for text in texts if text is not None), default=1)
+
+
 def _complete_size(path: Path) -> int:
     """Return the size of a file up to its last complete line."""
     return path.read_bytes().rfind(b"\n") + 1
@@ -432,18 +488,18 @@ def _kind_of(reason: str) -> str:
 
 def _compare_repeated(labels: list[Label]) -> Repeated | None:
     """Compare the grades of documents that were asked twice."""
-    first = {(one.query_id, one.doc_id): one.grade for one in labels if not one.repeat}
+    grades = {(one.query_id, one.doc_id, one.repeat): one.grade for one in labels}
     pairs = [
-        (first.get((one.query_id, one.doc_id)), one.grade, one.query_id)
-        for one in labels
-        if one.repeat
+        (query_id, grades.get((query_id, doc_id, 0)), grade)
+        for (query_id, doc_id, repeat), grade in grades.items()
+        if repeat
     ]
     graded = [pair for pair in pairs if None not in pair]
     if not graded:
         return None
-    ones, others, queries = zip(*graded, strict=True)
-    equal = sum(one == other for one, other, _ in graded) / len(graded)
-    kappa = cohens_kappa(ones, others, categories=range(4), clusters=queries)
+    queries, first, again = zip(*graded, strict=True)
+    kappa = cohens_kappa(first, again, categories=range(4), clusters=queries)
+    equal = sum(map(eq, first, again)) / len(graded)
     return Repeated(len(graded), equal, kappa)
 
 
@@ -464,28 +520,33 @@ def raise_if_stopped(summary: LabelSummary) -> None:
     )
 
 
-def describe_labels(summary: LabelSummary) -> str:
+def describe_labels(summary: LabelSummary, price: Price | None = None) -> str:
     """Return the result in a sentence."""
-    labelled = sum(summary.grades.values())
-    parts = [f"{summary.judge} labelled {labelled:,} of {plural(summary.pairs, 'pair')}"]
-    if summary.grades:
-        shown = (f"grade {grade}: {count:,}" for grade, count in summary.grades.items())
-        parts[0] += f" ({', '.join(shown)})"
-    if summary.other_models:
-        names = (f"{name} ({count:,})" for name, count in summary.other_models.items())
-        parts.append(f"answered by another model than requested: {', '.join(names)}")
-    if summary.missing:
-        reasons = ", ".join(f"{count:,} ({reason})" for reason, count in summary.missing.items())
-        parts.append(f"missing: {reasons}")
-    if summary.left:
-        limit = " (--max-calls)" if summary.out_of_calls else ""
-        parts.append(f"not asked yet: {summary.left:,}{limit}")
-    if summary.cut:
-        parts.append(f"cut: {plural(summary.cut, 'document')}")
-    if (again := summary.repeated) is not None:
-        kappa = "undefined" if isnan(again.kappa.value) else f"{again.kappa.value:.2f}"
-        parts.append(
-            f"asked twice: {plural(again.pairs, 'pair')}, {again.equal:.0%} equal, kappa {kappa}"
-        )
-    calls = plural(summary.calls, "call")
-    return f"{'; '.join(parts)}; {calls} in {summary.seconds:.0f} s."
+    grades = ", ".join(f"grade {grade}: {count:,}" for grade, count in summary.grades.items())
+    labelled = f"{sum(summary.grades.values()):,} of {plural(summary.pairs, 'pair')}"
+    usage, again = summary.usage, summary.repeated
+    if price is None or usage is None:
+        cost = "" if price is None else "cost: unknown, because the service counts no tokens"
+    else:
+        cost = f"cost {usage.cost(price):,.4f}"
+    parts = [
+        f"{summary.judge} labelled {labelled}{f' ({grades})' if grades else ''}",
+        _listed("answered by another model than requested", summary.other_models),
+        _listed("missing", summary.missing),
+        summary.left
+        and f"not asked yet: {summary.left:,}{' (--max-calls)' if summary.out_of_calls else ''}",
+        summary.reused and f"reused: {plural(summary.reused, 'answer')}",
+        usage
+        and f"tokens: {usage.prompt_tokens:,} of questions, {usage.completion_tokens:,} of answers",
+        cost,
+        summary.cut and f"cut: {plural(summary.cut, 'document')}",
+        again
+        and f"asked twice: {plural(again.pairs, 'pair')}, {again.equal:.0%} equal, kappa "
+        + ("undefined" if isnan(again.kappa.value) else f"{again.kappa.value:.2f}"),
+        f"{plural(summary.calls, 'call')} in {summary.seconds:.0f} s.",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _listed(what: str, counts: Mapping[str, int]) -> str:
+    return f"{what}: {', '.join(f'{n:,} ({name})' for name, n in counts.items())}" if counts else ""

@@ -27,6 +27,8 @@ LABELS_FILE = "labels.jsonl"
 MAX_GRADE = 3
 
 Kind = Literal["person", "model"]
+Price = tuple[float, float]
+"""The price of a million tokens of questions, and of answers."""
 
 
 class LabelOrigin(ReportModel):
@@ -42,6 +44,19 @@ class LabelOrigin(ReportModel):
     """Parameters of the request, for example ``temperature``."""
     longest: int | None = None
     """The number of characters of a document after which it is cut."""
+
+
+class Usage(ReportModel):
+    """Tokens, as a service counts them."""
+
+    prompt_tokens: int = Field(ge=0)
+    """Tokens of questions."""
+    completion_tokens: int = Field(ge=0)
+    """Tokens of answers."""
+
+    def cost(self, price: Price) -> float:
+        """Return the cost of the tokens."""
+        return (self.prompt_tokens * price[0] + self.completion_tokens * price[1]) / 1e6
 
 
 class Label(ReportModel):
@@ -75,6 +90,13 @@ class Label(ReportModel):
     """For models: 0 for the first answer, 1 if the pair was asked again to measure agreement."""
     text_sha256: str | None = None
     """For models: SHA-256 of the texts that the model judged."""
+    usage: Usage | None = None
+    """For models: the tokens of the call that was answered, if the service counts them."""
+
+    def as_line(self) -> bytes:
+        """Return the line in ``labels.jsonl``, without what the service did not name."""
+        unnamed = {name for name in ("answered_by", "usage") if getattr(self, name) is None}
+        return f"{self.model_dump_json(exclude=unnamed)}\n".encode()
 
 
 def read_labels(file: Path) -> list[Label]:

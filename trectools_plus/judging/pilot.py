@@ -18,6 +18,7 @@ from trectools_plus.judging.estimates.combined import (
     people_needed,
     simultaneous_level,
 )
+from trectools_plus.judging.labelling import relevant_level
 from trectools_plus.judging.labels import LABELS_FILE, group_models, read_labels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
@@ -113,7 +114,9 @@ def plan_people(
     if not width > 0.0:
         raise UsageError(f"expected a width above 0 but got {width}", where="--width")
     labels_of_people = read_people(folder.path)
-    people = values_of(folder, labels_of_people, measures)
+    labels_of_models = read_labels(folder.path / LABELS_FILE)
+    parsed = folder.parse_measures(measures, relevant_level(folder, labels_of_models))
+    people = values_of(folder, labels_of_people, parsed)
     judged = plural(len(people.queries), "query", "queries")
     if len(people.queries) < MIN_PILOT:
         if (broken := check_order(folder, labels_of_people)) is not None:
@@ -123,8 +126,10 @@ def plan_people(
             where=str(folder.path),
             remedy=f"continue with: review serve {folder.path}",
         )
-    labels = group_models(read_labels(folder.path / LABELS_FILE))
-    models = {name: values_of(folder, given, measures) for name, given in labels.items()}
+    models = {
+        name: values_of(folder, labels, parsed)
+        for name, labels in group_models(labels_of_models).items()
+    }
     lacking = {
         name: [one for one in people.queries if one not in found.queries]
         for name, found in models.items()

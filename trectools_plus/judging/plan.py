@@ -14,13 +14,12 @@ A plan is a folder that needs no other file::
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -59,6 +58,7 @@ MANIFEST_ENDING = ".manifest.json"
 MAX_MISSING = 0.1
 """The largest proportion of a query's pool without a grade."""
 FORMAT = "1"
+_DEFAULTS = ("nDCG", "P", "RR")
 
 
 class PlanRun(ReportModel):
@@ -76,6 +76,8 @@ class PlanRun(ReportModel):
     """SHA-256 of the bytes of that file."""
     manifest_sha256: str | None = None
     """SHA-256 of the copy of its manifest, ``<path>.manifest.json``; null if it has none."""
+    extension: int = 0
+    """The extension that added it; 0 for a run of the first plan."""
 
 
 class JudgmentPlan(ReportModel):
@@ -111,6 +113,8 @@ class JudgmentPlan(ReportModel):
     """The number of pairs whose document is not in the corpus, so that nobody can judge it."""
     files: dict[str, str]
     """SHA-256 of the pool, the topics and the documents of this folder, by name."""
+    extends: str | None = None
+    """SHA-256 of the ``plan.json`` that it extends; null if it extends none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +150,7 @@ class PooledDocument:
     ranks: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(NamedTuple):
     """The contribution of a run to the pool.
 
     Attributes:
@@ -235,16 +238,40 @@ class PlanFolder(Displayed):
             for query_id, pool in self.pool.items()
         }
 
-    def parse_measures(self, measures: Iterable[str | Measure] | None = None) -> list[Measure]:
+    def parse_measures(
+        self, measures: Iterable[str | Measure] | None = None, relevant: int = 1
+    ) -> list[Measure]:
         """Parse names that the user gives, or those of the plan, for which no code is imported.
+
+        Args:
+            measures: The names; those of the plan if ``None``.
+            relevant: The lowest relevant grade of measures whose names do not state one.
 
         Raises:
             UsageError: If a measure is unknown, or a class that the plan names.
         """
-        if measures is not None:
-            return parse_measures(measures)
-        with without_user_code():
-            return parse_measures(self.plan.measures)
+        if measures is None:
+            with without_user_code():
+                parsed = parse_measures(self.plan.measures)
+        else:
+            parsed = parse_measures(measures)
+        return parse_measures([measure.at_level(relevant) for measure in parsed])
+
+    @cached_property
+    def extension_of(self) -> dict[tuple[str, str], int]:
+        """The extension that added each pair of query and document; 0 for the first plan."""
+        extensions = {run.name: run.extension for run in self.plan.runs}
+        return {
+            (document.query_id, document.doc_id): min(extensions[run] for run in document.ranks)
+            for pool in self.pool.values()
+            for document in pool
+        }
+
+    @property
+    def new_pairs(self) -> int:
+        """The number of pairs that the last extension added; 0 if the plan extends none."""
+        latest = max(run.extension for run in self.plan.runs)
+        return sum(bool(latest) and one == latest for one in self.extension_of.values())
 
     @property
     def judgments(self) -> int:
@@ -254,14 +281,13 @@ class PlanFolder(Displayed):
     @cached_property
     def contributions(self) -> dict[str, Contribution]:
         """The pooled documents of each run, by name."""
-        pooled: Counter[str] = Counter()
-        unique: Counter[str] = Counter()
-        for document in (one for pool in self.pool.values() for one in pool):
-            pooled.update(list(document.ranks))
-            if len(document.ranks) == 1:
-                unique.update(list(document.ranks))
+        finders = [document.ranks for pool in self.pool.values() for document in pool]
         return {
-            one.name: Contribution(pooled[one.name], unique[one.name]) for one in self.plan.runs
+            run.name: Contribution(
+                sum(run.name in ranks for ranks in finders),
+                sum([*ranks] == [run.name] for ranks in finders),
+            )
+            for run in self.plan.runs
         }
 
     def summary(self) -> dict[str, Any]:
@@ -273,10 +299,11 @@ class PlanFolder(Displayed):
             "pooled": plan.pooled,
             "people": plan.people,
             "judgments": self.judgments,
-            "runs": {name: asdict(one) for name, one in self.contributions.items()},
+            "runs": {name: run._asdict() for name, run in self.contributions.items()},
             "measures": plan.measures,
             "left_out": plan.left_out,
             "lacking": plan.lacking,
+            **({} if plan.extends is None else {"new": self.new_pairs}),
         }
 
     @cached_property
@@ -347,60 +374,32 @@ def make_plan(
     """
     options = options or PlanOptions()
     target = Path(folder)
-    measures = parse_measures(options.measures or _default_measures(options.depth))
-    _check_options(options, measures, target)
+    cutoff = max(1, min(10, options.depth))
+    measures = parse_measures(options.measures or [f"{name}@{cutoff}" for name in _DEFAULTS])
+    check_options(options, measures, target)
     check_topics(topics)
     texts = topics.to_dict()
-    pooled = {name: _pooled_results(run, options.depth, texts) for name, run in runs.items()}
+    pooled = {name: pooled_results(run, options.depth, texts) for name, run in runs.items()}
     ranks = ranks_of(pooled)
     if not ranks:
         raise CheckFailedError(
             "no query of the topics has a result in any run",
             where=topics.path or "topics",
-            remedy=f"the runs have queries such as {listed(_query_ids(runs)[:3])}, and the topics "
-            f"such as {listed(list(texts)[:3])}",
+            remedy="the runs have queries such as "
+            f"{listed([query_id for run in runs.values() for query_id in run.query_ids][:3])}, and "
+            f"the topics such as {listed(list(texts)[:3])}",
         )
     corpus.check(progress)
-    documents = _find_documents(corpus, {doc_id for found in ranks.values() for doc_id in found})
+    documents = find_documents(corpus, {doc_id for found in ranks.values() for doc_id in found})
     left_out = _unusable_queries(texts, ranks, documents)
-    found = sorted(ranks.keys() - left_out.keys())
-    order = np.random.default_rng(options.seed).permutation(len(found))
-    queries = [found[place] for place in order.tolist()]
-    pool = [
-        PooledDocument(query_id, doc_id, ranks[query_id][doc_id])
-        for query_id in queries
-        for doc_id in sorted(ranks[query_id])
-    ]
-    wanted = sorted({one.doc_id for one in pool} & documents.keys())
-    contents = {
-        POOL_FILE: _lines(asdict(one) for one in pool),
-        TOPICS_FILE: _lines({"query_id": one, "text": texts[one]} for one in queries),
-        DOCUMENTS_FILE: _lines(documents[doc_id]._asdict() for doc_id in wanted),
-    }
-    planned: list[PlanRun] = []
-    for name, path in _run_files(list(runs)).items():
-        run, tag = runs[name], Path(path).stem
-        contents[path] = _as_run(pooled[name].filter(pl.col("query_id").is_in(queries)), name, tag)
-        sha256 = sha256_text(contents[path])
-        source = _source(run.path) or SourceFile(path=run.path or name, sha256=sha256)
-        manifest = _read_manifest(run.path)
-        if manifest is not None:
-            contents[f"{path}{MANIFEST_ENDING}"] = manifest
-        planned.append(
-            PlanRun(
-                name=name,
-                tag=run.name,
-                source=source,
-                path=path,
-                sha256=sha256,
-                manifest_sha256=None if manifest is None else sha256_text(manifest),
-            )
-        )
-    plan = JudgmentPlan(
-        format=FORMAT,
-        version=version("trectools-plus"),
-        created_at=format_time(utc_now()),
-        runs=planned,
+    usable = sorted(ranks.keys() - left_out.keys())
+    order = np.random.default_rng(options.seed).permutation(len(usable))
+    queries = [usable[place] for place in order.tolist()]
+    draft = PlanDraft(queries, {query_id: texts[query_id] for query_id in queries}, documents)
+    for name, path in name_run_files(list(runs)).items():
+        draft.add_run(name, path, runs[name], pooled[name])
+    return draft.write(
+        target,
         topics=_source(topics.path)
         or SourceFile(path=topics.path or "topics", sha256=hash_topics(topics)),
         corpus=_source(corpus.path)
@@ -408,46 +407,109 @@ def make_plan(
         depth=options.depth,
         people=min(options.people, len(queries)),
         seed=options.seed,
-        measures=[one.requested_name for one in measures],
-        queries=queries,
-        pooled=len(pool),
+        measures=[measure.requested_name for measure in measures],
         left_out=left_out,
-        lacking=sum(one.doc_id not in documents for one in pool),
-        files={
-            name: sha256_text(contents[name]) for name in (POOL_FILE, TOPICS_FILE, DOCUMENTS_FILE)
-        },
     )
-    make_folder(target / RUNS_FOLDER)
-    for name, content in {**contents, PLAN_FILE: _as_json(plan)}.items():
-        with atomic_write(target / name) as stream:
-            stream.write(content)
-    return PlanFolder(target)
+
+
+class PlanDraft:
+    """The contents of a plan's folder while it is made.
+
+    Args:
+        queries: The queries, in the plan's order.
+        texts: The text of each.
+        documents: The documents of the corpus by id.
+    """
+
+    def __init__(
+        self,
+        queries: list[str],
+        texts: Mapping[str, str],
+        documents: Mapping[str, CorpusDocument],
+    ) -> None:
+        self._queries, self._texts, self._documents = queries, texts, documents
+        self._contents: dict[str, str] = {}
+        self._pooled: dict[str, pl.DataFrame] = {}
+        self._runs: list[PlanRun] = []
+
+    def add_run(
+        self, name: str, path: str, run: Run, pooled: pl.DataFrame, extension: int = 0
+    ) -> None:
+        """Add the pooled results of a run, and its manifest."""
+        self._pooled[name] = pooled.filter(pl.col("query_id").is_in(self._queries))
+        content = self._contents[path] = _as_run(self._pooled[name], name, Path(path).stem)
+        sha256, manifest = sha256_text(content), _read_manifest(run.path)
+        if manifest is not None:
+            self._contents[f"{path}{MANIFEST_ENDING}"] = manifest
+        planned = PlanRun(
+            name=name,
+            tag=run.name,
+            source=_source(run.path) or SourceFile(path=run.path or name, sha256=sha256),
+            path=path,
+            sha256=sha256,
+            manifest_sha256=None if manifest is None else sha256_text(manifest),
+            extension=extension,
+        )
+        self._runs.append(planned)
+
+    def copy_run(self, folder: PlanFolder, planned: PlanRun, path: str) -> None:
+        """Copy a run of another plan."""
+        self._runs.append(planned.model_copy(update={"path": path}))
+        self._pooled[planned.name] = rank_documents(folder.runs[planned.name].frame)
+        self._contents[path] = folder.files.file(planned.path).read_text(encoding="utf-8")
+        if planned.manifest_sha256 is not None:
+            self._contents[f"{path}{MANIFEST_ENDING}"] = folder.manifest_of(planned)
+
+    def write(self, target: Path, **about: Any) -> PlanFolder:
+        """Write the pool and all files."""
+        ranks = ranks_of(self._pooled)
+        pool = [
+            PooledDocument(query_id, doc_id, ranks[query_id][doc_id])
+            for query_id in self._queries
+            for doc_id in sorted(ranks[query_id])
+        ]
+        wanted = sorted({document.doc_id for document in pool} & self._documents.keys())
+        parts = {
+            POOL_FILE: _lines(asdict(document) for document in pool),
+            TOPICS_FILE: _lines(
+                {"query_id": query_id, "text": self._texts[query_id]} for query_id in self._queries
+            ),
+            DOCUMENTS_FILE: _lines(self._documents[doc_id]._asdict() for doc_id in wanted),
+        }
+        plan = JudgmentPlan(
+            format=FORMAT,
+            version=version("trectools-plus"),
+            created_at=format_time(utc_now()),
+            runs=self._runs,
+            queries=self._queries,
+            pooled=len(pool),
+            lacking=sum(document.doc_id not in self._documents for document in pool),
+            files={name: sha256_text(content) for name, content in parts.items()},
+            **about,
+        )
+        make_folder(target / RUNS_FOLDER)
+        contents = {**parts, **self._contents, PLAN_FILE: f"{plan.model_dump_json(indent=2)}\n"}
+        for name, content in contents.items():
+            with atomic_write(target / name) as stream:
+                stream.write(content)
+        return PlanFolder(target)
 
 
 def _read_manifest(path: str | None) -> str | None:
     """Return the manifest of a fetched run, or of the benchmark in whose folder the run is."""
-    if path is None:
+    of_run, of_benchmark = Path(f"{path}{MANIFEST_ENDING}"), Path(path or "").parent.parent
+    files = [file for file in (of_run, of_benchmark / REPORT_FILE) if path and file.is_file()]
+    try:
+        content = json.loads(files[0].read_bytes()) if files else None
+    except ValueError:
         return None
-    of_run, of_benchmark = Path(f"{path}{MANIFEST_ENDING}"), Path(path).parent.parent / REPORT_FILE
-    for file in (of_run, of_benchmark):
-        if file.is_file():
-            try:
-                found = json.loads(file.read_bytes())
-            except ValueError:
-                return None
-            if not isinstance(found, dict):
-                return None
-            shown = found if file == of_run else found.get("manifest", {})
-            return f"{json.dumps(shown, ensure_ascii=False, indent=2)}\n"
-    return None
+    if not isinstance(content, dict):
+        return None
+    shown = content if files[0] == of_run else content.get("manifest", {})
+    return f"{json.dumps(shown, ensure_ascii=False, indent=2)}\n"
 
 
-def _default_measures(depth: int) -> list[str]:
-    cutoff = max(1, min(10, depth))
-    return [f"{name}@{cutoff}" for name in ("nDCG", "P", "RR")]
-
-
-def _check_options(options: PlanOptions, measures: Sequence[Measure], folder: Path) -> None:
+def check_options(options: PlanOptions, measures: Sequence[Measure], folder: Path) -> None:
     """Refuse options that are out of range, and a folder with files."""
     for value, words in ((options.depth, "a depth of"), (options.people, "queries for people:")):
         if value < 1:
@@ -495,11 +557,7 @@ def refuse_deeper(measures: Sequence[Measure], depth: int) -> None:
             )
 
 
-def _query_ids(runs: Mapping[str, Run]) -> list[str]:
-    return [query_id for run in runs.values() for query_id in run.query_ids]
-
-
-def _pooled_results(run: Run, depth: int, texts: Mapping[str, str]) -> pl.DataFrame:
+def pooled_results(run: Run, depth: int, texts: Mapping[str, str]) -> pl.DataFrame:
     """Return the first results of each query, in the order used for scoring."""
     top = rank_documents(run.frame).filter(pl.col("rank") <= depth)
     return top.filter(pl.col("query_id").is_in(list(texts)))
@@ -514,7 +572,7 @@ def ranks_of(pooled: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, dict[str
     return ranks
 
 
-def _find_documents(corpus: DocumentCollection, doc_ids: set[str]) -> dict[str, CorpusDocument]:
+def find_documents(corpus: DocumentCollection, doc_ids: set[str]) -> dict[str, CorpusDocument]:
     """Return those of some documents that the corpus has, by id.
 
     Raises:
@@ -560,7 +618,7 @@ def _unusable_queries(
     return left_out
 
 
-def _run_files(names: Sequence[str]) -> dict[str, str]:
+def name_run_files(names: Sequence[str]) -> dict[str, str]:
     """Return the file of each run in the plan's folder."""
     files: dict[str, str] = {}
     taken: set[str] = set()
@@ -605,7 +663,3 @@ def _source(path: str | None) -> SourceFile | None:
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-
-
-def _as_json(plan: JudgmentPlan) -> str:
-    return f"{plan.model_dump_json(indent=2)}\n"

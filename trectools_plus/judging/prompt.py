@@ -98,6 +98,24 @@ class Prompt:
         return _PLACEHOLDER.sub(enclose, self.text)
 
 
+_GRADE_LINE = re.compile(r"^\W*([0-3])\W+([^\n:]*)", re.MULTILINE)
+_RELEVANT = re.compile(r"\brelevant", re.IGNORECASE)
+_NOT = re.compile(r"\b(not|non|no)\b", re.IGNORECASE)
+
+
+def find_relevant_level(prompt: str) -> int:
+    """Return the lowest grade above 0 that a prompt calls relevant, in a line ``2 - relevant: …``.
+
+    Without such a line it is 1, the lowest grade that counts as relevant in trec_eval.
+    """
+    levels = [
+        int(grade)
+        for grade, name in _GRADE_LINE.findall(prompt)
+        if grade != "0" and _RELEVANT.search(name) and not _NOT.search(name)
+    ]
+    return min(levels, default=1)
+
+
 def read_prompt(path: Path | None) -> Prompt:
     """Read a prompt from a file; without one, return the default.
 

@@ -267,23 +267,14 @@ class JudgedRun:
             queries: The queries and judgments.
             ranked: ``query, doc_id, rank``; the ranks of a query count from 1 without gaps.
         """
-        return cls.in_order(queries, ranked).sorted()
-
-    @classmethod
-    def in_order(cls, queries: JudgedQueries, ranked: pl.DataFrame) -> JudgedRun:
-        """Return the same with the judged documents in the order of ``queries.frame``."""
         retrieved = np.bincount(ranked["query"].to_numpy(), minlength=len(queries.query_ids))
         places = ranked.select("query", "doc_id", "rank").join(
             queries.frame.select("query", "doc_id").with_row_index("row"), on=["query", "doc_id"]
         )
         rank = np.zeros(queries.frame.height, np.int64)
         rank[places["row"].to_numpy()] = places["rank"].to_numpy()
-        return cls(
-            retrieved,
-            queries.frame["query"].to_numpy().astype(np.int64),
-            rank,
-            queries.frame["relevance"].to_numpy(),
-        )
+        query, grade = queries.frame["query"].to_numpy(), queries.frame["relevance"].to_numpy()
+        return cls.of(retrieved, query.astype(np.int64), rank, grade)
 
     @classmethod
     def of(cls, retrieved: IntArray, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:

@@ -94,6 +94,38 @@ def test_people_see_the_plans_queries_one_after_the_other(
     assert list(find_complete(plan, read_people(plan.path)).grades) == plan.plan.queries[:5]
 
 
+def test_people_share_queries_after_the_first_ten(tmp_path: Path) -> None:
+    plan = make_small(tmp_path, 14, RUNS, people=14)
+    app = review_app(plan.path, plan.path / "review.db", share=True)
+    client = TestClient(app, base_url="http://localhost")
+    people = [begin(client, name) for name in ("Anna", "Ben")]
+
+    def next_of(who: dict[str, str]) -> int | None:
+        progress = client.get("/api/progress", headers=who).json()["queries"]
+        return next((n for n, one in enumerate(progress, 1) if not one["complete"]), None)
+
+    for who in people:
+        for number in range(1, 11):
+            assert next_of(who) == number
+            judge(client, number, who)
+    anna, ben = people
+    judge(client, 11, anna)
+    assert (next_of(anna), next_of(ben)) == (12, 12)
+    first = shown(client, 12, anna)[0]
+    client.post("/api/grades", json={"query": 12, "doc_id": first, "grade": 1}, headers=anna)
+    assert (next_of(anna), next_of(ben)) == (12, 13)
+    judge(client, 13, ben)
+    judge(client, 12, anna)
+    judge(client, 14, ben)
+    assert (next_of(anna), next_of(ben)) == (None, None)
+    app.state.controller.store.close()
+    assert len(find_complete(plan, read_people(plan.path)).grades) == 14
+    by_person = Counter(label.annotator for label in read_people(plan.path))
+    assert by_person["Ben"] < sum(map(len, plan.judgeable.values()))
+    with pytest.raises(UsageError, match="--share"):
+        review_app(plan.path, plan.path / "review.db", share=True, adjudicate=True)
+
+
 def test_no_answer_reveals_runs_ranks_or_labels_of_models(
     client: TestClient, plan: PlanFolder
 ) -> None:

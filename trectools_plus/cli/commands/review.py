@@ -73,6 +73,14 @@ def review_serve(
             help="Text to show on the page as a guideline.",
         ),
     ] = None,
+    share: Annotated[
+        bool,
+        typer.Option(
+            "--share",
+            help="Let people share the queries of a plan: after the first ten, which everyone "
+            "judges, each query is judged by one person.",
+        ),
+    ] = False,
 ) -> None:
     """The page shows the first results of a report's modes next to each other, in random order and
     without the names of the modes. Every judgment is written to the database before the page
@@ -83,6 +91,7 @@ def review_serve(
     Examples:
       trectools-plus review serve results/today
       trectools-plus review serve plan
+      trectools-plus review serve plan --share
       trectools-plus review serve results/today --modes lexical,hybrid --depth 5
       trectools-plus review serve results/today --guideline guideline.md
       trectools-plus review serve results/today --host 0.0.0.0 --key-from-env REVIEW_KEY
@@ -95,6 +104,7 @@ def review_serve(
         seed=seed,
         key=None if key_from_env is None else service.read_key(key_from_env),
         guideline=guideline,
+        share=share,
     )
     service.run_review(report, database, options, host=host, port=port, notify=inform)
 
@@ -178,22 +188,37 @@ def review_import(
     annotator: Annotated[
         str, typer.Option(metavar="NAME", help="The name under which they are stored.")
     ] = "qrels",
+    leave_out: Annotated[
+        bool,
+        typer.Option(
+            "--leave-out",
+            help="Leave out queries of which the qrels lack more than a tenth of the pool, instead "
+            "of asking people about the rest.",
+        ),
+    ] = False,
 ) -> None:
     """The judgments become those of an annotator of the plan, as if they were made on the page.
-    Negative grades count as 0. A pooled document of a judged query that the qrels lack counts as
-    one that cannot be judged.
+    Negative grades count as 0. If the qrels lack at most a tenth of the pooled documents of a
+    query, these count as documents that cannot be judged; otherwise the page asks about them. An
+    annotator who has judged before gets the judgments that are new.
 
     \b
     Examples:
       trectools-plus review import plan judged.txt --annotator Anna
     """
     found = service.import_judgments(
-        judging.PlanFolder(plan), validation.load_qrels(qrels), annotator
+        judging.PlanFolder(plan), validation.load_qrels(qrels), annotator, leave_out=leave_out
     )
     lacking = f"; {found.missing:,} pooled documents lack a grade" if found.missing else ""
     ignored = f"; {found.ignored:,} judgments are of other pairs" if found.ignored else ""
     queries = plural(found.queries, "query", "queries")
     typer.echo(f"{plural(found.graded, 'judgment')} of {queries} imported{lacking}{ignored}.")
+    if found.open:
+        left = plural(found.open, "query", "queries")
+        typer.echo(
+            f"{left} lack more than a tenth of their pool; review serve asks {annotator} about the "
+            "rest."
+        )
 
 
 def _print_summary(summary: service.ReviewSummary) -> None:

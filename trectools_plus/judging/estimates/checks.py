@@ -15,17 +15,22 @@ from trectools_plus.text import plural
 def check_order(folder: PlanFolder, people: Sequence[Label]) -> str | None:
     """Return why the queries that people judged are not the first of the plan, or ``None``."""
     answered = merge_labels(people)
-    open_query = None
+    open_query: dict[int, str] = {}  # by extension: only its new pairs are asked
     for query_id in folder.plan.queries:
-        pool = folder.judgeable[query_id]
-        is_complete = all(doc_id in answered.get(query_id, {}) for doc_id in pool)
-        if not is_complete:
-            open_query = open_query or query_id
-        elif open_query is not None and pool:
-            return (
-                f"people did not follow the order of the plan: query {query_id} is complete, but "
-                f"{open_query}, which comes before it, is not"
-            )
+        is_complete: dict[int, bool] = {}
+        for doc_id in folder.judgeable[query_id]:
+            extension = folder.extension_of[query_id, doc_id]
+            is_answered = doc_id in answered.get(query_id, {})
+            is_complete[extension] = is_complete.get(extension, True) and is_answered
+        for extension, complete in is_complete.items():
+            if not complete:
+                open_query.setdefault(extension, query_id)
+            elif extension in open_query:
+                return (
+                    "people did not follow the order of the plan: query "
+                    f"{query_id} is complete, but {open_query[extension]}, which comes before it, "
+                    "is not"
+                )
     return None
 
 

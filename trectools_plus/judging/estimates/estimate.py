@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -27,6 +28,12 @@ from trectools_plus.judging.estimates.combined import (
     Population,
     combine_judgments,
 )
+from trectools_plus.judging.estimates.looks import (
+    Look,
+    describe_earlier,
+    list_earlier,
+    record_look,
+)
 from trectools_plus.judging.estimates.report import (
     JudgmentCounts,
     JudgmentReport,
@@ -36,6 +43,7 @@ from trectools_plus.judging.estimates.report import (
     ShownInterval,
 )
 from trectools_plus.judging.estimates.verdict import state_result
+from trectools_plus.judging.labelling import relevant_level
 from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read_labels, write_qrels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PLAN_FILE, PlanFolder
@@ -59,6 +67,7 @@ def estimate(
     measures: Sequence[str] | None = None,
     runs: Sequence[str] | None = None,
     model: str | None = None,
+    relevant: int | None = None,
     confidence: float = DEFAULT_CONFIDENCE,
     seed: int = DEFAULT_SEED,
 ) -> JudgmentReport:
@@ -70,6 +79,8 @@ def estimate(
         measures: Names of measures; those of the plan if ``None``.
         runs: Names or original files of runs of the plan; all if ``None``.
         model: The model, if several have judged the plan.
+        relevant: The lowest relevant grade of measures whose names do not state one; ``None`` for
+            the lowest grade that the model's prompt calls relevant.
         confidence: The level of the intervals.
         seed: The seed of the draws for the intervals of agreement.
 
@@ -81,12 +92,13 @@ def estimate(
             several models have judged and none is named.
         CheckFailedError: If people or the model have judged too little to estimate anything.
     """
-    parsed = folder.parse_measures(measures or None)
-    names = [one.requested_name for one in parsed]
     shown = _choose_runs(folder, runs)
     by_people = read_people(folder.path) if people is None else people
     all_labels = read_labels(folder.path / LABELS_FILE)
     labels = choose_model(all_labels, model, str(folder.path))
+    level = relevant_level(folder, labels) if relevant is None else relevant
+    parsed = folder.parse_measures(measures or None, level)
+    names = [measure.requested_name for measure in parsed]
     if (unasked := check_asked(folder, labels)) is not None:
         raise CheckFailedError(
             unasked, where=str(folder.path), remedy=f"run: judge label {folder.path} --resume"
@@ -112,20 +124,18 @@ def estimate(
     left_out = of_people.complete.left_out
     judged = np.array([place[query_id] for query_id in [*of_people.queries, *left_out]])
     unknown = np.full(len(left_out), np.nan)
-    estimates = [
-        one
-        for name, measure in zip(names, parsed, strict=True)
-        for one in _estimate_measure(
-            name,
-            {run: np.append(of_people.values[name][run], unknown) for run in shown},
-            {run: of_model.values[name][run] for run in shown},
-            judged,
-            sign=1 if measure.definition.higher_is_better else -1,
-            combines=refusal is None,
-            confidence=confidence,
-        )
-    ]
-    estimates = _orient(estimates)
+    estimates: list[RunEstimate] = []
+    pairs: Compared = []
+    for name, measure in zip(names, parsed, strict=True):
+        values = {
+            run: (np.append(of_people.values[name][run], unknown), of_model.values[name][run])
+            for run in shown
+        }
+        combine = partial(_combine, name, values, judged, refusal is None, confidence)
+        means = combine([(run, None) for run in shown])
+        if not estimates and len(shown) > 1:
+            pairs = _orient(combine, means, 1 if measure.definition.higher_is_better else -1)
+        estimates += [*means, *(combine(pairs) if pairs else [])]
     counts = JudgmentCounts(
         queries=len(folder.plan.queries) - len(left_out),
         planned=folder.plan.people,
@@ -139,14 +149,24 @@ def estimate(
             grade is None for grades in merge_labels(labels).values() for grade in grades.values()
         ),
     )
+    look = Look(
+        created_at=max(label.time for label in [*by_people, *labels]),
+        people=len(of_people.queries),
+        measures=names,
+        runs=shown,
+        confidence=confidence,
+        labels_sha256={"people": hash_labels(by_people), "model": hash_labels(labels)},
+    )
+    earlier = list_earlier(folder, look)
     report = JudgmentReport(
         version=version("trectools-plus"),
-        created_at=max(label.time for label in [*by_people, *labels]),
+        created_at=look.created_at,
         result="",
         model=origin_of(labels),
         plan_sha256=sha256_file(folder.path / PLAN_FILE),
-        labels_sha256={"people": hash_labels(by_people), "model": hash_labels(labels)},
+        labels_sha256=look.labels_sha256,
         measures=names,
+        relevant=level,
         runs=shown,
         confidence=confidence,
         seed=seed,
@@ -157,11 +177,25 @@ def estimate(
         warnings=[
             *describe_doubts(folder, by_people, len(of_people.queries), labels, all_labels),
             *([] if refusal is not None else describe_missing_intervals(estimates)),
+            *describe_earlier(earlier),
         ],
+        earlier=earlier,
     )
     return report.model_copy(update={"result": state_result(report)})
 
 
+def record_estimate(folder: PlanFolder, report: JudgmentReport) -> None:
+    """Add an estimate to those of its plan, which later estimates list.
+
+    Raises:
+        InputError: If the list of estimates is a link out of the folder.
+    """
+    fields = {name: getattr(report, name) for name in Look.model_fields if name != "people"}
+    record_look(folder, Look(people=report.counts.people, **fields))
+
+
+JudgedBy = Literal["people", "model", "both"]
+_KINDS: tuple[JudgedBy, JudgedBy] = ("people", "model")
 QRELS_FILES = ("people.qrels", "model.qrels")
 
 
@@ -178,16 +212,49 @@ def write_judgments(
     Raises:
         InputError: If a file cannot be written.
     """
-    people = read_people(folder.path) if people is None else people
-    merged = merge_labels(people)
-    last = {_pair(label): label for label in people}
-    of_people = [
-        label.model_copy(update={"grade": merged[query_id][doc_id]})
-        for (query_id, doc_id), label in last.items()
-    ]
-    of_model = choose_model(read_labels(folder.path / LABELS_FILE), model, str(folder.path))
-    for name, labels in zip(QRELS_FILES, (of_people, of_model), strict=True):
-        write_qrels(labels, Path(target) / name)
+    for name, by in zip(QRELS_FILES, _KINDS, strict=True):
+        write_qrels(select_labels(folder, by, model, people), Path(target) / name)
+
+
+def select_labels(
+    folder: PlanFolder,
+    by: JudgedBy = "both",
+    model: str | None = None,
+    people: Sequence[Label] | None = None,
+) -> list[Label]:
+    """Return one label for each judged pair of a plan.
+
+    Args:
+        folder: The plan.
+        by: Whose labels: the merged ones of ``people``, those of a ``model``, or ``both``: those of
+            people, and those of the model for pairs that no person has answered.
+        model: The model, if several have judged the plan.
+        people: The labels of people; those of the review page if ``None``.
+
+    Raises:
+        CheckFailedError: If nobody has judged.
+        UsageError: If several models have judged and none is named, or the named one has not.
+    """
+    labels: list[Label] = []
+    if by != "model":
+        given = read_people(folder.path) if people is None else people
+        merged = merge_labels(given)
+        labels = [
+            label.model_copy(update={"grade": merged[query_id][doc_id]})
+            for (query_id, doc_id), label in {_pair(label): label for label in given}.items()
+        ]
+    of_models = [] if by == "people" else read_labels(folder.path / LABELS_FILE)
+    if of_models or by == "model" or (by == "both" and model is not None):
+        answered = {_pair(label) for label in labels}
+        chosen = choose_model(of_models, model, str(folder.path))
+        labels += [label for label in chosen if _pair(label) not in answered]
+    if not any(label.grade is not None for label in labels):
+        raise CheckFailedError(
+            "there are no grades yet",
+            where=str(folder.path),
+            remedy="let people or a model judge: review serve, judge label",
+        )
+    return labels
 
 
 def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list[Label]:
@@ -260,82 +327,76 @@ def _find_run(folder: PlanFolder, given: str) -> str:
     )
 
 
-def _estimate_measure(
+Compared = list[tuple[str, str | None]]
+"""A run and ``None`` for its mean, or a run and the one that is subtracted."""
+
+
+def _combine(
     measure: str,
-    people: dict[str, FloatArray],
-    model: dict[str, FloatArray],
+    values: Mapping[str, tuple[FloatArray, FloatArray]],
     judged: np.ndarray,
-    *,
-    sign: int,
     combines: bool,
     confidence: float,
-) -> Iterator[RunEstimate]:
-    """Yield the means of runs, then the differences of pairs, the better run minus the other."""
+    compared: Compared,
+) -> list[RunEstimate]:
+    """Estimate the means of some runs, or the differences of some pairs.
 
-    def combine(
-        columns: list[tuple[FloatArray, FloatArray]], *, simultaneous: bool
-    ) -> list[list[CombinedMean]]:
-        of_people = np.column_stack([one for one, _ in columns])
-        of_model = np.column_stack([one for _, one in columns])
-        return [
-            combine_judgments(
-                of_people,
-                of_model,
-                judged,
-                population=population,
-                confidence=confidence,
-                simultaneous=simultaneous,
-            )
-            for population in POPULATIONS
-        ]
-
-    names = list(people)
-    found = combine([(people[name], model[name]) for name in names], simultaneous=False)
-    values = np.array([*people.values()])
-    are_shares = bool(np.nanmin(values) >= 0.0 and np.nanmax(values) <= 1.0)
-    centre = {}
-    for name, by_population in zip(names, zip(*found, strict=True), strict=True):
-        estimates = [_as_population(one, combines, are_shares) for one in by_population]
-        yield _as_estimate(measure, name, None, by_population, estimates)
-        centre[name] = (estimates[0].combined or estimates[0].people).mean
-    order = sorted(names, key=lambda name: (-sign * centre[name], names.index(name)))
-    pairs = list(combinations(order, 2))
-    if not pairs:
-        return
-    differences = [(people[a] - people[b], model[a] - model[b]) for a, b in pairs]
-    found = combine(differences, simultaneous=True)
-    for (better, other), by_population in zip(pairs, zip(*found, strict=True), strict=True):
-        estimates = [_as_population(one, combines, False) for one in by_population]
-        one = _as_estimate(measure, better, other, by_population, estimates)
-        shown = one.estimates[0].combined or one.estimates[0].people
-        yield one if sign * shown.mean >= 0.0 else one.reversed()
-
-
-def _orient(estimates: Sequence[RunEstimate]) -> list[RunEstimate]:
-    """Return the estimates with the differences of all measures in the order of the first one."""
-    first = [one for one in estimates if one.measure == estimates[0].measure and one.baseline]
-    oriented: list[RunEstimate] = []
-    for measure in dict.fromkeys(one.measure for one in estimates):
-        of_measure = [one for one in estimates if one.measure == measure]
-        oriented += [one for one in of_measure if one.baseline is None]
-        pairs = {frozenset((one.run, one.baseline)): one for one in of_measure}
-        for wanted in first:
-            one = pairs[frozenset((wanted.run, wanted.baseline))]
-            oriented.append(one if one.run == wanted.run else one.reversed())
-    return oriented
-
-
-def _as_estimate(
-    measure: str,
-    run: str,
-    baseline: str | None,
-    found: Sequence[CombinedMean],
-    estimates: list[PopulationEstimate],
-) -> RunEstimate:
-    correlation = none_if_nan(found[0].correlation)
-    return RunEstimate(
-        measure=measure, run=run, baseline=baseline, correlation=correlation, estimates=estimates
+    Args:
+        measure: The name of the measure.
+        values: The values of each run, by people and by the model.
+        judged: The row in the model's values of each of those by people.
+        combines: Whether people judged enough, and in the order of the plan.
+        confidence: The level of the intervals.
+        compared: The runs or pairs.
+    """
+    people, model = (
+        np.column_stack(
+            [
+                values[run][kind] - (0.0 if other is None else values[other][kind])
+                for run, other in compared
+            ]
+        )
+        for kind in (0, 1)
     )
+    are_means = compared[0][1] is None
+    are_shares = are_means and bool(np.nanmin(people) >= 0.0 and np.nanmax(people) <= 1.0)
+    by_population = [
+        combine_judgments(
+            people,
+            model,
+            judged,
+            population=population,
+            confidence=confidence,
+            simultaneous=not are_means,
+        )
+        for population in POPULATIONS
+    ]
+    return [
+        RunEstimate(
+            measure=measure,
+            run=run,
+            baseline=other,
+            correlation=none_if_nan(found[0].correlation),
+            estimates=[_as_population(one, combines, are_shares) for one in found],
+        )
+        for (run, other), *found in zip(compared, *by_population, strict=True)
+    ]
+
+
+def _orient(
+    combine: Callable[[Compared], list[RunEstimate]], means: Sequence[RunEstimate], sign: int
+) -> Compared:
+    """Return all pairs of runs, the better run first: best pairs first."""
+    order = sorted(means, key=lambda row: -sign * _shown_mean(row))
+    pairs: Compared = list(combinations([row.run for row in order], 2))
+    return [
+        pair if sign * _shown_mean(row) >= 0.0 else (row.baseline or "", row.run)
+        for pair, row in zip(pairs, combine(pairs), strict=True)
+    ]
+
+
+def _shown_mean(row: RunEstimate) -> float:
+    return (row.estimates[0].combined or row.estimates[0].people).mean
 
 
 def _as_population(found: CombinedMean, combines: bool, are_shares: bool) -> PopulationEstimate:

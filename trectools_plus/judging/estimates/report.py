@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from trectools_plus.judging.estimates.combined import Population
+from trectools_plus.judging.estimates.looks import Look
 from trectools_plus.judging.labels import LabelOrigin
 from trectools_plus.models import ReportModel
 
@@ -23,11 +24,6 @@ class ShownInterval(ReportModel):
     """The lower end of the interval; null if all values of people are equal."""
     high: float | None
     """The upper end."""
-
-    def reversed(self) -> ShownInterval:
-        """Return the interval of the negative mean."""
-        low, high = (None if end is None else -end for end in (self.high, self.low))
-        return ShownInterval(mean=-self.mean, low=low, high=high)
 
 
 class PopulationEstimate(ReportModel):
@@ -66,21 +62,6 @@ class RunEstimate(ReportModel):
     """One for each population. The intervals of differences, of people and combined, are
     simultaneous for the k pairs of runs on a measure: each has the level 1 - (1 - confidence) / k.
     """
-
-    def reversed(self) -> RunEstimate:
-        """Return the difference with the roles of both runs exchanged."""
-        estimates = [
-            one.model_copy(
-                update={
-                    "people": one.people.reversed(),
-                    "model": one.model.reversed(),
-                    "combined": None if one.combined is None else one.combined.reversed(),
-                }
-            )
-            for one in self.estimates
-        ]
-        names = {"run": self.baseline, "baseline": self.run}
-        return self.model_copy(update={**names, "estimates": estimates})
 
 
 class LeftOutQuery(ReportModel):
@@ -130,6 +111,8 @@ class JudgmentReport(ReportModel):
     """SHA-256 of the judgments by ``people`` and ``model`` that the report rests on."""
     measures: list[str]
     """The measures."""
+    relevant: int = 1
+    """The lowest relevant grade of measures whose names do not state one."""
     runs: list[str]
     """The runs."""
     confidence: float
@@ -147,6 +130,8 @@ class JudgmentReport(ReportModel):
     """Means of all runs, then differences of all pairs, by measure."""
     warnings: list[str] = Field(default_factory=list)
     """Doubts that readers must know before they believe the figures."""
+    earlier: list[Look] = Field(default_factory=list)
+    """The estimates of the plan that were made before."""
 
     @property
     def is_complete(self) -> bool:

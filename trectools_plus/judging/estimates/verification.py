@@ -20,7 +20,6 @@ from pydantic import ValidationError
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.files.closed import read_json
-from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.judging.estimates.estimate import choose_model, estimate
 from trectools_plus.judging.estimates.report import REPORT_FILE, JudgmentReport
 from trectools_plus.judging.labelling import (
@@ -28,6 +27,7 @@ from trectools_plus.judging.labelling import (
     LabelOptions,
     is_answered,
     iter_questions,
+    read_stored_prompt,
     reads_as,
 )
 from trectools_plus.judging.labels import LABELS_FILE, Label, iter_labels
@@ -102,6 +102,7 @@ def verify_plan(folder: PlanFolder, scratch: str | Path) -> PlanCheck:
                 measures=stored.measures,
                 runs=stored.runs,
                 model=stored.model.model,
+                relevant=stored.relevant,
                 confidence=stored.confidence,
                 seed=stored.seed,
             )
@@ -211,7 +212,7 @@ def _check_prompts(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]
     """Find prompts of labels that are absent or changed."""
     of_hosts = [one.origin for one in labels if one.origin is not None and one.origin.host]
     for sha256 in sorted({origin.prompt_sha256 for origin in of_hosts}):
-        if not _has_prompt(folder, sha256):
+        if read_stored_prompt(folder, sha256) is None:
             yield f"{PROMPTS_FOLDER}: no prompt with the hash {sha256[:16]}"
 
 
@@ -220,11 +221,3 @@ def _questions(folder: PlanFolder, longest: int | None) -> dict[tuple[str, str],
     options = LabelOptions() if longest is None else LabelOptions(longest=longest)
     asked = iter_questions(folder, options, folder.plan.seed)
     return {(one.query_id, one.doc_id): one for one in asked}
-
-
-def _has_prompt(folder: PlanFolder, sha256: str) -> bool:
-    """Return whether the prompt of a model is there and unchanged."""
-    if not re.fullmatch("[0-9a-f]{64}", sha256):
-        return False
-    path = folder.files.find(f"{PROMPTS_FOLDER}/{sha256[:16]}.txt")
-    return path is not None and sha256_text(path.read_bytes().decode(errors="replace")) == sha256

@@ -271,6 +271,16 @@ def read_all_judgments(store: Store, annotator: Annotator) -> dict[str, QueryJud
     return _by_query(store.rows(_CURRENT_JUDGMENTS.format(where=_BY_ANNOTATOR), annotator.number))
 
 
+def read_queries_of_others(store: Store, annotator: Annotator) -> set[str]:
+    """Return the queries that other annotators have begun to judge."""
+    rows = store.rows(
+        "SELECT DISTINCT query_id FROM judgment "
+        "WHERE undone_at IS NULL AND final = 0 AND annotator != ?",
+        annotator.number,
+    )
+    return {query_id for (query_id,) in rows}
+
+
 def read_decisions(store: Store) -> dict[str, QueryJudgments]:
     """Return the current decisions of all adjudicators by query: the last of each counts."""
     return _by_query(store.rows(_CURRENT_JUDGMENTS.format(where=_BY_ADJUDICATORS)))
@@ -434,10 +444,14 @@ def is_decided(disagreement: AnnotatorDisagreement, decision: QueryJudgments) ->
 
 def grades_of(store: Store, annotator: Annotator) -> Qrels:
     """Return the grades of one annotator, sorted by query and document; can be empty."""
+    return _grades(read_counted(store, annotator))
+
+
+def _grades(judged: Judged) -> Qrels:
     rows = [
-        (query_id, "0", doc_id, one.grade)
-        for query_id, judged in read_counted(store, annotator).items()
-        for doc_id, one in judged.grades.items()
+        (query_id, "0", doc_id, grade.grade)
+        for query_id, one in judged.items()
+        for doc_id, grade in one.grades.items()
     ]
     return _qrels(rows)
 
@@ -486,12 +500,7 @@ def final_grades(store: Store) -> Qrels:
     """Return the merged grades with the adjudicators' decisions."""
     merged = merge_grades([grades_of(store, one) for one in list_annotators(store)])
     decisions = read_decisions(store)
-    decided = [
-        (query_id, "0", doc_id, grade.grade)
-        for query_id, one in decisions.items()
-        for doc_id, grade in one.grades.items()
-    ]
-    return _replace(merged, _qrels(decided), decisions)
+    return _replace(merged, _grades(decisions), decisions)
 
 
 def final_results(store: Store) -> Qrels:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.judging.plan import PlanFolder
 
 MAX_TEXT_LENGTH = 20_000
 """Maximum number of characters of a document to show."""
@@ -25,6 +27,11 @@ class ShownDocument:
 
     title: str = ""
     text: str = ""
+
+    @classmethod
+    def of(cls, title: str, text: str) -> ShownDocument:
+        """Return a document, with at most :data:`MAX_TEXT_LENGTH` characters of its text."""
+        return cls(title.strip(), text[:MAX_TEXT_LENGTH].strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +80,23 @@ class ReviewMaterial:
         """SHA-256 of modes, queries and results, which identifies the judged results."""
         shown = sorted([query.query_id, dict(query.results)] for query in self.queries)
         return sha256_text(json.dumps([self.modes, shown], sort_keys=True))
+
+
+def load_plan_material(folder: PlanFolder) -> ReviewMaterial:
+    """Return the pooled documents of a plan, without runs and ranks."""
+    plan = folder.plan
+    queries = tuple(
+        ReviewQuery(
+            query_id,
+            folder.topics[query_id],
+            {POOL: tuple(folder.judgeable[query_id])},
+            len(folder.pool[query_id]) - len(folder.judgeable[query_id]),
+        )
+        for query_id in plan.queries
+    )
+    documents = {
+        doc_id: ShownDocument.of(document.title, document.text)
+        for doc_id, document in folder.documents.items()
+    }
+    name = Path(plan.corpus.path).name or "dataset"
+    return ReviewMaterial(name, (POOL,), plan.depth, queries, documents, planned=plan.people)

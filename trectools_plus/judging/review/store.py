@@ -12,7 +12,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -191,6 +191,30 @@ def read_store(path: str | Path) -> Store:
     except BaseException:
         connection.close()
         raise
+
+
+def copy_store(old: Path, new: Path, material: ReviewMaterial, seed: int) -> None:
+    """Create a database for some results with all people and judgments of another.
+
+    Args:
+        old: The database with judgments of a part of the results.
+        new: The new file.
+        material: The shown results.
+        seed: The seed of the order of queries and columns.
+
+    Raises:
+        InputError: If a database cannot be read or written.
+    """
+    with closing(read_store(old)) as source:
+        tables = {
+            name: source.rows(f"SELECT * FROM {name}")
+            for name in ("annotator", "session", "judgment")
+        }
+    with closing(open_store(new, material, seed)) as store, store.writing() as connection:
+        for name, rows in tables.items():
+            if rows:
+                places = ", ".join("?" for _ in rows[0])
+                connection.executemany(f"INSERT INTO {name} VALUES ({places})", rows)
 
 
 def utc_now() -> str:

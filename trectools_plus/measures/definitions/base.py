@@ -204,6 +204,15 @@ class Measure(ABC):
         """The deepest rank that can change its value; ``None`` for the whole ranking."""
         return self.cutoff
 
+    def at_level(self, level: int) -> Measure:  # noqa: ARG002
+        """Return the measure with a relevance level, unless it has none or its name states one."""
+        return self
+
+    def _takes_level(self) -> bool:
+        """Return whether the relevance level is 1 because the name does not state one."""
+        parameters: Mapping[str, Any] = getattr(self, "parameters", {})
+        return parameters.get("rel") == 1 and "rel=" not in self.requested_name.replace(" ", "")
+
     @property
     @abstractmethod
     def _definition(self) -> Definition: ...
@@ -347,6 +356,12 @@ class DeclaredMeasure(Measure):
         level = self.parameters.get("rel", 1)
         is_graded = level is None and self.parameter_defaults["rel"] is None
         self.relevance_level = 1 if is_graded else checked_level(level, label)
+
+    def at_level(self, level: int) -> Measure:
+        """Return the measure with a relevance level; see :meth:`Measure.at_level`."""
+        if not self._takes_level() or level == 1:
+            return self
+        return type(self)(self.cutoff, **{**self.parameters, "rel": level})
 
     @classmethod
     def _label(cls) -> str:

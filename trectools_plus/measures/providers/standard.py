@@ -117,6 +117,13 @@ class TrecEvalMeasure(Measure):
             self.parameters["beta"] = float(self.parameters["beta"])
         self.relevance_level = self.parameters.get("rel") or 1
 
+    def at_level(self, level: int) -> Measure:
+        """Return the measure with a relevance level; see :meth:`Measure.at_level`."""
+        if not self._takes_level() or level == 1:
+            return self
+        at = self.cutoff if self.recall is None else self.recall
+        return TrecEvalMeasure(self.standard, at, {**self.parameters, "rel": level})
+
     @cached_property
     def name(self) -> str:
         """The name as ``ir_measures`` writes it."""

@@ -22,6 +22,7 @@ from starlette.types import Scope
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.judging.plan import find_plan
+from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.guard import KEY_REMEDY, BearerKey, Guard, Rules, is_loopback
 from trectools_plus.service.problems import (
@@ -35,7 +36,6 @@ from trectools_plus.service.review.endpoints import router
 from trectools_plus.service.review.material import (
     DEFAULT_DEPTH,
     load_material,
-    load_plan_material,
     read_guideline,
 )
 from trectools_plus.service.server import format_host, listen, serve_app
@@ -62,6 +62,7 @@ class ReviewOptions:
         key: The key that requests need, except for the page itself. Without a key, only requests to
             loopback names are accepted.
         guideline: A text file that annotators can read.
+        share: True if the people who judge a plan share its queries, after the first ten.
     """
 
     modes: Sequence[str] | None = None
@@ -69,6 +70,7 @@ class ReviewOptions:
     seed: int | None = None
     key: str | None = None
     guideline: str | FilePath | None = None
+    share: bool = False
 
 
 def review_app(report: str | FilePath, database: str | FilePath, **options: Any) -> FastAPI:
@@ -95,6 +97,8 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
     given = ReviewOptions(**options)
     guideline = "" if given.guideline is None else read_guideline(given.guideline)
     plan = find_plan(report)
+    if given.share and plan is None:
+        raise UsageError("--share is for people who judge a plan", remedy="leave it out")
     if plan is None:
         material, seed = load_material(report, given.modes, given.depth), given.seed
     else:
@@ -102,7 +106,7 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
         material, seed = load_plan_material(plan), plan.plan.seed
     app = FastAPI(title="Review", docs_url=None, redoc_url=None, openapi_url=None)
     store = open_store(database, material, seed)
-    app.state.controller = ReviewController(material, store, guideline)
+    app.state.controller = ReviewController(material, store, guideline, share=given.share)
     page, policy = read_page(given.key is not None)
 
     @app.api_route("/", methods=["GET", "HEAD"])

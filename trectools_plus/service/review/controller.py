@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from trectools_plus.errors import UsageError
@@ -74,6 +74,10 @@ class QueryView:
     state: State
 
 
+JUDGED_BY_ALL = 10
+"""The number of queries of a plan that everyone judges, also if people share the others."""
+
+
 class ReviewController:
     """Show queries to annotators.
 
@@ -81,13 +85,18 @@ class ReviewController:
         material: The queries and results.
         store: The open review database.
         guideline: The text of the guideline.
+        share: True if each annotator of a plan skips the queries that others have begun, after the
+            first :data:`JUDGED_BY_ALL`.
 
     Attributes:
         is_plan: True if the results are the pool of a plan.
         queries: The queries in the order in which everyone sees them.
     """
 
-    def __init__(self, material: ReviewMaterial, store: Store, guideline: str = "") -> None:
+    def __init__(
+        self, material: ReviewMaterial, store: Store, guideline: str = "", *, share: bool = False
+    ) -> None:
+        self._shares = share
         self.material, self.store, self.guideline = material, store, guideline
         self.is_plan = material.planned is not None
         by_id = {query.query_id: query for query in material.queries}
@@ -135,9 +144,16 @@ class ReviewController:
     def offered(self, annotator: Annotator) -> list[QueryProgress]:
         """Return the progress of all queries; of a plan, up to the first that is not complete."""
         judged = judgments.read_all_judgments(self.store, annotator)
+        taken: set[str] = set()
+        if self._shares:
+            taken = judgments.read_queries_of_others(self.store, annotator) - judged.keys()
+            taken -= {query.query_id for query in self.queries[:JUDGED_BY_ALL]}
         offered: list[QueryProgress] = []
         for query in self.queries:
-            offered.append(self._progress(query, judged.get(query.query_id, QueryJudgments())))
+            progress = self._progress(query, judged.get(query.query_id, QueryJudgments()))
+            if query.query_id in taken:
+                progress = replace(progress, complete=True)
+            offered.append(progress)
             if self.is_plan and not offered[-1].complete:
                 break
         return offered

@@ -212,11 +212,8 @@ def choose(controller: Controller, annotator: CurrentAnnotator, body: Choose) ->
         UsageError: If no column has the label, or the results are those of a plan.
     """
     query = controller.offer(annotator, body.query)
-    choices = {
-        None: None,
-        NONE_OF_THEM: NONE_CHOSEN,
-        **controller.labels(annotator, query),
-    }
+    choices: dict[str | None, str | None] = {None: None, NONE_OF_THEM: NONE_CHOSEN}
+    choices.update(controller.labels(annotator, query))
     if controller.is_plan or body.choice not in choices:
         raise UsageError("no column has this label")
     mode = choices[body.choice]

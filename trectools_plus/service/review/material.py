@@ -15,14 +15,7 @@ from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
-from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.review.shown import (
-    MAX_TEXT_LENGTH,
-    POOL,
-    ReviewMaterial,
-    ReviewQuery,
-    ShownDocument,
-)
+from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery, ShownDocument
 from trectools_plus.service.api.snapshots import dataset_name
 
 DEFAULT_DEPTH = 10
@@ -73,27 +66,6 @@ def load_material(
     documents = _read_documents(dataset, queries)
     name = dataset_name(source.report.manifest.dataset.id)
     return ReviewMaterial(name, chosen, depth, queries, documents, notes)
-
-
-def load_plan_material(folder: PlanFolder) -> ReviewMaterial:
-    """Return the pooled documents of a plan, without runs and ranks."""
-    plan = folder.plan
-    queries = tuple(
-        ReviewQuery(
-            query_id,
-            folder.topics[query_id],
-            {POOL: tuple(folder.judgeable[query_id])},
-            len(folder.pool[query_id]) - len(folder.judgeable[query_id]),
-        )
-        for query_id in plan.queries
-    )
-    documents = {doc_id: _shown(one.title, one.text) for doc_id, one in folder.documents.items()}
-    name = dataset_name(Path(plan.corpus.path).name)
-    return ReviewMaterial(name, (POOL,), plan.depth, queries, documents, planned=plan.people)
-
-
-def _shown(title: str, text: str) -> ShownDocument:
-    return ShownDocument(title.strip(), text[:MAX_TEXT_LENGTH].strip())
 
 
 def _choose_modes(source: ReportFolder, modes: Sequence[str] | None) -> tuple[str, ...]:
@@ -147,7 +119,7 @@ def _read_documents(
         return {}
     shown = {doc_id for query in queries for found in query.results.values() for doc_id in found}
     frame = dataset.corpus.find(pl.Series(list(shown), dtype=pl.String))
-    return {doc_id: _shown(title, text) for doc_id, title, text in frame.iter_rows()}
+    return {doc_id: ShownDocument.of(title, text) for doc_id, title, text in frame.iter_rows()}
 
 
 MAX_GUIDELINE_BYTES = 65_536

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from harness.plans import make_small
+from harness.plans import make_small, write_runs
 from harness.program import Program
 
 from trectools_plus.judging.plan import PlanFolder
@@ -66,7 +67,36 @@ def test_all_steps(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
     assert "all hold" in verified.text
     markdown = call("judge", "estimate", plan.path, "a", "-m", "P@4", "--format", "markdown")
     assert "P@4: a" in markdown.text
-    assert "nDCG" not in markdown.text
+    assert "nDCG@4: a" not in markdown.text
+    assert "estimate 2 from the judgments of this plan" in markdown.text
+    everything = call("judge", "qrels", plan.path)
+    assert everything.code == 0, everything.stderr
+    origins = Counter(line.split()[1] for line in everything.text.splitlines())
+    assert origins == {
+        "person": len(written["people.qrels"].splitlines()),
+        "model:crc_judge_grade": plan.plan.pooled - len(written["people.qrels"].splitlines()),
+    }
+
+
+def test_a_plan_is_extended(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
+    call("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes")
+    write_runs(tmp_path, ("c",), 30, seed=1)
+    made = call("judge", "plan", "c.run", "--extend", plan.path, "--output-dir", "plan2")
+    assert made.code == 0, made.stderr
+    new = PlanFolder(tmp_path / "plan2")
+    assert f"{new.new_pairs} pairs are new" in made.text
+    labelled = call("judge", "label", "plan2", "--judge", "crc_judge:grade", "--yes")
+    assert f"{new.new_pairs} calls" in labelled.text
+    assert f"reused: {plan.plan.pooled} answers" in labelled.text
+    for option in (("--topics", "topics.tsv"), ("--depth", "3"), ("--seed", "1")):
+        refused = call(
+            "judge", "plan", "c.run", "--extend", plan.path, "--output-dir", "x", *option
+        )
+        assert refused.code == 2
+        assert option[0] in refused.stderr
+    priced = call("judge", "label", "plan2", "--judge", "crc_judge:grade", "--price", "1")
+    assert priced.code == 2
+    assert "--price" in priced.stderr
 
 
 def test_what_is_refused(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
@@ -74,11 +104,11 @@ def test_what_is_refused(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
     assert nobody.code == 1
     assert "no model has judged" in nobody.stderr
     _write_qrels(plan, tmp_path / "anna.txt", 10, lacking=3)
-    imported = call("review", "import", plan.path, tmp_path / "anna.txt")
+    imported = call("review", "import", plan.path, tmp_path / "anna.txt", "--leave-out")
     assert "3 pooled documents lack a grade" in imported.text
-    twice = call("review", "import", plan.path, tmp_path / "anna.txt")
-    assert twice.code == 2
-    assert "another name" in twice.stderr
+    twice = call("review", "import", plan.path, tmp_path / "anna.txt", "--leave-out")
+    assert twice.code == 0
+    assert "0 judgments of 10 queries imported" in twice.text
     call("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes")
     refused = call("judge", "estimate", plan.path, "--format", "json")
     assert refused.code == 1

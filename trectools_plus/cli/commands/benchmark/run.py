@@ -70,7 +70,7 @@ def benchmark_run(
     ] = None,
     given: Annotated[Given, _SETTINGS],
     setting: Setting = None,
-    settings: Annotated[
+    _list: Annotated[
         bool,
         typer.Option(
             "--settings",

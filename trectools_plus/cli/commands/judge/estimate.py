@@ -1,16 +1,19 @@
-"""``judge estimate``: means and differences of runs from judgments of people and a model."""
+"""``judge estimate`` and ``judge qrels``: what people and a model have judged."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from trectools_plus import judging, reporting
+from trectools_plus import formats, judging, reporting
 from trectools_plus.cli.options.common import Confidence, TextMarkdownJson, measure_option
 from trectools_plus.cli.options.runs import split_measures
+from trectools_plus.cli.verbosity import inform
+from trectools_plus.text import plural
 
 
 def judge_estimate(
@@ -23,6 +26,16 @@ def judge_estimate(
     model: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="The model, if several have judged the plan."),
+    ] = None,
+    relevant: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=3,
+            metavar="GRADE",
+            help="Lowest relevant grade of measures whose names do not state one.  [default: the "
+            "lowest that the model's prompt calls relevant, otherwise 1]",
+        ),
     ] = None,
     confidence: Confidence = 0.95,
     seed: Annotated[
@@ -56,11 +69,13 @@ def judge_estimate(
         measures=names or None,
         runs=chosen or None,
         model=model,
+        relevant=relevant,
         confidence=confidence,
         seed=seed,
     )
     written = reporting.write_judgment_report(report, output_dir or folder.path)
     judging.write_judgments(folder, model, output_dir or folder.path)
+    judging.record_estimate(folder, report)
     if output_format == "json":
         typer.echo(reporting.render_json(report), nl=False)
     elif output_format == "markdown":
@@ -70,3 +85,41 @@ def judge_estimate(
         typer.echo("\nfiles    " + "\n         ".join(str(path) for path in written.values()))
     if not report.is_complete:
         raise typer.Exit(1)
+
+
+def judge_qrels(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of the plan.")],
+    qrels: Annotated[
+        Path, typer.Option(metavar="FILE", help="File to write; - is standard output.")
+    ] = Path("-"),
+    by: Annotated[
+        Literal["people", "model", "both"],
+        typer.Option(
+            help="Judgments of people, of a model, or of both: those of the model where people "
+            "have not judged.",
+        ),
+    ] = "both",
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The model, if several have judged the plan."),
+    ] = None,
+) -> None:
+    """The second column of each line names who judged: person, or model:NAME. Pairs without a grade
+    are left out. No interval of compare or benchmark run covers the errors of a model; both print a
+    note on such qrels.
+
+    \b
+    Examples:
+      judge qrels plan --qrels judged.txt
+      judge qrels plan --by model --model llama-3.1-8b --qrels model.txt
+    """
+    formats.refuse_link_out(qrels, plan if plan.is_dir() else plan.parent)
+    folder = judging.PlanFolder(plan)
+    labels = judging.select_labels(folder, by, model)
+    judging.write_qrels(labels, qrels)
+    graded = Counter(
+        "people" if label.kind == "person" else label.annotator
+        for label in labels
+        if label.grade is not None
+    )
+    inform(", ".join(f"{plural(count, 'judgment')} of {name}" for name, count in graded.items()))

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import closing
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,6 +95,22 @@ def judge_label(
         bool,
         typer.Option("--resume", help="Ask only what has no answer from this judge yet."),
     ] = False,
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PLAN",
+            help="Another plan, whose answers are reused if texts, prompt, model, host and "
+            "parameters are equal. Repeatable.",
+        ),
+    ] = None,
+    price: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IN,OUT",
+            help="Price of a million tokens of questions and of answers, for example 0.15,0.6; the "
+            "output has the cost.",
+        ),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do not ask before the first call.")
     ] = False,
@@ -141,8 +158,10 @@ def judge_label(
       judge label plan --endpoint https://api.example.org/v1 --model large --key-from-env LLM_KEY \\
         --max-calls 500
       judge label plan --judge my_module:grade
+      judge label plan2 --endpoint http://localhost:8080 --model llama-3.1-8b --reuse plan
       judge label --show-prompt
     """
+    prices = None if price is None else _parse_price(price)
     text = judging.read_prompt(prompt)
     if show_prompt:
         typer.echo(text.text, nl=False)
@@ -180,7 +199,7 @@ def judge_label(
             ),
             text,
         )
-    options = judging.LabelOptions(max_characters, repeat, max_calls, resume)
+    options = judging.LabelOptions(max_characters, repeat, max_calls, resume, reuse or ())
     with closing(judging.Labelling(judging.PlanFolder(plan), labeller, options)) as labelling:
         if labelling.questions and not _confirm(labelling.announcement, yes=yes):
             inform("nothing was asked")
@@ -192,9 +211,9 @@ def judge_label(
             inform(f"all answers so far are in {plan}; continue with --resume")
             raise
     if output_format == "json":
-        write_json(summary.as_dict())
+        write_json(summary.as_dict(prices))
     else:
-        typer.echo(judging.describe_labels(summary))
+        typer.echo(judging.describe_labels(summary, prices))
         if summary.left:
             typer.echo("next   the same command with --resume")
         else:
@@ -218,6 +237,20 @@ def _parse_parameters(assignments: list[str]) -> dict[str, Any]:
         except ValueError:
             parameters[name] = None if text.lower() == "none" else text
     return parameters
+
+
+def _parse_price(text: str) -> judging.Price:
+    try:
+        questions, answers = (float(part) for part in text.split(","))
+        if not (0 <= questions < inf and 0 <= answers < inf):
+            raise ValueError
+    except ValueError:
+        raise UsageError(
+            f"expected two prices but got {text!r}",
+            where="--price",
+            remedy="give those of a million tokens of questions and of answers: 0.15,0.6",
+        ) from None
+    return questions, answers
 
 
 def _confirm(announcement: str, *, yes: bool) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +14,6 @@ from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH, Panel
 from trectools_plus.cli.options.common import (
     Columns,
     Confidence,
-    Seed,
     TextOrJson,
     TopicFieldOptions,
     measure_option,
@@ -45,6 +46,14 @@ def judge_plan(
             help="Run files, or NAME=FILE; without NAME=, a run is named after its file.",
         ),
     ],
+    extend: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PLAN",
+            help="A plan to which the runs are added: with its queries in the same order, its runs "
+            "and all its judgments.",
+        ),
+    ] = None,
     topics: Annotated[
         str | None,
         typer.Option(
@@ -71,17 +80,28 @@ def judge_plan(
         ),
     ] = None,
     depth: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="Number of results of each run that are pooled."),
-    ] = DEFAULT_POOL_DEPTH,
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help=f"Number of results of each run that are pooled.  [default: {DEFAULT_POOL_DEPTH}]",
+        ),
+    ] = None,
     people: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of queries that people are to judge.")
-    ] = DEFAULT_PEOPLE,
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help=f"Number of queries that people are to judge.  [default: {DEFAULT_PEOPLE}]",
+        ),
+    ] = None,
     measure: Annotated[
         list[str] | None,
         measure_option("nDCG, P and RR at 10, or at a smaller --depth", "Measure to estimate"),
     ] = None,
-    seed: Seed = 42,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Random seed.  [default: 42]")
+    ] = None,
     output_dir: Annotated[Path, output_dir_option("New folder for the plan.")],
     columns: Columns = None,
     fields: TopicFieldOptions,
@@ -89,25 +109,45 @@ def judge_plan(
 ) -> None:
     """The first results of all runs are pooled, and queries are put into a random order, in which
     people judge them. The plan's folder needs no other file, so others can judge and estimate with
-    it. The same inputs and seed give the same plan.
+    it. The same inputs and seed give the same plan. With --extend, only pairs that the other plan
+    lacks are left to judge.
 
     \b
     Examples:
       judge plan bm25.run dense.run --topics topics.tsv --corpus corpus.jsonl --output-dir plan
       judge plan runs/*.run --dataset irds:cranfield --people 50 --output-dir plan
       judge plan a.run b.run --dataset DIR --depth 5 -m nDCG@5 --output-dir plan
+      judge plan new.run --extend plan --output-dir plan2
     """
     files, names = split_measures(runs, measure)
-    options = judging.PlanOptions(depth, people, seed, names)
+    if extend is not None:
+        _refuse_with_extend({"--topics": topics, "--depth": depth, "--seed": seed})
+    options = judging.PlanOptions(
+        DEFAULT_POOL_DEPTH if depth is None else depth,
+        DEFAULT_PEOPLE if people is None else people,
+        42 if seed is None else seed,
+        names,
+    )
+    old = None if extend is None else judging.PlanFolder(extend)
+    queries: formats.Topics | None = None
     with show_progress() as progress:
         found = _load_runs(parse_runs(files, "RUN"), columns)
-        queries, documents = _open_data(dataset, topics, corpus, fields)
-        plan = judging.make_plan(found, queries, documents, output_dir, options, progress)
+        if old is None:
+            queries, documents = _open_data(dataset, topics, corpus, fields)
+            plan = judging.make_plan(found, queries, documents, output_dir, options, progress)
+        else:
+            added: formats.DocumentCollection | None = None
+            if dataset is not None:
+                added = _open_data(dataset, None, corpus, fields)[1]
+            elif corpus is not None:
+                added = formats.stream_documents(None, corpus) or formats.load_corpus(corpus)
+            options = replace(options, people=people or old.plan.people)
+            plan = judging.extend_plan(old, found, output_dir, added, options, progress)
     if output_format == "json":
         write_json(plan.summary())
     else:
         _print_plan(plan)
-    if queries.read_as is not None:
+    if queries is not None and queries.read_as is not None:
         note(f"{queries.path} {queries.read_as}")
     for text in _notes_on_plan(plan, found):
         note(text)
@@ -156,6 +196,14 @@ def _load_runs(given: list[RunArgument], columns: list[str] | None) -> dict[str,
     return formats.name_runs_of_files(loaded, paths, given=[run.name for run in given])
 
 
+def _refuse_with_extend(options: Mapping[str, object]) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(
+                f"{name} is that of the plan that is extended", remedy=f"leave out {name}"
+            )
+
+
 def _open_data(
     dataset: str | None, topics: str | None, corpus: str | None, fields: TopicFieldOptions
 ) -> tuple[formats.Topics, formats.DocumentCollection]:
@@ -192,6 +240,8 @@ def _print_plan(found: judging.PlanFolder) -> None:
         f"{queries} with {plural(plan.pooled, 'pooled document')}; for the first {plan.people:,}, "
         f"a person makes {plural(found.judgments, 'judgment')}.\n"
     )
+    if plan.extends is not None:
+        typer.echo(f"{plural(found.new_pairs, 'pair')} are new; all judgments were copied.\n")
     rows = [
         [name, f"{one.pooled:,}", f"{one.unique:,}"] for name, one in found.contributions.items()
     ]
