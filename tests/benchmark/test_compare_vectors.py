@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import re
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from trectools_plus.benchmark.compare_vectors import compare_vectors_options
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
-from trectools_plus.choices import DEFAULT_STRATEGY, STRATEGIES
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.markdown import render_markdown
@@ -99,21 +96,6 @@ def test_german_texts_come_with_advice(
     assert note.startswith(start)
     assert "--embedding-model" in note
     assert note in render_markdown(report)
-
-
-def test_figures_and_conclusions_of_the_page_on_terms() -> None:
-    """The page docs/terms.md holds; ``scripts/docs --measured`` writes its table again."""
-    page = (ROOT / "docs" / "terms.md").read_text("utf-8")
-    measured = runpy.run_path(str(ROOT / "scripts" / "docs"))["measured_page"]("terms.md")
-    number = re.compile(r"\b[01]\.\d{3,4}\b")
-    assert number.sub("x", page) == number.sub("x", measured)
-    figures, expected = ([float(one) for one in number.findall(text)] for text in (page, measured))
-    assert figures == pytest.approx(expected, abs=0.002)
-    assert f"highest mean over the sets is `{DEFAULT_STRATEGY}`." in measured
-    rows = [line.strip("| ").split(" | ") for line in measured.splitlines() if "| 0." in line]
-    means = [row[1:] for row in rows if len(row) == 7]
-    assert len(means) == 2 + len(STRATEGIES)
-    assert all("[" in one for row in means for one in row[:-1])
 
 
 def test_lexical_search_of_the_descriptions(cases: list[dict[str, Any]]) -> None:

@@ -10,7 +10,6 @@ import inspect
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -177,29 +176,6 @@ def test_pictures_are_small() -> None:
     sizes = {path.name: path.stat().st_size for path in ASSETS.iterdir()}
     assert max(sizes.values()) < 100_000, sizes
     assert sum(sizes.values()) < 600_000, sizes
-
-
-def test_the_pictures_of_the_terminal_show_the_output_of_this_version() -> None:
-    def text(picture: str) -> list[str]:
-        return re.findall(r"<text[^>]*>([^<]*)<", picture)
-
-    for path, picture in load_script("scripts/site/terminal.py").draw_pictures().items():
-        stored = (ROOT / "docs" / path).read_text("utf-8")
-        assert text(stored) == text(picture), f"run scripts/docs: {path} is stale"
-        assert not re.search(r"@font-face|url\(['\"]?http", picture)
-
-
-def test_the_pictures_of_pages_show_this_version(site: Path, tmp_path: Path) -> None:
-    if shutil.which("chromium") is None:
-        browser.refuse("no chromium on the PATH: install the package chromium")
-    pytest.importorskip("fastapi", reason="not installed: pip install '.[service]'")
-    script = load_script("scripts/pictures")
-    made = script.take_pictures(site, tmp_path)
-    assert set(made) == {path.name for path in ASSETS.glob("*.png")}
-    assert [name for name in made if script.is_stale(ASSETS / name, made[name])] == [], (
-        "run scripts/pictures"
-    )
-    assert script.is_stale(ASSETS / "report.png", made["report-dark.png"])
 
 
 @pytest.fixture(scope="module")
