@@ -7,8 +7,9 @@ per line. Tables with a header and JSON are read, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -28,132 +29,78 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
 
-# The names of the encodings of facts.guess_encoding() in messages and for iconv.
-_ENCODINGS = {
-    "utf-16": ("UTF-16", "utf-16"),
-    "utf-32": ("UTF-32", "utf-32"),
-    "utf-16le": ("UTF-16LE", "utf-16le"),
-    "utf-16be": ("UTF-16BE", "utf-16be"),
-    "utf-32le": ("UTF-32LE", "utf-32le"),
-    "utf-32be": ("UTF-32BE", "utf-32be"),
-    "latin-1": ("Latin-1", "latin1"),
-}
-
-
-def find_field_error(
-    columns: Columns,
-    number: int,
-    wrong: npt.NDArray[np.bool_],
-    describe: Callable[[str], tuple[str, str]],
-) -> FormatError | None:
-    """Return the error of the first row whose field ``number`` (from 1) is ``wrong``.
-
-    Args:
-        columns: The file.
-        number: The number of the field.
-        wrong: True for rows in which the field is wrong.
-        describe: Returns the problem of a text, and the remedy.
-    """
-    if not wrong.any():
-        return None
-    row = np.flatnonzero(wrong)[:1]
-    line = int(columns.lines[row[0]])
-    (text,) = columns.texts(number, row)
-    return _error(columns, line, columns.column_of_field(line, number) or 1, *describe(text))
+Describe = Callable[[str], tuple[str, str]]
+"""Returns what is wrong with the text of a field, and the remedy."""
 
 
 def raise_first_error(
-    columns: Columns,
-    layout: str,
-    field_errors: Iterable[FormatError | None] = (),
+    columns: Columns, layout: str, wrong: Mapping[int, tuple[npt.NDArray[np.bool_], Describe]]
 ) -> None:
     """Raise the first error of a file: of its encoding, the number of columns, or its fields.
 
     Args:
         columns: The file.
         layout: The names of the columns, for messages about their number.
-        field_errors: Errors of the fields.
+        wrong: For the number of a field (from 1), the rows in which it is wrong, and what to say.
 
     Raises:
         FormatError: If there is an error, or the file has no rows with data.
     """
-    found = [
-        *_encoding_errors(columns),
-        _column_count_error(columns, layout),
-        *field_errors,
-        _overlong_error(columns, layout),
-    ]
+    problems = [*_problems_of_bytes(columns), *_problems_of_lines(columns, layout)]
+    for number, (rows, describe) in wrong.items():
+        row = np.flatnonzero(rows)[:1]
+        if len(row):
+            line = int(columns.lines[row[0]])
+            (text,) = columns.texts(number, row)
+            problems.append((line, columns.column_of_field(line, number) or 1, *describe(text)))
     # min() returns the first of several errors on one line: bad bytes explain a bad field.
-    errors = (error for error in found if error is not None)
-    first = min(errors, key=lambda error: error.line or 0, default=None)
-    if first is not None:
-        raise first
-    if not columns.n_rows:
+    first = min(problems, key=itemgetter(0), default=None)
+    if first is None and not columns.n_rows:
         n_comments = len(columns.comments)
-        content = f"{n_comments} comment lines" if n_comments else "the file is empty"
-        if not n_comments and columns.facts.n_lines:
-            content = "blank lines only"
-        raise FormatError(
-            f"no data rows ({content})",
-            path=columns.source.path,
-            remedy="check that the program that wrote the file finished",
-        )
+        content = "blank lines only" if columns.facts.n_lines else "the file is empty"
+        content = f"{n_comments} comment lines" if n_comments else content
+        remedy = "check that the program that wrote the file finished"
+        first = (None, None, f"no data rows ({content})", remedy)
+    if first is not None:
+        line_of, column, what, remedy = first
+        path = columns.source.path
+        raise FormatError(what, path=path, line=line_of, column=column, remedy=remedy)
 
 
-def _encoding_errors(columns: Columns) -> Iterator[FormatError]:
-    facts = columns.facts
-    name, iconv = _ENCODINGS[facts.encoding_guess or "latin-1"]
-    convert = f"convert it: iconv -f {iconv} -t utf-8"
-    if facts.bad_utf8:
-        bad = facts.bad_utf8
+_Problem = tuple[int | None, int | None, str, str]
+"""Line, column, what is wrong, and the remedy."""
+
+
+def _problems_of_bytes(columns: Columns) -> Iterator[_Problem]:
+    facts, text = columns.facts, columns.line_index.text
+    guess = facts.encoding_guess or "latin-1"
+    name = guess.upper() if guess.startswith("utf") else "Latin-1"
+    convert = f"convert it: iconv -f {guess.replace('latin-1', 'latin1')} -t utf-8"
+    if bad := facts.bad_utf8:
         what = f"byte 0x{bad.value:02X} is not UTF-8 ({name}?)"
-        yield _error(columns, bad.line, bad.column, what, convert)
-    is_wide = name.startswith("UTF-")
-    for line, character, what, remedy in (
-        (
-            facts.nul.first,
-            "\0",
-            f"NUL byte ({name} text?)" if is_wide else "NUL byte",
-            convert if is_wide else "remove it, and check how the file was copied",
-        ),
-        (
-            facts.bare_cr.first,
-            "\r",
-            "bare CR, not a line end",
-            "end lines with LF; if every line ends in CR, use tr '\\r' '\\n'",
-        ),
-    ):
-        if line is not None:
-            yield _error(
-                columns, line, columns.line_index.text(line).find(character) + 1, what, remedy
-            )
+        yield bad.line, bad.column, what, convert
+    if line := facts.nul.first:
+        is_wide = name.startswith("UTF-")
+        remedy = convert if is_wide else "remove it, and check how the file was copied"
+        what = f"NUL byte ({name} text?)" if is_wide else "NUL byte"
+        yield line, text(line).find("\0") + 1, what, remedy
+    if line := facts.bare_cr.first:
+        remedy = "end lines with LF; if every line ends in CR, use tr '\\r' '\\n'"
+        yield line, text(line).find("\r") + 1, "bare CR, not a line end", remedy
 
 
-def _overlong_error(columns: Columns, layout: str) -> FormatError | None:
-    """Return the error of the line before which reading stopped."""
-    line, overlong = columns.facts.stopped_at, columns.source.overlong
-    if line is None:
-        return None
-    what = f"more than {MAX_LINES:,} lines" if overlong is None else overlong.what
-    return _error(columns, line, None, what, f"write {layout}, one entry per line")
-
-
-def _column_count_error(columns: Columns, layout: str) -> FormatError | None:
-    if not len(columns.misshapen):
-        return None
-    line, n_fields, text = columns.misshapen.rows()[0]
-    origin = columns.origin
-    if origin is not None:
-        what = f"expected {origin.n_values} columns but got {n_fields}"
-        return _error(columns, line, None, what, f"write {' '.join(origin.required)}")
-    what, remedy = f"expected {columns.n_fields} columns but got {n_fields}", f"write {layout}"
-    if n_fields == 1 and "," in text:
-        what, remedy = f"{what} (comma-separated?)", f"separate columns by spaces: {layout}"
-    return _error(columns, line, None, what, remedy)
-
-
-def _error(columns: Columns, line: int, column: int | None, what: str, remedy: str) -> FormatError:
-    return FormatError(what, path=columns.source.path, line=line, column=column, remedy=remedy)
+def _problems_of_lines(columns: Columns, layout: str) -> Iterator[_Problem]:
+    remedy, n_needed = f"write {layout}, one entry per line", columns.n_fields
+    if columns.origin is not None:
+        n_needed, remedy = columns.origin.n_values, f"write {' '.join(columns.origin.required)}"
+    for line, n_fields, text in columns.misshapen.rows()[:1]:
+        is_csv = n_fields == 1 and "," in text and columns.origin is None
+        hint = " (comma-separated?)" if is_csv else ""
+        yield line, None, f"expected {n_needed} columns but got {n_fields}{hint}", remedy
+    if (stop := columns.facts.stopped_at) is not None:
+        overlong = columns.source.overlong
+        what = f"more than {MAX_LINES:,} lines" if overlong is None else overlong.what
+        yield stop, None, what, remedy
 
 
 RUN_LAYOUT = "query_id Q0 doc_id rank score tag"
@@ -184,11 +131,8 @@ def read_run(path: str | Path) -> Run:
         raise refuse_systems(columns.origin.systems, columns.source.path)
     rows = RunRows.of(columns)
     score = rows.scores.values
-    errors = (
-        find_field_error(columns, 4, ~rows.ranks.is_number, _bad_rank),
-        find_field_error(columns, 5, ~np.isfinite(score), _bad_score),
-    )
-    raise_first_error(columns, RUN_LAYOUT, errors)
+    wrong = {4: (~rows.ranks.is_number, _bad_rank), 5: (~np.isfinite(score), _bad_score)}
+    raise_first_error(columns, RUN_LAYOUT, wrong)
     texts = {"query_id": rows.blocks.series(), "doc_id": rows.doc_ids.series()}
     frame = pl.DataFrame({**texts, "rank": rows.ranks.values, "score": score})
     return Run(frame, rows.tags.text(0), columns.source.path)
@@ -298,7 +242,7 @@ def read_qrels(path: str | Path) -> Qrels:
     columns = lex_qrels(read_file(path, partial=True, tables=True))
     rows = QrelsRows.of(columns)
     wrong = ~rows.grades.is_number | rows.grades.has_point
-    raise_first_error(columns, QRELS_LAYOUT, [find_field_error(columns, 4, wrong, _bad_grade)])
+    raise_first_error(columns, QRELS_LAYOUT, {4: (wrong, _bad_grade)})
     texts = {
         "query_id": rows.blocks.series(),
         "iteration": rows.iterations.series(),
