@@ -6,8 +6,7 @@ per line. Tables with a header and JSON are read, too.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -18,7 +17,6 @@ import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
 from trectools_plus.formats.columns.lexer import MAX_LINES
 from trectools_plus.formats.columns.rows import QrelsRows, RunRows
 from trectools_plus.formats.files.content import read_file
@@ -29,45 +27,41 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
 
-Describe = Callable[[str], tuple[str, str]]
-"""Returns what is wrong with the text of a field, and the remedy."""
-
 
 def raise_first_error(
-    columns: Columns, layout: str, wrong: Mapping[int, tuple[npt.NDArray[np.bool_], Describe]]
+    columns: Columns, layout: str, wrong: Mapping[int, tuple[npt.NDArray[np.bool_], str]]
 ) -> None:
     """Raise the first error of a file: of its encoding, the number of columns, or its fields.
 
     Args:
         columns: The file.
         layout: The names of the columns, for messages about their number.
-        wrong: For the number of a field (from 1), the rows in which it is wrong, and what to say.
+        wrong: For the number of a field (from 1), the rows in which it is wrong, and what it is.
 
     Raises:
         FormatError: If there is an error, or the file has no rows with data.
     """
     problems = [*_problems_of_bytes(columns), *_problems_of_lines(columns, layout)]
-    for number, (rows, describe) in wrong.items():
+    for number, (rows, expected) in wrong.items():
         row = np.flatnonzero(rows)[:1]
         if len(row):
             line = int(columns.lines[row[0]])
-            (text,) = columns.texts(number, row)
-            problems.append((line, columns.column_of_field(line, number) or 1, *describe(text)))
-    # min() returns the first of several errors on one line: bad bytes explain a bad field.
-    first = min(problems, key=itemgetter(0), default=None)
-    if first is None and not columns.n_rows:
-        n_comments = len(columns.comments)
+            what = f"expected {expected} but got {shortened(columns.texts(number, row)[0])!r}"
+            column = columns.column_of_field(line, number) or 1
+            problems.append((line, column, what, f"write {layout}"))
+    if not problems and not columns.n_rows:
         content = "blank lines only" if columns.facts.n_lines else "the file is empty"
-        content = f"{n_comments} comment lines" if n_comments else content
+        if len(columns.comments):
+            content = f"{len(columns.comments)} comment lines"
         remedy = "check that the program that wrote the file finished"
-        first = (None, None, f"no data rows ({content})", remedy)
-    if first is not None:
-        line_of, column, what, remedy = first
+        raise FormatError(f"no data rows ({content})", path=columns.source.path, remedy=remedy)
+    if problems:  # of several errors on one line the first: bad bytes explain a bad field
+        first, place, what, remedy = min(problems, key=itemgetter(0))
         path = columns.source.path
-        raise FormatError(what, path=path, line=line_of, column=column, remedy=remedy)
+        raise FormatError(what, path=path, line=first, column=place, remedy=remedy)
 
 
-_Problem = tuple[int | None, int | None, str, str]
+_Problem = tuple[int, int | None, str, str]
 """Line, column, what is wrong, and the remedy."""
 
 
@@ -77,13 +71,10 @@ def _problems_of_bytes(columns: Columns) -> Iterator[_Problem]:
     name = guess.upper() if guess.startswith("utf") else "Latin-1"
     convert = f"convert it: iconv -f {guess.replace('latin-1', 'latin1')} -t utf-8"
     if bad := facts.bad_utf8:
-        what = f"byte 0x{bad.value:02X} is not UTF-8 ({name}?)"
-        yield bad.line, bad.column, what, convert
+        yield bad.line, bad.column, f"byte 0x{bad.value:02X} is not UTF-8 ({name}?)", convert
     if line := facts.nul.first:
-        is_wide = name.startswith("UTF-")
-        remedy = convert if is_wide else "remove it, and check how the file was copied"
-        what = f"NUL byte ({name} text?)" if is_wide else "NUL byte"
-        yield line, text(line).find("\0") + 1, what, remedy
+        what = f"NUL byte ({name} text?)" if name.startswith("UTF-") else "NUL byte"
+        yield line, text(line).find("\0") + 1, what, f"remove it, or {convert}"
     if line := facts.bare_cr.first:
         remedy = "end lines with LF; if every line ends in CR, use tr '\\r' '\\n'"
         yield line, text(line).find("\r") + 1, "bare CR, not a line end", remedy
@@ -94,8 +85,7 @@ def _problems_of_lines(columns: Columns, layout: str) -> Iterator[_Problem]:
     if columns.origin is not None:
         n_needed, remedy = columns.origin.n_values, f"write {' '.join(columns.origin.required)}"
     for line, n_fields, text in columns.misshapen.rows()[:1]:
-        is_csv = n_fields == 1 and "," in text and columns.origin is None
-        hint = " (comma-separated?)" if is_csv else ""
+        hint = " (comma-separated?)" if n_fields == 1 and "," in text else ""
         yield line, None, f"expected {n_needed} columns but got {n_fields}{hint}", remedy
     if (stop := columns.facts.stopped_at) is not None:
         overlong = columns.source.overlong
@@ -131,7 +121,10 @@ def read_run(path: str | Path) -> Run:
         raise refuse_systems(columns.origin.systems, columns.source.path)
     rows = RunRows.of(columns)
     score = rows.scores.values
-    wrong = {4: (~rows.ranks.is_number, _bad_rank), 5: (~np.isfinite(score), _bad_score)}
+    wrong = {
+        4: (~rows.ranks.is_number, "an integer rank"),
+        5: (~np.isfinite(score), "a finite decimal score"),
+    }
     raise_first_error(columns, RUN_LAYOUT, wrong)
     texts = {"query_id": rows.blocks.series(), "doc_id": rows.doc_ids.series()}
     frame = pl.DataFrame({**texts, "rank": rows.ranks.values, "score": score})
@@ -200,20 +193,6 @@ def _refuse_tag(tag: str) -> None:
     refuse_unwritable(pl.DataFrame({"tag": [tag]}), ("tag",), "run")
 
 
-def _bad_rank(text: str) -> tuple[str, str]:
-    what = f"expected an integer rank but got {shortened(text)!r}"
-    return what, "number the results of each query from 1"
-
-
-def _bad_score(text: str) -> tuple[str, str]:
-    if re.match(DECIMAL, text):
-        return f"score {shortened(text)} does not fit in a 64-bit float", "rescale the scores"
-    if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        what = f"score {text!r} is not finite and has no order"
-        return what, "compute the score again, or remove the row"
-    return f"expected a decimal score but got {shortened(text)!r}", "write scores as 12.5 or 1.25e1"
-
-
 QRELS_LAYOUT = "query_id iteration doc_id grade"
 
 
@@ -242,7 +221,7 @@ def read_qrels(path: str | Path) -> Qrels:
     columns = lex_qrels(read_file(path, partial=True, tables=True))
     rows = QrelsRows.of(columns)
     wrong = ~rows.grades.is_number | rows.grades.has_point
-    raise_first_error(columns, QRELS_LAYOUT, {4: (wrong, _bad_grade)})
+    raise_first_error(columns, QRELS_LAYOUT, {4: (wrong, "an integer grade")})
     texts = {
         "query_id": rows.blocks.series(),
         "iteration": rows.iterations.series(),
@@ -268,13 +247,3 @@ def write_qrels(qrels: Qrels, path: str | Path) -> None:
     """
     refuse_unwritable(qrels.frame, ("query_id", "iteration", "doc_id"), "qrels")
     write_rows([qrels.frame], path)
-
-
-def _bad_grade(text: str) -> tuple[str, str]:
-    if re.match(INTEGER, text):
-        what = f"grade {shortened(text)} does not fit in a 64-bit integer"
-        return what, "use small grades, for example 0 to 3"
-    what = f"expected an integer grade but got {shortened(text)!r}"
-    if re.match(INTEGRAL, text):
-        return what, f"write {shortened(text.partition('.')[0])}"
-    return what, "use integers, for example 0 to 3"

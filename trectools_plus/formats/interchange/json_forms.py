@@ -19,6 +19,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -100,6 +101,7 @@ _NAME_KEYS = "name the keys of a row: --columns query=KEY,doc_id=KEY,score=KEY"
 _SPLIT = "write {query_id: {doc_id: value}}, and several runs to a file each"
 LISTED = "listed documents have grade 1"
 """The note on qrels that list relevant documents."""
+_N_CACHED = 256
 _PAIR = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*(?:-?[0-9][0-9.eE+-]*|NaN|-?Infinity|")')
 
 
@@ -109,8 +111,8 @@ class _Object(tuple[tuple[str, "Value"], ...]):
     __slots__ = ()
 
     @property
-    def names(self) -> list[str]:
-        return [key for key, _ in self]
+    def names(self) -> tuple[str, ...]:
+        return tuple(key for key, _ in self)
 
     @property
     def shown(self) -> str:
@@ -216,8 +218,11 @@ class _Reader:
         keys = {name: key.removeprefix("-") for name, key in (columns or {}).items()}
         own = {name: (key,) for name, key in keys.items() if name in kind.fields}
         ids = (*kind.fields["doc_id"], "id", "wikipedia_id", "psg_id")
-        self.fields: Fields = {**kind.fields, **own}
-        self.result_fields: Fields = {**kind.fields, "query_id": _IDS[:-1], "doc_id": ids, **own}
+        fields: Fields = {**kind.fields, **own}
+        of_results: Fields = {**kind.fields, "query_id": _IDS[:-1], "doc_id": ids, **own}
+        # Most objects have the same keys.
+        self.find_row = lru_cache(_N_CACHED)(lambda names: find_fields(names, fields))
+        self.find_result = lru_cache(_N_CACHED)(lambda names: find_fields(names, of_results))
         self.names = {name: keys.get(name, name) for name in kind.fields}
         self.label = "JSON"
         self.is_dictionary = True
@@ -284,7 +289,7 @@ class _Reader:
 
     def _is_row(self, item: _Object) -> bool:
         """Return whether an object is a row, with one value in each of its fields."""
-        found = find_fields(item.names, self.fields)
+        found = self.find_row(item.names)
         values = (item[place][1] for place in found.values())
         return self.kind.is_complete(found) and not any(
             isinstance(value, list | _Object) for value in values
@@ -292,7 +297,7 @@ class _Reader:
 
     def _row_of(self, item: _Object) -> dict[str, str]:
         """Return the texts of a row, without ranks if there are scores."""
-        places = find_fields(item.names, self.fields)
+        places = self.find_row(item.names)
         rank = places.get("rank") if self.value in places else None
         return {
             name: _text(value)
@@ -348,7 +353,7 @@ class _Reader:
             return {"doc_id": _text(item)}
         hit = item.by_name.get("hit")
         item = _Object((*item, *hit)) if isinstance(hit, _Object) else item
-        places = find_fields(item.names, self.result_fields)
+        places = self.find_result(item.names)
         values = {name: _text(item[place][1]) for name, place in places.items()}
         if query_id != item.by_name.get("query", query_id) and "query_id" not in values:
             raise UnknownFormError(f"results of other queries in {query_id!r}", _NAME_KEYS)
@@ -358,12 +363,11 @@ class _Reader:
         return values
 
     def _append(self, line: int, values: Mapping[str, str]) -> None:
-        n_rows = len(self.lines)
-        for name, value in values.items():
-            self.columns.setdefault(name, [""] * n_rows).append(value)
-        for column in self.columns.values():
-            if len(column) == n_rows:
-                column.append("")
+        for name in values:
+            if name not in self.columns:
+                self.columns[name] = [""] * len(self.lines)
+        for name, column in self.columns.items():
+            column.append(values.get(name, ""))
         self.lines.append(line)
 
     def table(self, text: str) -> HeadedTable:
