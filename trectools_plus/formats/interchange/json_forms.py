@@ -33,7 +33,7 @@ from trectools_plus.formats.interchange.names import (
     find_fields,
     normalize,
 )
-from trectools_plus.formats.interchange.table_files import HeadedTable, Header
+from trectools_plus.formats.interchange.table_files import HeadedTable, Header, unjudged
 from trectools_plus.text import listed
 
 Value: TypeAlias = "str | _Object | list[Value] | bool | None"
@@ -88,7 +88,7 @@ FORMS = (
     JsonForm("ragas", "retrieved_context_ids", "reference_context_ids"),
     JsonForm("a test set", qrels="relevant"),
     *(JsonForm("JSON", key, key) for key in ("results", "hits", "response", "body", "ranking")),
-    *(JsonForm("JSON", key, key) for key in ("retrieved", "documents")),
+    *(JsonForm("JSON", key, key) for key in ("retrieved", "documents", "docs")),
 )
 """The forms, in the order in which their keys are looked for."""
 
@@ -97,7 +97,9 @@ _TEXTS = ("topic", "q", "query", "querytext")
 """Names of ids that are those of texts too."""
 _IDS = (*(name for name in map(normalize, QUERY_IDS) if name not in _TEXTS), "id")
 _PARALLEL = {"scores", "distances", "similarities", "ranks", "grades"}
-_NAME_KEYS = "name the keys of a row: --columns query=KEY,doc_id=KEY,score=KEY"
+_NAME_KEYS = (
+    "name the keys of a result: --columns query=KEY,doc_id=KEY,score=KEY (or relevance=KEY)"
+)
 _SPLIT = "write {query_id: {doc_id: value}}, and several runs to a file each"
 LISTED = "listed documents have grade 1"
 """The note on qrels that list relevant documents."""
@@ -227,6 +229,7 @@ class _Reader:
         self.label = "JSON"
         self.is_dictionary = True
         self.is_listed = False
+        self.n_unjudged = 0
         self.has_own_ids: set[bool] = set()
         self.seen: set[tuple[str, str]] = set()
         self.lines: list[int] = []
@@ -335,6 +338,9 @@ class _Reader:
         if form.is_listed and pair in self.seen:  # another passage of the document
             return
         self.seen |= {pair} if form.is_listed else set()
+        if values.get(self.value) == "" and self.value == "relevance":
+            self.n_unjudged += 1
+            return
         if self.value in values:
             values.pop("rank", None)
         elif "rank" not in values:
@@ -387,9 +393,10 @@ class _Reader:
         rows = pl.DataFrame(
             {"line": lines, **texts}, {"line": pl.UInt32} | dict.fromkeys(texts, pl.String)
         )
-        notes = (LISTED,) if self.is_listed and self.value == "relevance" else ()
+        notes = [LISTED] if self.is_listed and self.value == "relevance" else []
+        notes += [unjudged(self.n_unjudged)] if self.n_unjudged else []
         header = Header(0, "", tuple(names), "", self.label)
-        return HeadedTable(header, rows, has_lines=has_lines, places=places, notes=notes)
+        return HeadedTable(header, rows, has_lines=has_lines, places=places, notes=tuple(notes))
 
 
 def _query_of(item: _Object) -> str | None:

@@ -26,7 +26,7 @@ from trectools_plus.formats.interchange.names import (
     find_fields,
     normalize,
 )
-from trectools_plus.text import shortened
+from trectools_plus.text import plural, shortened
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
 """The separators that are detected, with the names of the formats."""
@@ -112,6 +112,11 @@ class HeadedTable:
     has_lines: bool = True
     places: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+def unjudged(n_rows: int) -> str:
+    """Return the note on judgments without a grade."""
+    return f"{plural(n_rows, 'row')} without a rating left out, because they are not judged"
 
 
 def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | None:
