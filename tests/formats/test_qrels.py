@@ -44,7 +44,7 @@ def test_reads_beirs_three_columns_under_a_header(tmp_path: Path, header: str) -
         ("1 0 d1 0.5\n", 1, 8, "grade but got '0.5'"),
         ("1 0 d1 2.0\n", 1, 8, "grade but got '2.0'"),
         ("1 0 d1 0x2\n", 1, 8, "grade but got '0x2'"),
-        ("1 0 d1 99999999999999999999\n", 1, 8, "64-bit integer"),
+        ("1 0 d1 99999999999999999999\n", 1, 8, "grade but got '99999999999999999999'"),
         ("query-id corpus-id score\n1 d1 x\n", 2, 6, "grade but got 'x'"),
         ("query-id corpus-id score\n1 0 d1 1\n", 1, None, "expected 4 columns but got 3"),
         ("query-id corpus-id score\n", None, None, "no data rows"),

@@ -129,9 +129,6 @@ _REMOVED = {
     "--no-assertions": "removed; the view any ignores assertions",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
-    "five-columns": "removed; use --columns query=1,doc_id=3,relevance=4",
-    "scores": "removed; use --columns query=1,doc_id=2,score=3",
-    "cast": "removed; write a row query_id, doc_id, score for each passage, in the track's order",
     "sarif": "removed; use --format github or json",
     "junit": "removed; use --format github or json",
 }

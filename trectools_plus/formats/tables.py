@@ -21,7 +21,7 @@ from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.formats.columns.rows import QueryBlocks, RunRows
 from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
 from trectools_plus.formats.interchange.frames import frame_of, require_columns, to_pandas
-from trectools_plus.formats.interchange.names import CORPUS, QRELS, RUN, TOPICS
+from trectools_plus.formats.interchange.names import CORPUS, QRELS, RUN, TOPICS, Kind
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import plural
 
@@ -72,8 +72,23 @@ class _Table(Displayed):
     """A table stored in a frame."""
 
     __slots__ = ()
+    _kind: ClassVar[Kind]
     frame: pl.DataFrame
     path: str | None
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Create qrels from ``{query_id: {doc_id: relevance}}``, topics or a corpus from texts.
+
+        Raises:
+            InputError: If an id is not a string or an integer, or a grade is not an integer.
+        """
+        return cls(frame_of(values, cls._kind))  # type: ignore[call-arg]
+
+    @classmethod
+    def from_pandas(cls, table: pd.DataFrame) -> Self:
+        """Create a table from the columns of ``frame``, and any other columns of topics."""
+        return cls(frame_of(table, cls._kind))  # type: ignore[call-arg]
 
     def _text(self) -> str:
         """The kind, the size and the file, without the rows, which ``frame`` shows."""
@@ -130,6 +145,7 @@ class Run(_QueryTable):
     name: str = "run"
     path: str | None = None
     _row: ClassVar[str] = "result"
+    _kind: ClassVar[Kind] = RUN
 
     def __post_init__(self) -> None:
         frame = conform(frame_of(self.frame, RUN), RUN_SCHEMA, "run")
@@ -262,26 +278,13 @@ class Qrels(_QueryTable):
     frame: pl.DataFrame
     path: str | None = None
     _row: ClassVar[str] = "judgment"
+    _kind: ClassVar[Kind] = QRELS
 
     def __post_init__(self) -> None:
         frame = frame_of(self.frame, QRELS)
         if "iteration" not in frame.columns:
             frame = frame.with_columns(iteration=pl.lit("0"))
         object.__setattr__(self, "frame", conform(frame, QRELS_SCHEMA, "qrels"))
-
-    @classmethod
-    def from_dict(cls, grades: Mapping[str, Mapping[str, int]]) -> Self:
-        """Create qrels from ``{query_id: {doc_id: relevance}}``.
-
-        Raises:
-            InputError: If an id is not a string or an integer, or a grade is not an integer.
-        """
-        return cls(frame_of(grades, QRELS))
-
-    @classmethod
-    def from_pandas(cls, table: pd.DataFrame) -> Self:
-        """Create qrels from ``query_id, doc_id, relevance`` and optionally ``iteration``."""
-        return cls(frame_of(table, QRELS))
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Return the qrels as ``{query_id: {doc_id: relevance}}``."""
@@ -301,6 +304,7 @@ class Topics(_QueryTable):
     frame: pl.DataFrame
     path: str | None = None
     read_as: str | None = None
+    _kind: ClassVar[Kind] = TOPICS
 
     def __post_init__(self) -> None:
         frame = frame_of(self.frame, TOPICS)
@@ -309,16 +313,6 @@ class Topics(_QueryTable):
 
     def __len__(self) -> int:
         return self.frame.height
-
-    @classmethod
-    def from_dict(cls, texts: Mapping[str, str]) -> Self:
-        """Create topics from ``{query_id: text}``."""
-        return cls(frame_of(texts, TOPICS))
-
-    @classmethod
-    def from_pandas(cls, table: pd.DataFrame) -> Self:
-        """Create topics from the columns ``query_id, text`` and any other columns."""
-        return cls(frame_of(table, TOPICS))
 
     def to_dict(self) -> dict[str, str]:
         """Return the topics as ``{query_id: text}``."""
@@ -343,6 +337,7 @@ class Corpus(_Table):
     parts: pl.DataFrame | None = None
     find_exact: Callable[[str], list[str]] | None = None
     _sha256: str = field(default="", init=False, repr=False)
+    _kind: ClassVar[Kind] = CORPUS
 
     def __post_init__(self) -> None:
         frame = frame_of(self.frame, CORPUS)
@@ -423,16 +418,6 @@ class Corpus(_Table):
         """Return the indexed text of each document: title and text, joined by a space."""
         joined = pl.concat_str("title", "text", separator=" ").str.strip_chars()
         return self.frame.select(joined).to_series().to_list()
-
-    @classmethod
-    def from_dict(cls, texts: Mapping[str, str]) -> Self:
-        """Create a corpus from ``{doc_id: text}``, without titles."""
-        return cls(frame_of(texts, CORPUS))
-
-    @classmethod
-    def from_pandas(cls, table: pd.DataFrame) -> Self:
-        """Create a corpus from the columns ``doc_id, text`` and optionally ``title``."""
-        return cls(frame_of(table, CORPUS))
 
     def to_dict(self) -> dict[str, str]:
         """Return the corpus as ``{doc_id: searchable text}``."""

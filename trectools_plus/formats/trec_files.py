@@ -6,9 +6,9 @@ per line. Tables with a header and JSON are read, too.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,6 @@ import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.columns.columns import Columns
-from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
 from trectools_plus.formats.columns.lexer import MAX_LINES
 from trectools_plus.formats.columns.rows import QrelsRows, RunRows
 from trectools_plus.formats.files.content import read_file
@@ -28,132 +27,70 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.formats.writing import refuse_unwritable, write_rows
 from trectools_plus.text import shortened
 
-# The names of the encodings of facts.guess_encoding() in messages and for iconv.
-_ENCODINGS = {
-    "utf-16": ("UTF-16", "utf-16"),
-    "utf-32": ("UTF-32", "utf-32"),
-    "utf-16le": ("UTF-16LE", "utf-16le"),
-    "utf-16be": ("UTF-16BE", "utf-16be"),
-    "utf-32le": ("UTF-32LE", "utf-32le"),
-    "utf-32be": ("UTF-32BE", "utf-32be"),
-    "latin-1": ("Latin-1", "latin1"),
-}
-
-
-def find_field_error(
-    columns: Columns,
-    number: int,
-    wrong: npt.NDArray[np.bool_],
-    describe: Callable[[str], tuple[str, str]],
-) -> FormatError | None:
-    """Return the error of the first row whose field ``number`` (from 1) is ``wrong``.
-
-    Args:
-        columns: The file.
-        number: The number of the field.
-        wrong: True for rows in which the field is wrong.
-        describe: Returns the problem of a text, and the remedy.
-    """
-    if not wrong.any():
-        return None
-    row = np.flatnonzero(wrong)[:1]
-    line = int(columns.lines[row[0]])
-    (text,) = columns.texts(number, row)
-    return _error(columns, line, columns.column_of_field(line, number) or 1, *describe(text))
-
 
 def raise_first_error(
-    columns: Columns,
-    layout: str,
-    field_errors: Iterable[FormatError | None] = (),
+    columns: Columns, layout: str, wrong: Mapping[int, tuple[npt.NDArray[np.bool_], str]]
 ) -> None:
     """Raise the first error of a file: of its encoding, the number of columns, or its fields.
 
     Args:
         columns: The file.
         layout: The names of the columns, for messages about their number.
-        field_errors: Errors of the fields.
+        wrong: For the number of a field (from 1), the rows in which it is wrong, and what it is.
 
     Raises:
         FormatError: If there is an error, or the file has no rows with data.
     """
-    found = [
-        *_encoding_errors(columns),
-        _column_count_error(columns, layout),
-        *field_errors,
-        _overlong_error(columns, layout),
-    ]
-    # min() returns the first of several errors on one line: bad bytes explain a bad field.
-    errors = (error for error in found if error is not None)
-    first = min(errors, key=lambda error: error.line or 0, default=None)
-    if first is not None:
-        raise first
-    if not columns.n_rows:
-        n_comments = len(columns.comments)
-        content = f"{n_comments} comment lines" if n_comments else "the file is empty"
-        if not n_comments and columns.facts.n_lines:
-            content = "blank lines only"
-        raise FormatError(
-            f"no data rows ({content})",
-            path=columns.source.path,
-            remedy="check that the program that wrote the file finished",
-        )
+    problems = [*_problems_of_bytes(columns), *_problems_of_lines(columns, layout)]
+    for number, (rows, expected) in wrong.items():
+        row = np.flatnonzero(rows)[:1]
+        if len(row):
+            line = int(columns.lines[row[0]])
+            what = f"expected {expected} but got {shortened(columns.texts(number, row)[0])!r}"
+            column = columns.column_of_field(line, number) or 1
+            problems.append((line, column, what, f"write {layout}"))
+    if not problems and not columns.n_rows:
+        content = "blank lines only" if columns.facts.n_lines else "the file is empty"
+        if len(columns.comments):
+            content = f"{len(columns.comments)} comment lines"
+        remedy = "check that the program that wrote the file finished"
+        raise FormatError(f"no data rows ({content})", path=columns.source.path, remedy=remedy)
+    if problems:  # of several errors on one line the first: bad bytes explain a bad field
+        first, place, what, remedy = min(problems, key=itemgetter(0))
+        path = columns.source.path
+        raise FormatError(what, path=path, line=first, column=place, remedy=remedy)
 
 
-def _encoding_errors(columns: Columns) -> Iterator[FormatError]:
-    facts = columns.facts
-    name, iconv = _ENCODINGS[facts.encoding_guess or "latin-1"]
-    convert = f"convert it: iconv -f {iconv} -t utf-8"
-    if facts.bad_utf8:
-        bad = facts.bad_utf8
-        what = f"byte 0x{bad.value:02X} is not UTF-8 ({name}?)"
-        yield _error(columns, bad.line, bad.column, what, convert)
-    is_wide = name.startswith("UTF-")
-    for line, character, what, remedy in (
-        (
-            facts.nul.first,
-            "\0",
-            f"NUL byte ({name} text?)" if is_wide else "NUL byte",
-            convert if is_wide else "remove it, and check how the file was copied",
-        ),
-        (
-            facts.bare_cr.first,
-            "\r",
-            "bare CR, not a line end",
-            "end lines with LF; if every line ends in CR, use tr '\\r' '\\n'",
-        ),
-    ):
-        if line is not None:
-            yield _error(
-                columns, line, columns.line_index.text(line).find(character) + 1, what, remedy
-            )
+_Problem = tuple[int, int | None, str, str]
+"""Line, column, what is wrong, and the remedy."""
 
 
-def _overlong_error(columns: Columns, layout: str) -> FormatError | None:
-    """Return the error of the line before which reading stopped."""
-    line, overlong = columns.facts.stopped_at, columns.source.overlong
-    if line is None:
-        return None
-    what = f"more than {MAX_LINES:,} lines" if overlong is None else overlong.what
-    return _error(columns, line, None, what, f"write {layout}, one entry per line")
+def _problems_of_bytes(columns: Columns) -> Iterator[_Problem]:
+    facts, text = columns.facts, columns.line_index.text
+    guess = facts.encoding_guess or "latin-1"
+    name = guess.upper() if guess.startswith("utf") else "Latin-1"
+    convert = f"convert it: iconv -f {guess.replace('latin-1', 'latin1')} -t utf-8"
+    if bad := facts.bad_utf8:
+        yield bad.line, bad.column, f"byte 0x{bad.value:02X} is not UTF-8 ({name}?)", convert
+    if line := facts.nul.first:
+        what = f"NUL byte ({name} text?)" if name.startswith("UTF-") else "NUL byte"
+        yield line, text(line).find("\0") + 1, what, f"remove it, or {convert}"
+    if line := facts.bare_cr.first:
+        remedy = "end lines with LF; if every line ends in CR, use tr '\\r' '\\n'"
+        yield line, text(line).find("\r") + 1, "bare CR, not a line end", remedy
 
 
-def _column_count_error(columns: Columns, layout: str) -> FormatError | None:
-    if not len(columns.misshapen):
-        return None
-    line, n_fields, text = columns.misshapen.rows()[0]
-    origin = columns.origin
-    if origin is not None:
-        what = f"expected {origin.n_values} columns but got {n_fields}"
-        return _error(columns, line, None, what, f"write {' '.join(origin.required)}")
-    what, remedy = f"expected {columns.n_fields} columns but got {n_fields}", f"write {layout}"
-    if n_fields == 1 and "," in text:
-        what, remedy = f"{what} (comma-separated?)", f"separate columns by spaces: {layout}"
-    return _error(columns, line, None, what, remedy)
-
-
-def _error(columns: Columns, line: int, column: int | None, what: str, remedy: str) -> FormatError:
-    return FormatError(what, path=columns.source.path, line=line, column=column, remedy=remedy)
+def _problems_of_lines(columns: Columns, layout: str) -> Iterator[_Problem]:
+    remedy, n_needed = f"write {layout}, one entry per line", columns.n_fields
+    if columns.origin is not None:
+        n_needed, remedy = columns.origin.n_values, f"write {' '.join(columns.origin.required)}"
+    for line, n_fields, text in columns.misshapen.rows()[:1]:
+        hint = " (comma-separated?)" if n_fields == 1 and "," in text else ""
+        yield line, None, f"expected {n_needed} columns but got {n_fields}{hint}", remedy
+    if (stop := columns.facts.stopped_at) is not None:
+        overlong = columns.source.overlong
+        what = f"more than {MAX_LINES:,} lines" if overlong is None else overlong.what
+        yield stop, None, what, remedy
 
 
 RUN_LAYOUT = "query_id Q0 doc_id rank score tag"
@@ -184,11 +121,11 @@ def read_run(path: str | Path) -> Run:
         raise refuse_systems(columns.origin.systems, columns.source.path)
     rows = RunRows.of(columns)
     score = rows.scores.values
-    errors = (
-        find_field_error(columns, 4, ~rows.ranks.is_number, _bad_rank),
-        find_field_error(columns, 5, ~np.isfinite(score), _bad_score),
-    )
-    raise_first_error(columns, RUN_LAYOUT, errors)
+    wrong = {
+        4: (~rows.ranks.is_number, "an integer rank"),
+        5: (~np.isfinite(score), "a finite decimal score"),
+    }
+    raise_first_error(columns, RUN_LAYOUT, wrong)
     texts = {"query_id": rows.blocks.series(), "doc_id": rows.doc_ids.series()}
     frame = pl.DataFrame({**texts, "rank": rows.ranks.values, "score": score})
     return Run(frame, rows.tags.text(0), columns.source.path)
@@ -256,20 +193,6 @@ def _refuse_tag(tag: str) -> None:
     refuse_unwritable(pl.DataFrame({"tag": [tag]}), ("tag",), "run")
 
 
-def _bad_rank(text: str) -> tuple[str, str]:
-    what = f"expected an integer rank but got {shortened(text)!r}"
-    return what, "number the results of each query from 1"
-
-
-def _bad_score(text: str) -> tuple[str, str]:
-    if re.match(DECIMAL, text):
-        return f"score {shortened(text)} does not fit in a 64-bit float", "rescale the scores"
-    if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        what = f"score {text!r} is not finite and has no order"
-        return what, "compute the score again, or remove the row"
-    return f"expected a decimal score but got {shortened(text)!r}", "write scores as 12.5 or 1.25e1"
-
-
 QRELS_LAYOUT = "query_id iteration doc_id grade"
 
 
@@ -298,7 +221,7 @@ def read_qrels(path: str | Path) -> Qrels:
     columns = lex_qrels(read_file(path, partial=True, tables=True))
     rows = QrelsRows.of(columns)
     wrong = ~rows.grades.is_number | rows.grades.has_point
-    raise_first_error(columns, QRELS_LAYOUT, [find_field_error(columns, 4, wrong, _bad_grade)])
+    raise_first_error(columns, QRELS_LAYOUT, {4: (wrong, "an integer grade")})
     texts = {
         "query_id": rows.blocks.series(),
         "iteration": rows.iterations.series(),
@@ -324,13 +247,3 @@ def write_qrels(qrels: Qrels, path: str | Path) -> None:
     """
     refuse_unwritable(qrels.frame, ("query_id", "iteration", "doc_id"), "qrels")
     write_rows([qrels.frame], path)
-
-
-def _bad_grade(text: str) -> tuple[str, str]:
-    if re.match(INTEGER, text):
-        what = f"grade {shortened(text)} does not fit in a 64-bit integer"
-        return what, "use small grades, for example 0 to 3"
-    what = f"expected an integer grade but got {shortened(text)!r}"
-    if re.match(INTEGRAL, text):
-        return what, f"write {shortened(text.partition('.')[0])}"
-    return what, "use integers, for example 0 to 3"

@@ -62,7 +62,7 @@ def test_the_first_overlong_line_is_found(
     data = b"\n".join(lines) + (b"\n" if final_newline else b"")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(limits, "MAX_LINE_BYTES", longest)
-        found = find_overlong(lambda begin, end: data[begin:end], len(data))
+        found = find_overlong(data)
     long = next((n for n, line in enumerate(lines) if len(line) > longest), None)
     assert found == (None if long is None else sum(lengths[:long]) + long)
 

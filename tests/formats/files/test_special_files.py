@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import IO
 
 import pytest
 
@@ -124,13 +125,14 @@ def test_a_file_that_shrinks_while_it_is_read_gives_what_is_left(
 ) -> None:
     path = tmp_path / "file"
     path.write_bytes(ROW * 100_000)
-    find_overlong = source_module.find_overlong
+    regular_size = source_module.regular_size
 
-    def shrink_first(read_at: Callable[[int, int], bytes], size: int) -> int | None:
+    def shrink_after(stream: IO[bytes]) -> int | None:
+        size = regular_size(stream)
         os.truncate(path, left)
-        return find_overlong(read_at, size)
+        return size
 
-    monkeypatch.setattr(source_module, "find_overlong", shrink_first)
+    monkeypatch.setattr(source_module, "regular_size", shrink_after)
     assert read_file(path).data == (ROW * 100_000)[:left]
 
 

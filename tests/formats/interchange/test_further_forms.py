@@ -264,3 +264,24 @@ def test_positions_need_no_header() -> None:
     source = FileContent("a", b"1,d1,2\n1,d2,1\n")
     columns = lex_run(source, {"query_id": "1", "doc_id": "2", "score": "3"})
     assert columns.lines.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query,docid,rating\nq,a,1\nq,b,\nr,,\n",
+        '{"details": {"q": {"hits": [{"hit": {"_id": "a"}, "rating": 1}, '
+        '{"hit": {"_id": "b"}, "rating": null}]}}}',
+        '{"q": [{"doc_id": "a", "relevance": true}, {"doc_id": "b", "relevance": null}]}',
+    ],
+)
+def test_rows_without_a_rating_are_not_judged(tmp_path: Path, text: str) -> None:
+    converted = convert_qrels(write(tmp_path, text))
+    assert converted.table.to_dict() == {"q": {"a": 1}}
+    assert "without a rating" in converted.notes[0]
+
+
+def test_columns_name_the_keys_of_nested_results(tmp_path: Path) -> None:
+    path = write(tmp_path, '{"data": [{"query": "q", "doc_id": "a", "weight": 2}]}')
+    columns = {"query": "query", "doc_id": "doc_id", "score": "weight"}
+    assert load_run(path, columns=columns).to_dict() == {"q": {"a": 2.0}}

@@ -10,7 +10,6 @@ field, including NUL, bare CR, U+0085, U+00A0 and U+2028.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -116,14 +115,12 @@ def iter_fields(body: bytes, n_fields: int, separator: bytes) -> Iterator[Fields
         start = end
 
 
-_BLANKS = " \t\v\f"
 _FIELD = re.compile(r"[^ \t\v\f]+")
 _LF = ord("\n")
-_BLOCK_BYTES = 1 << 18
 
 
 class LineIndex:
-    """Random access to the lines of a file; only the line ends up to a line are counted.
+    """Random access to the lines of a file.
 
     Args:
         data: The content of the file.
@@ -131,52 +128,30 @@ class LineIndex:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._bytes = np.frombuffer(data, np.uint8)
         self._start = len(BOM) if data.startswith(BOM) else 0
-        self._ends_before = [0]  # line ends before each block
-        self._block = -1
-        self._ends = np.empty(0, np.int64)
+
+    @cached_property
+    def _ends(self) -> Rows:
+        return np.flatnonzero(np.frombuffer(self._data, np.uint8) == _LF)
 
     def text(self, line: int) -> str:
         """Return a line (from 1) without its end; bytes that are not UTF-8 become U+FFFD."""
-        begin = self._end_of(line - 1) + 1 if line > 1 else self._start
-        end = self._end_of(line)
-        text = self._data[begin:end]
-        # Without an LF, a CR at the end of the file is part of the line.
-        text = text.removesuffix(b"\r") if end < len(self._data) else text
-        return text.decode("utf-8", "replace")
+        begin = int(self._ends[line - 2]) + 1 if line > 1 else self._start
+        if line > len(self._ends):  # without an LF, a CR at the end of the file is part of the line
+            return self._data[begin:].decode("utf-8", "replace")
+        text = self._data[begin : int(self._ends[line - 1])]
+        return text.removesuffix(b"\r").decode("utf-8", "replace")
 
     def field(self, line: int, field: int) -> str:
         """Return a field (from 1) of a line (from 1), which must exist."""
-        found: list[str] = _FIELD.findall(self.text(line))
-        return found[field - 1]
-
-    def _end_of(self, line: int) -> int:
-        """Return the offset of the LF of a line; the size of the file if there is none."""
-        while self._ends_before[-1] < line:
-            begin = (len(self._ends_before) - 1) * _BLOCK_BYTES
-            if begin >= len(self._data):
-                return len(self._data)
-            block = self._bytes[begin : begin + _BLOCK_BYTES]
-            self._ends_before.append(self._ends_before[-1] + int(np.count_nonzero(block == _LF)))
-        number = bisect_left(self._ends_before, line) - 1
-        if number != self._block:
-            begin = number * _BLOCK_BYTES
-            self._block = number
-            self._ends = np.flatnonzero(self._bytes[begin : begin + _BLOCK_BYTES] == _LF) + begin
-        return int(self._ends[line - 1 - self._ends_before[number]])
+        fields: list[str] = _FIELD.findall(self.text(line))
+        return fields[field - 1]
 
     def column_of_field(self, line: int, field: int) -> int:
         """Return the character column, from 1, at which a field (from 1) of a line begins."""
-        seen, before = 0, " "
         text = self.text(line)
-        for column, character in enumerate(text, 1):
-            if before in _BLANKS and character not in _BLANKS:
-                seen += 1
-                if seen == field:
-                    return column
-            before = character
-        return max(1, len(text))
+        starts = [match.start() + 1 for match in _FIELD.finditer(text)]
+        return starts[field - 1] if field <= len(starts) else max(1, len(text))
 
     def column_of_character(self, line: int, character: str) -> int | None:
         """Return the column, from 1, of the first ``character`` on a line; ``None`` if missing."""

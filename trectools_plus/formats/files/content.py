@@ -226,17 +226,9 @@ class FileContent:
         """The content as text, without byte order mark.
 
         Raises:
-            FormatError: At the first byte that is not UTF-8.
+            FormatError: At the first byte that is not UTF-8, or is NUL.
         """
-        try:
-            return self.data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise FormatError(
-                f"byte 0x{self.data[error.start]:02X} is not UTF-8",
-                path=self.path,
-                line=self.data.count(b"\n", 0, error.start) + 1,
-                remedy="save the file as UTF-8, from Latin-1 with: iconv -f latin1 -t utf-8",
-            ) from None
+        return decode_text(self.data, self.path).removeprefix("\ufeff")
 
 
 def read_file(path: str | Path, *, partial: bool = False, tables: bool = False) -> FileContent:

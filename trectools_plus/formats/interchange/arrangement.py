@@ -27,9 +27,8 @@ from trectools_plus.formats.interchange.names import (
     value_of_column,
 )
 from trectools_plus.formats.interchange.systems import find_systems
-from trectools_plus.formats.interchange.table_files import HeadedTable
+from trectools_plus.formats.interchange.table_files import HeadedTable, unjudged
 from trectools_plus.formats.writing import tag_of_path
-from trectools_plus.text import plural
 
 RANK_AS_SCORE = "the ranks give the order, because there are no scores"
 """The note on a run whose scores are the negated ranks."""
@@ -67,11 +66,9 @@ def arrange_table(
     )
     notes = table.notes
     if normalize(header.names[places[value]]) == "rating":
-        is_rated = frame[value] != ""
-        n_unrated = frame.height - int(is_rated.sum())
-        frame = frame.filter(is_rated)
-        if n_unrated:
-            notes = (*notes, f"{plural(n_unrated, 'row')} without a rating left out: not judged")
+        rated = frame.filter(pl.col(value) != "")
+        if n_unrated := frame.height - rated.height:
+            frame, notes = rated, (*notes, unjudged(n_unrated))
     frame, incomplete = _split_incomplete(frame, table, required)
     used = set(places.values())
     further = {

@@ -19,6 +19,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -32,7 +33,7 @@ from trectools_plus.formats.interchange.names import (
     find_fields,
     normalize,
 )
-from trectools_plus.formats.interchange.table_files import HeadedTable, Header
+from trectools_plus.formats.interchange.table_files import HeadedTable, Header, unjudged
 from trectools_plus.text import listed
 
 Value: TypeAlias = "str | _Object | list[Value] | bool | None"
@@ -87,7 +88,7 @@ FORMS = (
     JsonForm("ragas", "retrieved_context_ids", "reference_context_ids"),
     JsonForm("a test set", qrels="relevant"),
     *(JsonForm("JSON", key, key) for key in ("results", "hits", "response", "body", "ranking")),
-    *(JsonForm("JSON", key, key) for key in ("retrieved", "documents")),
+    *(JsonForm("JSON", key, key) for key in ("retrieved", "documents", "docs")),
 )
 """The forms, in the order in which their keys are looked for."""
 
@@ -96,10 +97,13 @@ _TEXTS = ("topic", "q", "query", "querytext")
 """Names of ids that are those of texts too."""
 _IDS = (*(name for name in map(normalize, QUERY_IDS) if name not in _TEXTS), "id")
 _PARALLEL = {"scores", "distances", "similarities", "ranks", "grades"}
-_NAME_KEYS = "name the keys of a row: --columns query=KEY,doc_id=KEY,score=KEY"
+_NAME_KEYS = (
+    "name the keys of a result: --columns query=KEY,doc_id=KEY,score=KEY (or relevance=KEY)"
+)
 _SPLIT = "write {query_id: {doc_id: value}}, and several runs to a file each"
 LISTED = "listed documents have grade 1"
 """The note on qrels that list relevant documents."""
+_N_CACHED = 256
 _PAIR = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*(?:-?[0-9][0-9.eE+-]*|NaN|-?Infinity|")')
 
 
@@ -109,8 +113,8 @@ class _Object(tuple[tuple[str, "Value"], ...]):
     __slots__ = ()
 
     @property
-    def names(self) -> list[str]:
-        return [key for key, _ in self]
+    def names(self) -> tuple[str, ...]:
+        return tuple(key for key, _ in self)
 
     @property
     def shown(self) -> str:
@@ -216,12 +220,16 @@ class _Reader:
         keys = {name: key.removeprefix("-") for name, key in (columns or {}).items()}
         own = {name: (key,) for name, key in keys.items() if name in kind.fields}
         ids = (*kind.fields["doc_id"], "id", "wikipedia_id", "psg_id")
-        self.fields: Fields = {**kind.fields, **own}
-        self.result_fields: Fields = {**kind.fields, "query_id": _IDS[:-1], "doc_id": ids, **own}
+        fields: Fields = {**kind.fields, **own}
+        of_results: Fields = {**kind.fields, "query_id": _IDS[:-1], "doc_id": ids, **own}
+        # Most objects have the same keys.
+        self.find_row = lru_cache(_N_CACHED)(lambda names: find_fields(names, fields))
+        self.find_result = lru_cache(_N_CACHED)(lambda names: find_fields(names, of_results))
         self.names = {name: keys.get(name, name) for name in kind.fields}
         self.label = "JSON"
         self.is_dictionary = True
         self.is_listed = False
+        self.n_unjudged = 0
         self.has_own_ids: set[bool] = set()
         self.seen: set[tuple[str, str]] = set()
         self.lines: list[int] = []
@@ -284,7 +292,7 @@ class _Reader:
 
     def _is_row(self, item: _Object) -> bool:
         """Return whether an object is a row, with one value in each of its fields."""
-        found = find_fields(item.names, self.fields)
+        found = self.find_row(item.names)
         values = (item[place][1] for place in found.values())
         return self.kind.is_complete(found) and not any(
             isinstance(value, list | _Object) for value in values
@@ -292,7 +300,7 @@ class _Reader:
 
     def _row_of(self, item: _Object) -> dict[str, str]:
         """Return the texts of a row, without ranks if there are scores."""
-        places = find_fields(item.names, self.fields)
+        places = self.find_row(item.names)
         rank = places.get("rank") if self.value in places else None
         return {
             name: _text(value)
@@ -330,6 +338,9 @@ class _Reader:
         if form.is_listed and pair in self.seen:  # another passage of the document
             return
         self.seen |= {pair} if form.is_listed else set()
+        if values.get(self.value) == "" and self.value == "relevance":
+            self.n_unjudged += 1
+            return
         if self.value in values:
             values.pop("rank", None)
         elif "rank" not in values:
@@ -348,7 +359,7 @@ class _Reader:
             return {"doc_id": _text(item)}
         hit = item.by_name.get("hit")
         item = _Object((*item, *hit)) if isinstance(hit, _Object) else item
-        places = find_fields(item.names, self.result_fields)
+        places = self.find_result(item.names)
         values = {name: _text(item[place][1]) for name, place in places.items()}
         if query_id != item.by_name.get("query", query_id) and "query_id" not in values:
             raise UnknownFormError(f"results of other queries in {query_id!r}", _NAME_KEYS)
@@ -358,12 +369,11 @@ class _Reader:
         return values
 
     def _append(self, line: int, values: Mapping[str, str]) -> None:
-        n_rows = len(self.lines)
-        for name, value in values.items():
-            self.columns.setdefault(name, [""] * n_rows).append(value)
-        for column in self.columns.values():
-            if len(column) == n_rows:
-                column.append("")
+        for name in values:
+            if name not in self.columns:
+                self.columns[name] = [""] * len(self.lines)
+        for name, column in self.columns.items():
+            column.append(values.get(name, ""))
         self.lines.append(line)
 
     def table(self, text: str) -> HeadedTable:
@@ -383,9 +393,10 @@ class _Reader:
         rows = pl.DataFrame(
             {"line": lines, **texts}, {"line": pl.UInt32} | dict.fromkeys(texts, pl.String)
         )
-        notes = (LISTED,) if self.is_listed and self.value == "relevance" else ()
+        notes = [LISTED] if self.is_listed and self.value == "relevance" else []
+        notes += [unjudged(self.n_unjudged)] if self.n_unjudged else []
         header = Header(0, "", tuple(names), "", self.label)
-        return HeadedTable(header, rows, has_lines=has_lines, places=places, notes=notes)
+        return HeadedTable(header, rows, has_lines=has_lines, places=places, notes=tuple(notes))
 
 
 def _query_of(item: _Object) -> str | None:

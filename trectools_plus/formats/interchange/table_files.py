@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 
@@ -25,7 +26,7 @@ from trectools_plus.formats.interchange.names import (
     find_fields,
     normalize,
 )
-from trectools_plus.text import shortened
+from trectools_plus.text import plural, shortened
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
 """The separators that are detected, with the names of the formats."""
@@ -111,6 +112,11 @@ class HeadedTable:
     has_lines: bool = True
     places: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+
+def unjudged(n_rows: int) -> str:
+    """Return the note on judgments without a grade."""
+    return f"{plural(n_rows, 'row')} without a rating left out, because they are not judged"
 
 
 def find_header(text: str, accept: Callable[[Sequence[str]], bool]) -> Header | None:
@@ -225,25 +231,15 @@ def _read_quoted(body: str, header: Header) -> HeadedTable | None:
 
 def _records(body: str, separator: str) -> Iterator[tuple[int, str, list[str] | None]]:
     """Yield line number, first line and values of each record; ``None`` if its quotes are wrong."""
-    physical = _BARE_CR.sub(" ", body).split("\n")
-    fed: list[str] = []
-
-    def feed() -> Iterator[str]:
-        for line in physical:
-            fed.append(line)
-            yield line + "\n"
-
+    lines = _BARE_CR.sub(" ", body).split("\n")
     csv.field_size_limit(max(csv.field_size_limit(), _CSV_FIELD_BYTES))
-    reader = csv.reader(feed(), delimiter=separator, skipinitialspace=True, strict=True)
-    while True:
-        start = len(fed)
-        try:
-            row: list[str] | None = next(reader)
-        except StopIteration:
-            return
-        except csv.Error:
-            row = None
-        yield start + 1, fed[start].removesuffix("\r"), row
+    ended = (line + "\n" for line in lines)
+    reader = csv.reader(ended, delimiter=separator, skipinitialspace=True, strict=True)
+    while (start := reader.line_num) < len(lines):
+        row: list[str] | None = None
+        with suppress(csv.Error):
+            row = next(reader)
+        yield start + 1, lines[start].removesuffix("\r"), row
 
 
 MAX_FOOTER_BYTES = 1 << 22
