@@ -271,7 +271,7 @@ def test_file_without_rows_that_can_be_read_is_not_written(
         ("1 Q0 a 0 1 t\n1 Q0 b 1 2 t\n", (), None, "ranks not numbered: scores rise with rank"),
         ("1 Q0 a b 1 2 t\n", ("R102",), None, "R102 not fixed: a blank is not in the tag"),
         ("1 Q0 a 1 9,5 t\n1 Q0 b 2 8.5 t\n", ("R110",), None, "R110 not fixed: not every score"),
-        ("1 Q0 a 1 2\n1 Q0 b 2 1 t\n", ("R101",), None, "R101 not fixed: only some rows"),
+        ("1 Q0 a 1 2\n1 Q0 b 2 1 t\n", ("R101",), None, "R101 not fixed: the rows do not all"),
         ("1 Q0 a 1 2\n1 a b 2 x\n", ("R101",), None, "R101 not fixed: the rows do not all"),
         ("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", (), None, "R131: repeated documents with different rows"),
         ("1 Q0 a 1 nan t\n1 Q0 a 2 1 t\n", ("R131",), None, "R131 not fixed: the score of a doc"),
