@@ -413,7 +413,7 @@ def test_severity_follows_what_is_seen(
         ("R115", RUN.replace("d02", "NA"), "document id 'NA' is read as missing"),
         ("R115", RUN.replace("d02", "1e5"), "document id '1e5' is read as 100000 by"),
         ("R115", RUN.replace("2 Q0", "02 Q0"), "query id '02' is read as 2 by"),
-        ("R152", RUN.replace("base", "a+" + "b" * 78), "tag of 80 characters with '+'"),
+        ("R152", RUN.replace("base", "a+" + "b" * 78), "tag 'a+bbb"),
         ("Q143", "7 1 a 1\n7 2 a 0\n", "a is judged for 1 and 2 in query 7"),
         ("Q104", RUN.replace("Q0", "0"), "6 columns with 0"),
         ("Q108", "1 a x 1\n1 b x 0\n2 a x 0\n", "column 3 is always 'x'"),

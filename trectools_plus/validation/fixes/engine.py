@@ -60,6 +60,8 @@ def announce_deletions(session: FixSession, path: str, n_rows: int) -> None:
 
 
 _MAX_ROUNDS = 5
+_BARE_CR = r"\r(?!\n|\Z)"
+_CR_ENDS_LINES = "single CR on line {}, a line end for some readers (F105)"
 _CODE = re.compile(r"[FRQTP][0-9]{3}")
 _ENCODING_DECLARED = re.compile(r"<\?xml[^>]*\sencoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)
 
@@ -343,17 +345,15 @@ def _readable_text(data: bytes) -> str:
     """Return the text of a file whose lines can be read; refuse another file."""
     try:
         text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise NotFixableError(f"line {line} is not UTF-8, --fix F103 converts it") from None
-    guess = guess_encoding(data, bad_utf8=False)
-    if guess is not None:
-        raise NotFixableError(f"it is not UTF-8 ({guess.upper()}?), --fix F103 converts it")
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise NotFixableError(f"NUL byte on line {line} (F106)")
-    if re.search(r"\r(?!\n|\Z)", text):
-        raise NotFixableError("single CR within a line, a line end for some readers (F105)")
+    except UnicodeDecodeError:
+        text = None
+    guess = guess_encoding(data, bad_utf8=text is None)
+    if text is None or guess is not None:
+        raise NotFixableError(f"it is not UTF-8 ({str(guess).upper()}?), --fix F103 converts it")
+    for pattern, what in (("\0", "NUL byte on line {} (F106)"), (_BARE_CR, _CR_ENDS_LINES)):
+        found = re.search(pattern, text)
+        if found is not None:
+            raise NotFixableError(what.format(text.count("\n", 0, found.start()) + 1))
     return text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import partial
 
@@ -12,7 +11,7 @@ from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import listed, visible
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.id_matching import INVISIBLE, nearest, normal_form
+from trectools_plus.validation.id_matching import nearest
 from trectools_plus.validation.places import Places, Value
 from trectools_plus.validation.registry import (
     JUDGED_CUTOFF,
@@ -116,18 +115,7 @@ def shown_near(pair: PairView, places: Places) -> Mapping[str, Value]:
         "n_documents": pair.facts.judged.n_documents,
         "ours": visible(ours, marks=True),
         "theirs": visible(theirs, marks=True),
-        "difference": _difference(ours, theirs),
     }
-
-
-def _difference(ours: str, theirs: str) -> str:
-    if ours.lower() == theirs.lower():
-        return "lower-casing"
-    if normal_form(ours) == normal_form(theirs):
-        return "Unicode normalisation (NFC)"
-    if re.sub(INVISIBLE, "", ours) == re.sub(INVISIBLE, "", theirs):
-        return "removing invisible characters"
-    return "folding case, normal form and invisible characters"
 
 
 def near_judgments(pair: PairView) -> Places:
@@ -152,7 +140,7 @@ def near_judgments(pair: PairView) -> Places:
 
 spelled = partial(
     Case,
-    message="{count} of {n_documents} ids match the other file only after {difference} "
+    message="{count} of {n_documents} ids match the other file only in another spelling "
     "({ours}, {theirs})",
     shows=shown_near,
 )
@@ -166,7 +154,7 @@ P106 = Rule(
     checks="document ids that match judged ids only without differences in case, Unicode normal "
     "form or invisible characters; error if most do",
     rationale="Such a document counts as unjudged, and its judgment as not retrieved.",
-    example="run.txt:1: error P106: 10 of 10 ids match the other file only after lower-casing "
+    example="run.txt:1: error P106: 10 of 10 ids match the other file only in another spelling "
     "(D01, d01). Write the document ids identically in both files.",
     remedy="Write the document ids identically in both files",
     drop_in="scores",

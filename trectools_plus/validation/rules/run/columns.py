@@ -439,15 +439,6 @@ def bad_tags(run: RunView) -> Rows:
     return np.flatnonzero(np.array(is_bad, np.bool_)[word]) if tags else np.empty(0, np.int64)
 
 
-def shown_tag(run: RunView, places: Places) -> Mapping[str, Value]:
-    """Return the tag or its length, and its invalid characters."""
-    tag = str(places.first["tag"])
-    invalid = list(dict.fromkeys(_NOT_IN_TAGS.findall(tag)))
-    length = f" of {len(tag):,} characters" if len(tag) > run.max_tag_length else f" {quoted(tag)}"
-    marks = f" with {', '.join(map(quoted, invalid[:5]))}" if invalid else ""
-    return {"shown": length + marks, "limit": run.max_tag_length}
-
-
 R152 = Rule(
     "R152",
     "tag-form",
@@ -457,16 +448,18 @@ R152 = Rule(
     checks="tag outside [A-Za-z0-9_.-]{1,64}, or longer than --max-tag-length",
     rationale="The tag becomes a file name, a column heading and a database key. Tracks allow "
     "letters, digits and a few other characters, and at most 12, 15 or 25 of them.",
-    example="run.txt:1: warning R152: tag of 80 characters with '+', '/'. Use letters, digits, "
+    example="run.txt:1: warning R152: tag 'a+b' is too long, or has characters that tools do not "
+    "accept. Use letters, digits, "
     "'_', '.', '-', at most 64 characters.",
     remedy="Use letters, digits, '_', '.', '-'",
     chunked=True,
     cases=(
         Case(
             "warning",
-            "tag{shown}[ (on {count} rows)]",
+            "tag {tag!q} is too long, or has characters that tools do not accept"
+            "[ (on {count} rows)]",
             bad_tags,
-            shows=shown_tag,
+            shows=lambda run, _: {"limit": run.max_tag_length},
             column=6,
             about="file",
             remedy="Use letters, digits, '_', '.', '-', at most {limit} characters",
