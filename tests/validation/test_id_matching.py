@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.text import listed, number, plural, visible
 from trectools_plus.validation.id_matching import (
-    common_affix,
     near_matches,
+    nearest,
     unify_spelling,
     unify_spellings,
 )
@@ -51,12 +51,9 @@ def test_ids_that_both_sides_have_are_no_near_matches() -> None:
     assert near_matches(["1.10"], ["1.1"]) == {"1.10": "1.1"}
 
 
-def test_common_affix_needs_half_of_the_ids() -> None:
-    judged = ["d1", "d2", "d3"]
-    assert common_affix(["x-d1", "x-d2", "y"], judged) == ("prefix", "x-")
-    assert common_affix(["d1#0", "d2#0"], judged) == ("suffix", "#0")
-    assert common_affix(["a", "b"], judged) is None
-    assert common_affix(["11", "12"], ["1", "2"]) is None
+def test_the_nearest_id_is_similar() -> None:
+    assert nearest("web-d1", ["d2", "web-d2", "x"]) == "web-d2"
+    assert nearest("a", ["b", "cd"]) is None
 
 
 def test_wording() -> None:

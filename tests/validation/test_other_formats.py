@@ -74,7 +74,11 @@ def test_scores_equal_those_of_the_converted_files(folder: Path) -> None:
     ("name", "code", "message"),
     [
         ("q.csv", "Q103", "CSV with the header 'query_id,doc_id,relevance', not in TREC form"),
-        ("beir.tsv", "Q103", "BEIR header 'query-id corpus-id score', three columns, not in TREC"),
+        (
+            "beir.tsv",
+            "Q103",
+            "TSV with the header 'query-id corpus-id score', three columns, not in TREC",
+        ),
     ],
 )
 def test_qrels_are_reported(folder: Path, name: str, code: str, message: str) -> None:

@@ -250,26 +250,21 @@ def _is_on_form(finding: Finding) -> bool:
 
 
 def _check_one(view: TableView) -> list[Finding]:
+    """Run the rules over a view, and leave out fixes that cannot be applied to this file."""
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
-    return _without_impossible_fixes(view, run_rules(view, kinds, view))
-
-
-def _without_impossible_fixes(view: TableView, findings: list[Finding]) -> list[Finding]:
-    """Return the findings without fixes that cannot be applied to this file."""
+    findings = run_rules(view, kinds, view)
     if view.columns is None or all(finding.fix is Fix.NO for finding in findings):
         return findings
-    rules = [RULES[finding.code] for finding in findings]
-    nothing_can_be_fixed = any(
-        rule.blocks_fixing and finding.fix is Fix.NO
-        for rule, finding in zip(rules, findings, strict=True)
+    fixes = [(finding, RULES[finding.code].rule_fix) for finding in findings]
+    is_blocked = any(
+        RULES[finding.code].blocks_fixing for finding in findings if finding.fix is Fix.NO
     )
-    rule_fixes = [rule.rule_fix for rule in rules]
-    one_comes_first = any(rule_fix is not None and rule_fix.comes_first for rule_fix in rule_fixes)
-    tests = {one.cannot_apply for one in rule_fixes if one is not None and one.cannot_apply}
-    failed = set() if nothing_can_be_fixed else {test for test in tests if test(view)}
+    one_comes_first = any(fix is not None and fix.comes_first for _, fix in fixes)
+    tests = {fix.cannot_apply for _, fix in fixes if fix is not None and fix.cannot_apply}
+    failed = {test for test in tests if is_blocked or test(view)}
     updated = []
-    for finding, rule_fix in zip(findings, rule_fixes, strict=True):
-        if nothing_can_be_fixed or (rule_fix is not None and rule_fix.cannot_apply in failed):
+    for finding, fix in fixes:
+        if is_blocked or (fix is not None and fix.cannot_apply in failed):
             finding = replace(finding, fix=Fix.NO, effect="")
         elif one_comes_first and finding.fix is Fix.SAFE:
             finding = replace(finding, fix=Fix.ASK)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,6 @@ INVISIBLE = "[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
 
 MAX_NORMALISED_LENGTH = 1000
 """Longest id, in characters, to which Unicode normalisation is applied."""
-
-AFFIX_SAMPLE_SIZE = 200
-"""Number of ids in which a common prefix or suffix is searched."""
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
 
@@ -102,28 +99,6 @@ def unify_spellings(doc_ids: Ids) -> Ids:
     return parts.take(np.argsort(np.concatenate([plain, others])))
 
 
-def common_affix(ours: Sequence[str], theirs: Collection[str]) -> tuple[str, str] | None:
-    """Find a prefix or suffix that the ids of one file have and the ids of the other lack.
-
-    Args:
-        ours: Distinct ids of one file.
-        theirs: Distinct ids of the other file.
-
-    Returns:
-        ``("prefix", text)`` or ``("suffix", text)``, if at least half of a sample of ``ours`` are
-        in ``theirs`` when it is removed; otherwise ``None``.
-    """
-    known = set(theirs)
-    sample = ours[:AFFIX_SAMPLE_SIZE]
-    votes: Counter[tuple[str, str]] = Counter()
-    for text in sample:
-        for cut in range(1, min(len(text), 200)):
-            if text[cut:] in known:
-                votes["prefix", text[:cut]] += 1
-            if text[:cut] in known:
-                votes["suffix", text[cut:]] += 1
-    if not votes:
-        return None
-    affix, count = votes.most_common(1)[0]
-    # An affix of digits means other numbers, not another spelling.
-    return affix if count * 2 >= len(sample) and not affix[1].isdigit() else None
+def nearest(text: str, others: Sequence[str]) -> str | None:
+    """Return the id of another file with the smallest edit distance, if it is similar."""
+    return next(iter(difflib.get_close_matches(text, others, 1)), None)

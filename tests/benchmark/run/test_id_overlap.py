@@ -37,7 +37,7 @@ def test_files_are_named() -> None:
 
 def test_one_query_in_two_spellings() -> None:
     words = error_of(None, Topics.from_dict({"1": "x", "02": "y"}))
-    assert "is 2 in the qrels (leading zeros); 1 such query" in words
+    assert "is 2 in the qrels; 1 such query" in words
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,6 @@ def test_one_query_in_two_spellings() -> None:
     [
         ("x9", "(corpus: d1, d2; qrels: x9)"),
         ("D1", "differ in case"),
-        ("corpus/d1", "the prefix 'corpus/'"),
     ],
 )
 def test_documents_of_another_collection(doc_id: str, words: str) -> None:

@@ -271,7 +271,7 @@ def test_file_without_rows_that_can_be_read_is_not_written(
         ("1 Q0 a 0 1 t\n1 Q0 b 1 2 t\n", (), None, "ranks not numbered: scores rise with rank"),
         ("1 Q0 a b 1 2 t\n", ("R102",), None, "R102 not fixed: a blank is not in the tag"),
         ("1 Q0 a 1 9,5 t\n1 Q0 b 2 8.5 t\n", ("R110",), None, "R110 not fixed: not every score"),
-        ("1 Q0 a 1 2\n1 Q0 b 2 1 t\n", ("R101",), None, "R101 not fixed: only some rows"),
+        ("1 Q0 a 1 2\n1 Q0 b 2 1 t\n", ("R101",), None, "R101 not fixed: the rows do not all"),
         ("1 Q0 a 1 2\n1 a b 2 x\n", ("R101",), None, "R101 not fixed: the rows do not all"),
         ("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", (), None, "R131: repeated documents with different rows"),
         ("1 Q0 a 1 nan t\n1 Q0 a 2 1 t\n", ("R131",), None, "R131 not fixed: the score of a doc"),
@@ -353,7 +353,7 @@ def test_windows_text_and_lines_of_utf8_are_distinguished(tmp_path: Path) -> Non
 
 
 def test_ids_of_tables_are_taken_over(tmp_path: Path) -> None:
-    path, out = _write(tmp_path / "in.txt", RUN.replace("d", "http://x/d")), tmp_path / "out.txt"
+    path, out = _write(tmp_path / "in.txt", RUN.replace("d", "D")), tmp_path / "out.txt"
     qrels = Qrels.from_dict({"1": {"d1": 1, "d2": 0}, "2": {"d3": 1}})
     fix_run(path, out, codes=["P106"], qrels=qrels)
     assert out.read_text() == RUN
@@ -534,12 +534,12 @@ def test_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
             '<?xml version="1.0" encoding="latin-1"?>\n<topic number="1">é</topic>'.encode(
                 "latin-1"
             ),
-            "line 2 is not UTF-8",
+            "it is not UTF-8",
         ),
         ("\n \n", "it has no topics"),
         ("1\ta\0\n", "NUL byte on line 1"),
         ("1\ta\rb\n", "single CR"),
-        ("1\té\n".encode("latin-1"), "line 1 is not UTF-8"),
+        ("1\té\n".encode("latin-1"), "it is not UTF-8"),
         (gzip.compress(b"1\ta\n", mtime=0)[:-6], "gzip stream ends early"),
     ],
 )

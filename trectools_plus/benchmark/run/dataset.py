@@ -47,7 +47,7 @@ from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
-from trectools_plus.validation.id_matching import common_affix, near_matches, unify_spelling
+from trectools_plus.validation.id_matching import near_matches, unify_spelling
 from trectools_plus.validation.loading import load_qrels_with_findings
 
 
@@ -239,10 +239,6 @@ def _explain(known: list[str], judged: list[str]) -> str | None:
     """Describe the difference in spelling of document ids that are otherwise equal."""
     if not set(map(unify_spelling, judged)).isdisjoint(map(unify_spelling, known)):
         return "they differ in case, Unicode normal form or invisible characters: use the same ids"
-    for side, ours, theirs in (("corpus", known, judged), ("qrels", judged, known)):
-        affix = common_affix(ours, theirs)
-        if affix is not None:
-            return f"ids of the {side} have the {affix[0]} '{affix[1]}': use the same ids"
     return None
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from trectools_plus.errors import FormatError, UsageError
+from trectools_plus.formats.columns.facts import guess_encoding
 from trectools_plus.formats.files.binary import PARQUET, BinaryFileError
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.files.outputs import refuse_overwriting
@@ -35,35 +36,32 @@ from trectools_plus.validation.rules.file.encoding import log_compression
 from trectools_plus.validation.rules.file.shared import conversion_remedy
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.tables import wide_encoding
 
 
 def apply_step(step: FixStep, draft: FileDraft, session: FixSession) -> FileDraft:
     """Apply a step if one of its fixes is wanted; the log says how many rows it deleted."""
     if not any(map(session.wants, step.codes)):
         return draft
-    n_applied = len(session.applied)
+    n_applied, n_rows = len(session.applied), draft.view.n_rows
     after: FileDraft = step.apply(draft, session)
-    done = session.applied[n_applied:]
-    if after is draft or not done:
-        return after
-    n_deleted = max(0, draft.view.n_rows - after.view.n_rows)
-    session.applied[n_applied:] = [replace(one, deleted=min(one.count, n_deleted)) for one in done]
+    n_deleted = max(0, n_rows - after.view.n_rows)
+    session.applied[n_applied:] = [
+        replace(fix, deleted=min(fix.count, n_deleted)) for fix in session.applied[n_applied:]
+    ]
     return after
 
 
 def announce_deletions(session: FixSession, path: str, n_rows: int) -> None:
     """Report each fix that deletes rows, before the file is written."""
-    if session.options.before_deletion is None:
-        return
-    for one in session.applied:
-        if one.deleted:
-            session.options.before_deletion(
-                f"{path}: {one.code} deletes {one.deleted:,} of {plural(n_rows, 'row')}"
-            )
+    announce = session.options.before_deletion or (lambda _: None)
+    for fix in session.applied:
+        if fix.deleted:
+            announce(f"{path}: {fix.code} deletes {fix.deleted:,} of {plural(n_rows, 'row')}")
 
 
 _MAX_ROUNDS = 5
+_BARE_CR = r"\r(?!\n|\Z)"
+_CR_ENDS_LINES = "single CR on line {}, a line end for some readers (F105)"
 _CODE = re.compile(r"[FRQTP][0-9]{3}")
 _ENCODING_DECLARED = re.compile(r"<\?xml[^>]*\sencoding\s*=\s*[\"'](?!utf-?8[\"'])", re.IGNORECASE)
 
@@ -265,8 +263,8 @@ def write_fixed_copy(
 
 def _edit(path: str, text: bytes, session: FixSession) -> tuple[bytes, LineNumbers | None]:
     """Fix a run or qrels."""
+    _readable_text(text)
     first = draft = FileDraft(path, session.kind, text)
-    _refuse_unreadable(draft)
     _refuse_other_content(draft)
     if draft.view.is_arranged:
         session.notes.append("the table is copied. " + conversion_remedy(draft.view))
@@ -277,12 +275,6 @@ def _edit(path: str, text: bytes, session: FixSession) -> tuple[bytes, LineNumbe
     return draft.data, draft.origin
 
 
-def _apply_once(draft: FileDraft, session: FixSession, phase: Phase) -> FileDraft:
-    for step in CATALOGUE.steps(session.kind, phase):
-        draft = apply_step(step, draft, session)
-    return draft
-
-
 def _apply_rounds(draft: FileDraft, session: FixSession) -> FileDraft:
     """Apply the steps on rows; if fixes were named, repeat until the file does not change.
 
@@ -291,29 +283,12 @@ def _apply_rounds(draft: FileDraft, session: FixSession) -> FileDraft:
     """
     for _ in range(_MAX_ROUNDS):
         before, n_notes = draft.data, len(session.notes)
-        draft = _apply_once(draft, session, "rows")
+        for step in CATALOGUE.steps(session.kind, "rows"):
+            draft = apply_step(step, draft, session)
         if not session.requested or draft.data == before:
             break
         del session.notes[n_notes:]  # the next round adds the notes that are still true
     return draft
-
-
-def _refuse_unreadable(draft: FileDraft) -> None:
-    """Refuse a file whose lines cannot be read."""
-    columns = draft.view.columns
-    assert columns is not None
-    facts = columns.facts
-    if wide_encoding(columns) or facts.bad_utf8:
-        guess = facts.encoding_guess or "latin-1"
-        raise NotFixableError(f"it is not UTF-8 ({guess.upper()}?), --fix F103 converts it")
-    if facts.nul:
-        raise NotFixableError(
-            f"NUL byte on line {facts.nul.first}, which no program can fix (F106)"
-        )
-    if facts.bare_cr:
-        raise NotFixableError(
-            f"single CR on line {facts.bare_cr.first}, a line end for some readers (F105)"
-        )
 
 
 def _refuse_other_content(draft: FileDraft) -> None:
@@ -370,14 +345,15 @@ def _readable_text(data: bytes) -> str:
     """Return the text of a file whose lines can be read; refuse another file."""
     try:
         text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise NotFixableError(f"line {line} is not UTF-8, --fix F103 converts it") from None
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise NotFixableError(f"NUL byte on line {line} (F106)")
-    if re.search(r"\r(?!\n|\Z)", text):
-        raise NotFixableError("single CR within a line, a line end for some readers (F105)")
+    except UnicodeDecodeError:
+        text = None
+    guess = guess_encoding(data, bad_utf8=text is None)
+    if text is None or guess is not None:
+        raise NotFixableError(f"it is not UTF-8 ({str(guess).upper()}?), --fix F103 converts it")
+    for pattern, what in (("\0", "NUL byte on line {} (F106)"), (_BARE_CR, _CR_ENDS_LINES)):
+        found = re.search(pattern, text)
+        if found is not None:
+            raise NotFixableError(what.format(text.count("\n", 0, found.start()) + 1))
     return text
 
 

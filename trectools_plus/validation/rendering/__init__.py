@@ -7,8 +7,7 @@ need no more memory than one file.
 from collections.abc import Callable, Iterable, Iterator
 
 from trectools_plus.text import sentences
-from trectools_plus.validation.findings import FileReport
-from trectools_plus.validation.rendering.build_servers import iter_github
+from trectools_plus.validation.findings import FileReport, Finding, Severity
 from trectools_plus.validation.rendering.json import iter_json
 from trectools_plus.validation.rendering.places import iter_occurrences, printable
 from trectools_plus.validation.rendering.text import iter_text
@@ -20,6 +19,38 @@ def iter_concise(reports: Iterable[FileReport]) -> Iterator[str]:
         for finding in iter_occurrences(report):
             text = sentences(finding.message, finding.remedy)
             yield f"{printable(f'{finding.place}: {finding.severity} {finding.code}: {text}')}\n"
+
+
+_GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def iter_github(reports: Iterable[FileReport]) -> Iterator[str]:
+    """Yield one GitHub annotation ``::error file=…,line=…::message`` per finding."""
+    for report in reports:
+        for finding in iter_occurrences(report):
+            yield f"{_github_annotation(finding)}\n"
+
+
+def _github_annotation(finding: Finding) -> str:
+    places = {
+        "file": printable(finding.path),
+        "line": finding.line,
+        "col": finding.column,
+        "title": f"{finding.code} {finding.name}",
+    }
+    properties = ",".join(
+        f"{key}={_escape_github_property(str(value))}" for key, value in places.items() if value
+    )
+    text = _escape_github(printable(sentences(finding.message, finding.remedy)))
+    return f"::{_GITHUB_COMMANDS[finding.severity]} {properties}::{text}"
+
+
+def _escape_github(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_github_property(text: str) -> str:
+    return _escape_github(text).replace(":", "%3A").replace(",", "%2C")
 
 
 RENDERERS: dict[str, Callable[[Iterable[FileReport]], Iterator[str]]] = {

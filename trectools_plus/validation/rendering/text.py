@@ -55,18 +55,20 @@ def print_text(
 
     The environment variable ``NO_COLOR`` turns colours off.
     """
-    if not stream.isatty():
-        lines = text_lines(reports, statistics=statistics, list_clean=list_clean, counted=counted)
+    is_terminal = stream.isatty()
+    width = (
+        max(_NARROWEST, min(WIDTH, shutil.get_terminal_size().columns)) if is_terminal else WIDTH
+    )
+    lines = text_lines(
+        reports, width, statistics=statistics, list_clean=list_clean, counted=counted
+    )
+    if not is_terminal:
         stream.writelines(map(_plain, lines))
         return
     from rich.text import Text
 
-    width = max(_NARROWEST, min(WIDTH, shutil.get_terminal_size().columns))
-    plain = bool(os.environ.get("NO_COLOR"))
-    console = make_console(stream)
-    for line in text_lines(
-        reports, width, statistics=statistics, list_clean=list_clean, counted=counted
-    ):
+    plain, console = bool(os.environ.get("NO_COLOR")), make_console(stream)
+    for line in lines:
         parts = ((text, "" if plain else style) for text, style in line)
         console.print(Text.assemble(*parts), soft_wrap=True)
 

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.ids import Flags, Ids, Rows
+from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.files.content import BOM, read_file
-from trectools_plus.validation.id_matching import common_affix, near_matches, unify_spellings
+from trectools_plus.validation.id_matching import near_matches, unify_spellings
 from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import JUDGED_CUTOFF
 from trectools_plus.validation.views.qrels import QrelsView
@@ -345,43 +345,3 @@ class PairView:
         rows, judgments = theirs.find(unify_spellings(self.run.doc_ids), self.judged_query)
         unjudged = ~self.judged[rows]
         return rows[unjudged], judgments[unjudged]
-
-    @cached_property
-    def document_affix(self) -> DocumentAffix | None:
-        """A prefix or suffix that only the ids of one file have, if they have no id in common."""
-        if self.qrels is None or self.run.answers is not None:
-            return None  # a run that is read in parts has ids in common
-        if len(self.judgments[0]) or self.has_common_documents:
-            return None
-        rows = np.flatnonzero(self.in_shared_query)
-        run_ids, judged_ids = _distinct(self.run.doc_ids.take(rows)), _distinct(self.qrels.doc_ids)
-        found = common_affix(run_ids, judged_ids)
-        if found is not None:
-            kind, text = found
-            test = str.startswith if kind == "prefix" else str.endswith
-            has_affix = [test(one, text) for one in self.run.doc_ids.take(rows).texts()]
-            return DocumentAffix("run", found, rows[np.array(has_affix, np.bool_)])
-        found = common_affix(judged_ids, run_ids)
-        return None if found is None else DocumentAffix("qrels", found, rows)
-
-
-@dataclass(frozen=True, eq=False)
-class DocumentAffix:
-    """A prefix or suffix that only the document ids of one file have.
-
-    Attributes:
-        side: The file: ``run`` or ``qrels``.
-        affix: ``prefix`` or ``suffix``, and its text.
-        rows: The rows of the run that have it; for ``qrels``, those that lack it.
-    """
-
-    side: str
-    affix: tuple[str, str]
-    rows: Rows
-
-    def __str__(self) -> str:
-        return f"{self.affix[0]} '{self.affix[1]}'"
-
-
-def _distinct(ids: Ids) -> list[str]:
-    return ids.texts(ids.numbered()[1])

@@ -15,7 +15,7 @@ from trectools_plus.text import number
 from trectools_plus.validation.id_matching import unify_spellings
 from trectools_plus.validation.places import Value
 from trectools_plus.validation.views.order import Repeats
-from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of_qrels
+from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +43,7 @@ class QrelsView(TableView):
     @classmethod
     def of_file(cls, columns: Columns) -> QrelsView:
         """Return the view of a lexed file, valid or not."""
-        shape = shape_of_qrels(columns)
+        shape = shape_of(columns, "qrels")
         if shape.has_rows:
             rows = QrelsRows.of(columns, has_header=shape.header_in_rows)
         else:

@@ -20,7 +20,7 @@ from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import number
 from trectools_plus.validation.places import Pairs, Value
 from trectools_plus.validation.views.order import Ordered, Ranks, places_in_query
-from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of_run
+from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,7 +110,7 @@ class RunView(TableView):
             max_depth: Results allowed per query; ``None`` for no limit.
             shape: The shape of the whole file, if ``columns`` do not determine it.
         """
-        shape = shape or shape_of_run(columns)
+        shape = shape or shape_of(columns, "run")
         return cls(columns.source.path, columns, shape, None, max_depth)
 
     @classmethod

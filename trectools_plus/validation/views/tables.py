@@ -92,45 +92,39 @@ class Shape:
         return self.verdict in ("rows", "arranged")
 
 
-def shape_of_run(columns: Columns) -> Shape:
-    """Return the shape of a file that should be a run."""
-    first_line = _first_line(columns)
-    if _is_not_text(columns):
+def shape_of(columns: Columns, kind: Literal["run", "qrels"]) -> Shape:
+    """Return the shape of a file that should be a run, or qrels."""
+    starts = [*columns.lines[:1].tolist(), *columns.misshapen.line[:1].tolist()]
+    starts += [] if columns.facts.stopped_at is None else [columns.facts.stopped_at]
+    first_line, origin = min(starts, default=None), columns.origin
+    if wide_encoding(columns) is not None or has_only_bare_cr(columns):
         return Shape("not-text", first_line=first_line)
-    if columns.origin is not None:
-        return _shape_of_arranged(columns, first_line)
-    other = other_format(columns.source.head, columns.n_rows)
+    if origin is not None:
+        first_line = first_line if origin.header else 1
+        return Shape("arranged", origin.format, origin.header, first_line=first_line)
+    other = other_format(columns.source.head, columns.n_rows) if kind == "run" else None
     if other is not None:
         return Shape("other-format", other, first_line=first_line)
-    if _all_misshapen(columns, QRELS_FIELDS) and _all_match(columns, 4, INTEGER):
-        return Shape("wrong-kind", first_line=first_line)
-    header, in_rows = _header(columns, number_fields=(1, 4, 5), name_field=5)
+    if not columns.n_rows and len(columns.misshapen):
+        rows = list(map(fields_of, columns.misshapen.text))
+        if _are_qrels(rows) if kind == "run" else _are_results(rows):
+            return Shape("wrong-kind", first_line=first_line)
+    header, in_rows = _header(columns, first_line, kind)
     return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
 
 
-def shape_of_qrels(columns: Columns) -> Shape:
-    """Return the shape of a file that should be qrels."""
-    first_line = _first_line(columns)
-    if _is_not_text(columns):
-        return Shape("not-text", first_line=first_line)
-    if columns.origin is not None:
-        return _shape_of_arranged(columns, first_line)
-    if (
-        _all_misshapen(columns, RUN_FIELDS)
-        and _all_match(columns, 5, DECIMAL)
-        and _all_match(columns, 2, "(?i)^q?0$")
-        and (_all_match(columns, 2, "(?i)^q0$") or _all_match(columns, 4, INTEGER))
-    ):
-        return Shape("wrong-kind", first_line=first_line)
-    header, in_rows = _header(columns, number_fields=(1, 2, 3, 4), name_field=4)
-    return Shape(header=header, header_in_rows=in_rows, first_line=first_line)
+def _are_qrels(rows: Sequence[list[str]]) -> bool:
+    return all(len(row) == QRELS_FIELDS and re.match(INTEGER, row[3]) for row in rows)
 
 
-def _shape_of_arranged(columns: Columns, first_line: int | None) -> Shape:
-    origin = columns.origin
-    assert origin is not None
-    first_line = first_line if origin.header else 1
-    return Shape("arranged", origin.format, origin.header, first_line=first_line)
+def _are_results(rows: Sequence[list[str]]) -> bool:
+    """Return whether all rows are those of a run, with Q0 or 0 in column 2."""
+    if not all(len(row) == RUN_FIELDS and re.match(DECIMAL, row[4]) for row in rows):
+        return False
+    words = {row[1].upper() for row in rows}
+    return words == {"Q0"} or (
+        words <= {"Q0", "0"} and all(re.match(INTEGER, row[3]) for row in rows)
+    )
 
 
 def other_format(data: bytes, n_rows: int) -> str | None:
@@ -190,35 +184,6 @@ def has_only_bare_cr(columns: Columns) -> bool:
     return bool(facts.bare_cr) and facts.n_lf + facts.n_crlf == 0
 
 
-def _is_not_text(columns: Columns) -> bool:
-    return wide_encoding(columns) is not None or has_only_bare_cr(columns)
-
-
-def _first_line(columns: Columns) -> int | None:
-    starts = []
-    if columns.n_rows:
-        starts.append(int(columns.lines[0]))
-    if len(columns.misshapen):
-        starts.append(int(columns.misshapen.line[0]))
-    if columns.facts.stopped_at is not None:
-        starts.append(columns.facts.stopped_at)
-    return min(starts, default=None)
-
-
-def _all_misshapen(columns: Columns, n_fields: int | None = None) -> bool:
-    """Return whether all lines are misshapen, with ``n_fields`` fields (or any number) each."""
-    found = columns.misshapen.n_fields
-    if columns.n_rows or not len(found):
-        return False
-    return n_fields is None or bool((found == n_fields).all())
-
-
-def _all_match(columns: Columns, field: int, pattern: str) -> bool:
-    """Return whether a field (from 1) of all misshapen lines matches; they must have the field."""
-    matches = re.compile(pattern).search
-    return all(matches(fields_of(text)[field - 1]) for text in columns.misshapen.text)
-
-
 def fields_of(text: str) -> list[str]:
     """Split a line at ASCII white space only, unlike ``str.split()``."""
     return re.findall(r"[^ \t\x0b\x0c\r]+", text)
@@ -230,30 +195,29 @@ def _is_name(text: str) -> bool:
 
 
 def _header(
-    columns: Columns, number_fields: tuple[int, ...], name_field: int
+    columns: Columns, first_line: int | None, kind: Literal["run", "qrels"]
 ) -> tuple[tuple[int, str] | None, bool]:
     """Return a header line, and whether it has as many fields as a row.
 
     The first line is a header if it has words in place of numbers, and a valid row follows. The
     header of qrels may repeat the constant of column 2, as in ``qid Q0 docid rel``.
     """
-    first_line = _first_line(columns)
     in_rows = columns.n_rows > 0 and columns.lines[0] == first_line
     if first_line is None or columns.n_rows < 1 + in_rows:
         return None, False
     text = columns.line_index.text(first_line)
     fields = fields_of(text)
-    named: Iterable[int] = number_fields
-    if not in_rows:
-        named = (at for at, text in enumerate(fields, 1) if text.upper() != "Q0")
-    elif _GRADE_NAME.fullmatch(fields[-1]) and fields[1].upper() in ("Q0", "0"):
-        named = (at for at in number_fields if at != 2)
-    if not all(_is_name(fields[field - 1]) for field in named if field <= len(fields)):
+    names = [field for field in fields if field.upper() != "Q0"]
+    if in_rows and kind == "run":
+        names = [fields[0], *fields[3:5]]
+    elif in_rows:
+        is_constant = _GRADE_NAME.fullmatch(fields[-1]) and fields[1].upper() in ("Q0", "0")
+        names = [fields[0], *fields[2 if is_constant else 1 :]]
+    if not all(map(_is_name, names)):
         return None, False
-    following = fields_of(columns.line_index.text(int(columns.lines[int(in_rows)])))[name_field - 1]
-    if not re.match(DECIMAL, following):
-        return None, False
-    return (first_line, text), in_rows
+    last_number = 5 if kind == "run" else 4
+    following = columns.line_index.field(int(columns.lines[int(in_rows)]), last_number)
+    return ((first_line, text), in_rows) if re.match(DECIMAL, following) else (None, False)
 
 
 Numbers = npt.NDArray[np.float64]

@@ -97,6 +97,18 @@ def value_case(*, few: bool) -> Case:
     )
 
 
+def short_rows(table: TableView) -> OddLines:
+    """Return rows of a file in TREC form with too few fields."""
+    lines = table.misshapen
+    return lines.filter(lines.n_fields < (0 if table.is_arranged else table.file.n_fields))
+
+
+def long_rows(table: TableView) -> OddLines:
+    """Return rows of a file in TREC form with too many fields."""
+    lines = table.misshapen
+    return lines.filter((lines.n_fields > table.file.n_fields) & (not table.is_arranged))
+
+
 def _arranged(table: TableView, _: Places) -> Mapping[str, Value]:
     assert table.columns is not None
     assert table.columns.origin is not None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import listed, visible
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.id_matching import INVISIBLE, normal_form
+from trectools_plus.validation.id_matching import nearest
 from trectools_plus.validation.places import Places, Value
 from trectools_plus.validation.registry import (
     JUDGED_CUTOFF,
@@ -28,8 +26,8 @@ from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.ties import MEASURES
 
-if TYPE_CHECKING:
-    import polars as pl
+N_COMPARED_IDS = 1000
+"""Number of judged ids among which a similar one is searched."""
 
 
 def unjudged(pair: PairView) -> int:
@@ -42,14 +40,15 @@ def unjudged(pair: PairView) -> int:
 def shown_ids(pair: PairView, _: Places) -> Mapping[str, Value]:
     """Return ids of both files, and the likely reason why none match."""
     assert pair.qrels is not None
-    judged, affix = pair.facts.judged, pair.document_affix
+    judged = pair.facts.judged
+    qrels_ids = pair.qrels.doc_ids.texts(slice(N_COMPARED_IDS))
     cause = "Check that the run is from the same collection as the qrels"
+    near = nearest(judged.unjudged[0], qrels_ids) if judged.unjudged else None
     if judged.n_other_spellings:
         cause = "They differ in case, Unicode normal form or invisible characters: see P106"
-    elif affix is not None:
-        cause = f"Ids of the {affix.side} have the {affix}: see P106"
-    qrels_ids = pair.qrels.doc_ids.texts(slice(N_SHOWN_IDS))
-    sides = f"run: {listed(judged.unjudged)}; qrels: {listed(qrels_ids)}"
+    elif near is not None:
+        cause += f": {visible(judged.unjudged[0])} is similar to {visible(near)}"
+    sides = f"run: {listed(judged.unjudged)}; qrels: {listed(qrels_ids[:N_SHOWN_IDS])}"
     return {"sides": sides, "cause": cause}
 
 
@@ -116,18 +115,7 @@ def shown_near(pair: PairView, places: Places) -> Mapping[str, Value]:
         "n_documents": pair.facts.judged.n_documents,
         "ours": visible(ours, marks=True),
         "theirs": visible(theirs, marks=True),
-        "difference": _difference(ours, theirs),
     }
-
-
-def _difference(ours: str, theirs: str) -> str:
-    if ours.lower() == theirs.lower():
-        return "lower-casing"
-    if normal_form(ours) == normal_form(theirs):
-        return "Unicode normalisation (NFC)"
-    if re.sub(INVISIBLE, "", ours) == re.sub(INVISIBLE, "", theirs):
-        return "removing invisible characters"
-    return "folding case, normal form and invisible characters"
 
 
 def near_judgments(pair: PairView) -> Places:
@@ -150,26 +138,9 @@ def near_judgments(pair: PairView) -> Places:
     )
 
 
-def rows_of_affix(pair: PairView) -> Places:
-    """Return the rows of the run that a prefix or suffix distinguishes from the qrels."""
-    if pair.qrels is None or not pair.shared_ids or pair.document_affix is None:
-        return Places()
-    places = pair.run.places(pair.document_affix.rows)
-    lines = places.lines if pair.report_on == "run" else ()
-    return Places(places.count, lines, None, None, places.doc_id, places.first)
-
-
-def shown_affix(pair: PairView, _: Places) -> Mapping[str, Value]:
-    """Return the affix and its file."""
-    return {
-        "side": str(pair.document_affix and pair.document_affix.side),
-        "affix": str(pair.document_affix),
-    }
-
-
 spelled = partial(
     Case,
-    message="{count} of {n_documents} ids match the other file only after {difference} "
+    message="{count} of {n_documents} ids match the other file only in another spelling "
     "({ours}, {theirs})",
     shows=shown_near,
 )
@@ -181,9 +152,9 @@ P106 = Rule(
     rule_fix=RuleFix("ask", "wrote document ids as the qrels do"),
     tables=True,
     checks="document ids that match judged ids only without differences in case, Unicode normal "
-    "form, prefix or suffix; error if most do",
+    "form or invisible characters; error if most do",
     rationale="Such a document counts as unjudged, and its judgment as not retrieved.",
-    example="run.txt:1: error P106: 10 of 10 ids match the other file only after lower-casing "
+    example="run.txt:1: error P106: 10 of 10 ids match the other file only in another spelling "
     "(D01, d01). Write the document ids identically in both files.",
     remedy="Write the document ids identically in both files",
     drop_in="scores",
@@ -191,14 +162,6 @@ P106 = Rule(
         spelled("error", where=near_rows, given=_is_most),
         spelled("warning", where=near_rows),
         spelled("error", where=near_judgments, fix="no"),  # only the ids of runs can be fixed
-        Case(
-            "error",
-            "ids of the {side} have the {affix}, but those of the other file do not (run: "
-            "{doc_id!v})",
-            rows_of_affix,
-            shows=shown_affix,
-            fix=lambda pair: "ask" if pair.report_on == "run" else "no",
-        ),
     ),
 )
 
@@ -213,24 +176,9 @@ def map_document_ids(draft: FileDraft, session: FixSession) -> FileDraft:
         return draft
     pair = draft.pair_with(session.other)
     rows, judgments = pair.near_documents
-    if len(rows):
-        theirs = session.other.doc_ids.take(judgments).series()
-        written = draft.run.doc_ids.series().clone().scatter(rows, theirs)
-    else:
-        written = _without_affix(pair)
+    theirs = session.other.doc_ids.take(judgments).series()
+    written = draft.run.doc_ids.series().clone().scatter(rows, theirs)
     return draft.write(session, "P106", "c3", written)
-
-
-def _without_affix(pair: PairView) -> pl.Series:
-    """Return the run's document ids with the affix of the qrels, or without its own."""
-    ids, found = pair.run.doc_ids.series(), pair.document_affix
-    if found is None:
-        return ids
-    kind, text = found.affix
-    if found.side == "qrels":
-        return text + ids if kind == "prefix" else ids + text
-    bare = ids.str.strip_prefix(text) if kind == "prefix" else ids.str.strip_suffix(text)
-    return ids.zip_with(bare == "", bare)
 
 
 def unknown_documents(pair: PairView) -> Rows:

@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.text import quoted
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
@@ -26,10 +25,12 @@ from trectools_plus.validation.rules.file.shared import (
     fits,
     header,
     header_of_table,
+    long_rows,
     problem_of_json,
     readable_without_header,
     returning_queries,
     row_behind_hash,
+    short_rows,
     value_case,
 )
 from trectools_plus.validation.views.qrels import QrelsView
@@ -39,13 +40,6 @@ LAYOUT = "qid iter docid grade"
 _GRADE = r"^[+-]?[0-9]{1,3}$"
 MISSING: tuple[MissingForm, ...] = (("the iteration 0", "{1} 0 {2} {3}", (ANY, ANY, _GRADE)),)
 """The column that rows may lack; see :func:`add_missing`."""
-
-
-def short_rows(qrels: QrelsView) -> OddLines:
-    """Return rows with too few fields."""
-    if qrels.is_arranged:
-        return OddLines.of()
-    return qrels.misshapen.filter(qrels.misshapen.n_fields < QRELS_FIELDS)
 
 
 def missing_column(qrels: QrelsView, places: Places) -> Mapping[str, Value]:
@@ -103,13 +97,6 @@ Q101 = Rule(
 def insert_iteration(draft: FileDraft, session: FixSession) -> FileDraft:
     """Insert the iteration if every row is query, document, grade (Q101)."""
     return add_missing(draft, session, "Q101", MISSING)
-
-
-def long_rows(qrels: QrelsView) -> OddLines:
-    """Return rows with too many fields."""
-    if qrels.is_arranged:
-        return OddLines.of()
-    return qrels.misshapen.filter(qrels.misshapen.n_fields > QRELS_FIELDS)
 
 
 def further_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:

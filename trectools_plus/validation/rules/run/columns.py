@@ -34,8 +34,10 @@ from trectools_plus.validation.rules.file.shared import (
     fits,
     header,
     header_of_table,
+    long_rows,
     other_format_cases,
     row_behind_hash,
+    short_rows,
     value_case,
 )
 from trectools_plus.validation.views.runs import RunView
@@ -53,12 +55,9 @@ MISSING: tuple[MissingForm, ...] = (
 """The columns that rows may lack; see :func:`add_missing`."""
 
 
-def short_rows(run: RunView) -> OddLines:
-    """Return rows with too few fields, except where an invisible character joins two."""
-    short = run.misshapen.filter(run.misshapen.n_fields < RUN_FIELDS)
-    if run.is_arranged:
-        return OddLines.of()
-    return short.where(lambda text: INVISIBLE_BLANKS.search(text.encode()) is None)
+def rows_without_invisible(run: RunView) -> OddLines:
+    """Return short rows, except where an invisible character joins two fields."""
+    return short_rows(run).where(lambda text: INVISIBLE_BLANKS.search(text.encode()) is None)
 
 
 def missing_column(run: RunView, places: Places) -> Mapping[str, Value]:
@@ -102,7 +101,7 @@ R101 = Rule(
         Case(
             "error",
             f"{{n_fields:column}}, need 6 ({LAYOUT}){{guess}}[ (on {{count}} lines)]",
-            short_rows,
+            rows_without_invisible,
             shows=missing_column,
             remedy="{fix}",
             fix=can_be_completed,
@@ -123,11 +122,9 @@ def add_columns(draft: FileDraft, session: FixSession) -> FileDraft:
     return add_missing(draft, session, "R101", forms)
 
 
-def long_rows(run: RunView) -> OddLines:
-    """Return rows with too many fields, also those whose words after the tag are ignored."""
-    if run.is_arranged:
-        return OddLines.of()
-    return run.misshapen.filter(run.misshapen.n_fields > RUN_FIELDS) + run.words_after_tag
+def all_long_rows(run: RunView) -> OddLines:
+    """Return long rows, also those whose words after the tag are ignored."""
+    return long_rows(run) + run.words_after_tag
 
 
 def has_words_after_tag(text: str) -> bool:
@@ -155,9 +152,9 @@ too_many = partial(
     Case,
     "error",
     "{n_fields:column}, need 6{guess}[ (on {count} lines)]",
-    long_rows,
+    all_long_rows,
     shows=blank_inside,
-    fix=lambda run: "ask" if has_words_after_tag(long_rows(run).text[0]) else "no",
+    fix=lambda run: "ask" if has_words_after_tag(all_long_rows(run).text[0]) else "no",
 )
 R102 = Rule(
     "R102",
@@ -178,7 +175,7 @@ R102 = Rule(
     drop_in="scores",
     cases=(
         value_case(few=False),
-        too_many(given=lambda run, _: (run.misshapen.n_fields > RUN_FIELDS).any()),
+        too_many(given=lambda run, _: len(long_rows(run)) > 0),
         too_many(blocks=False),
     ),
 )
@@ -442,15 +439,6 @@ def bad_tags(run: RunView) -> Rows:
     return np.flatnonzero(np.array(is_bad, np.bool_)[word]) if tags else np.empty(0, np.int64)
 
 
-def shown_tag(run: RunView, places: Places) -> Mapping[str, Value]:
-    """Return the tag or its length, and its invalid characters."""
-    tag = str(places.first["tag"])
-    invalid = list(dict.fromkeys(_NOT_IN_TAGS.findall(tag)))
-    length = f" of {len(tag):,} characters" if len(tag) > run.max_tag_length else f" {quoted(tag)}"
-    marks = f" with {', '.join(map(quoted, invalid[:5]))}" if invalid else ""
-    return {"shown": length + marks, "limit": run.max_tag_length}
-
-
 R152 = Rule(
     "R152",
     "tag-form",
@@ -460,16 +448,18 @@ R152 = Rule(
     checks="tag outside [A-Za-z0-9_.-]{1,64}, or longer than --max-tag-length",
     rationale="The tag becomes a file name, a column heading and a database key. Tracks allow "
     "letters, digits and a few other characters, and at most 12, 15 or 25 of them.",
-    example="run.txt:1: warning R152: tag of 80 characters with '+', '/'. Use letters, digits, "
+    example="run.txt:1: warning R152: tag 'a+b' is too long, or has characters that tools do not "
+    "accept. Use letters, digits, "
     "'_', '.', '-', at most 64 characters.",
     remedy="Use letters, digits, '_', '.', '-'",
     chunked=True,
     cases=(
         Case(
             "warning",
-            "tag{shown}[ (on {count} rows)]",
+            "tag {tag!q} is too long, or has characters that tools do not accept"
+            "[ (on {count} rows)]",
             bad_tags,
-            shows=shown_tag,
+            shows=lambda run, _: {"limit": run.max_tag_length},
             column=6,
             about="file",
             remedy="Use letters, digits, '_', '.', '-', at most {limit} characters",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trectools_plus.formats.columns.ids import Flags, Rows
+from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, quoted
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.places import Pairs, Places, Value
@@ -531,45 +531,39 @@ def separate_scores(draft: FileDraft, session: FixSession) -> FileDraft:
     are lowered as little as possible (R141, R143).
     """
     run = draft.run
-    if not len(run.ties32):
-        return draft
     import polars as pl
 
-    queries, is_broken = run.scored.query[run.ties32], _ties_by_rule(run)
     unreadable = np.unique(run.blocks.query[~np.isfinite(run.score)])
     texts, order = draft.fields["c5"], by_score(run)
-    for code, flags in is_broken.items():
-        chosen = np.setdiff1d(queries[flags], unreadable)
+    for code, ties in _ties_by_rule(run).items():
+        chosen = ties[~np.isin(run.blocks.query[ties], unreadable)]
         if code not in session.requested or not len(chosen):
             continue
-        rows = order[np.isin(run.blocks.query[order], chosen)]
-        if code == "R142":  # n, …, 2, 1 for the n rows of a query
-            query = run.blocks.query[rows]
-            scores = run.blocks.sizes[query] - places_in_query(query)
-            written = pl.Series(scores).cast(pl.String)
-        else:
-            written = _separated(run, rows)
+        rows = order[np.isin(run.blocks.query[order], run.blocks.query[chosen])]
+        written = _from_ranks(run, rows) if code == "R142" else _separated(run, rows)
         # Older versions of polars set values at rising indices only.
         new = pl.DataFrame({"row": rows, "text": written}).drop_nulls("text").sort("row")
         texts = texts.clone().scatter(new["row"], new["text"])
-        session.done(code, int(np.isin(queries[flags], chosen).sum()))
+        session.done(code, len(chosen))
     return draft if texts.equals(draft.fields["c5"]) else draft.with_fields(c5=texts)
 
 
-def _ties_by_rule(run: RunView) -> dict[str, Flags]:
-    """Flag, for each rule, the ties in 32 bits that break it."""
+def _ties_by_rule(run: RunView) -> dict[str, Rows]:
+    """Return, for each rule, the rows with the score of the previous one in 32 bits."""
     scored, places = run.scored, run.ties32
-    equal = scored.score[places] == scored.score[places - 1]
-    n_queries = len(run.query_ids)
-    n_equal = np.bincount(scored.query[places][equal], minlength=n_queries)
-    single = ((n_equal == run.blocks.sizes - 1) & (n_equal > 0))[scored.query[places]]
-    beyond = ~equal
-    if not beyond.any() and R143.check(run) is not None:
-        # They differ as text, but not in 64 bits.
-        here, before = (run.texts(5, scored.rows(at)) for at in (places, places - 1))
-        differ = [one != other for one, other in zip(here, before, strict=True)]
-        beyond = np.array(differ) & ~single
-    return {"R141": equal & ~single, "R142": single, "R143": beyond}
+    single = places[run.is_tied_query[scored.query[places]]]
+    beyond = scored.rows(run.ties_of_other_scores)
+    if not len(beyond):
+        beyond = ties_of_other_texts(run).rows
+    return {"R141": scored.rows(run.ties64), "R142": scored.rows(single), "R143": beyond}
+
+
+def _from_ranks(run: RunView, rows: Rows) -> pl.Series:
+    """Return n, …, 2, 1 for the n rows of each of some queries, in the order of their ranks."""
+    import polars as pl
+
+    query = run.blocks.query[rows]
+    return pl.Series(run.blocks.sizes[query] - places_in_query(query)).cast(pl.String)
 
 
 def _separated(run: RunView, rows: Rows) -> pl.Series:
