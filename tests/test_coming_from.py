@@ -70,7 +70,6 @@ FILES: dict[str, str | Path] = {
     "hc4.jsonl": '{"topic_id": "1", "topics": [{"lang": "eng", "topic_title": "a"}]}\n',
     "map.json": '{"a-1": "one", "a-2": "two"}',
     "colon.txt": "1:one\n2:two\n",
-    "pipe.txt": "1|first query\n2|two\n",
     "cran.qry": ".I 1\n.W\nfirst query\n",
     "cedr.tsv": "query\t1\tone\nquery\t2\ttwo\n",
     "other.jsonl": '{"key": "1", "words": "one", "x": 1}\n{"key": "2", "words": "two", "x": 1}\n',

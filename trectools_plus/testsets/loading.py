@@ -256,7 +256,7 @@ def _line_of(place: Sequence[str | int], document: Cases, cases: Sequence[Case])
     """Return the line of a field of the model, or of the field that contains it."""
     if place[:1] != ("queries",) or len(place) < 2:
         node = document.metadata.get(str(place[1])) if len(place) > 1 else None
-        return node.line if node is not None else document.lines.get(str(place[0]))
+        return node.line if node is not None else document.lines.get("".join(map(str, place[:1])))
     case = cases[int(place[1])]
     if place[2:3] == ("relevant",) and len(place) > 3:
         return case.judged[int(place[3])].line

@@ -191,7 +191,9 @@ def test_xml_elements_have_attributes_texts_and_places() -> None:
         ("<t>\n<a>", "mismatched tag", 2),
         ("<t>\n&x;</t>", "undefined entity", 2),
         ("<t>\n" + "<a>" * 100 + "</a>" * 100 + "</t>", "nested more than", 2),
-        ('<!DOCTYPE t [\n<!ENTITY a "x">]><t/>', "declares an entity, 'a'", 2),
+        ('<!DOCTYPE t [\n<!ENTITY a "x">]><t/>', "declares an entity, a", 2),
+        ('<!DOCTYPE t [\n<!ATTLIST t a CDATA "' + "x" * 300 + '">]><t/>', "a long default", 2),
+        ("<a>" + "<a" * 100_000, "not well-formed", 1),
     ],
 )
 def test_refused_xml(text: str, words: str, line: int) -> None:

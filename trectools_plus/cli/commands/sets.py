@@ -239,8 +239,7 @@ Language = Annotated[
     str | None,
     typer.Option(
         metavar="CODE",
-        help="Language of the texts, for example de, if the set names none; if topics have "
-        "texts in several languages, the one to choose.",
+        help="Language of the texts, for example de, if the set names none.",
     ),
 ]
 

@@ -1,22 +1,26 @@
-"""Parse XML to elements with their lines, with the tolerant parser of the standard library."""
+"""Parse XML to elements with their lines.
+
+Expat is used because ``html.parser`` needs a quadratic time for some malformed files.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape
-from html.entities import html5
-from html.parser import HTMLParser
+from typing import NoReturn
+from xml.parsers import expat
 
 from trectools_plus.formats.files.limits import MAX_DEPTH
-from trectools_plus.formats.nodes.model import TreeError
+from trectools_plus.formats.nodes.model import MAX_NODES, TreeError
 from trectools_plus.text import shortened
 
-_ENTITY = re.compile(r"&([A-Za-z][\w.-]*;)")
-_DECLARED = re.compile(r"<!ENTITY\s+(?:%\s+)?([^\s>]+)")
-_HEAD = re.compile(r"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL)
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
+_HEAD = re.compile(r"(?:\s+|<!--.*?-->|<\?.*?\?>)*+<!DOCTYPE", re.DOTALL)
+MAX_DEFAULTS = 200
+"""The greatest total length of default values."""
+# With this declaration, an undefined entity is an error; otherwise expat skips it silently.
+_STANDALONE = '<?xml version="1.0" standalone="yes"?>'
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +66,7 @@ class Element:
 def parse_xml(text: str) -> Element:
     """Parse a document, or a sequence of elements without a root.
 
-    Document types are not read, and entities are not expanded.
+    Document types are not read.
 
     Args:
         text: The file, without byte order mark.
@@ -71,62 +75,72 @@ def parse_xml(text: str) -> Element:
         An element without a name that contains those of the file.
 
     Raises:
-        TreeError: If start and end tags do not match, elements are nested too deeply, an entity is
-            declared, or an entity is unknown.
+        TreeError: If the XML is not well-formed, elements are nested too deeply, or a document type
+            declares entities or default values.
     """
-    declared = _DECLARED.search(text)
-    if declared is not None:
-        what = f"the document type declares an entity, {shortened(declared[1])!r}"
-        remedy = "write the characters themselves, and remove the declaration"
-        raise TreeError(what, text.count("\n", 0, declared.start()) + 1, None, remedy)
-    head = _HEAD.match(text)
-    if head is not None:
-        text = re.sub(r"[^\n]", " ", head[0]) + text[head.end() :]
-    text = _CDATA.sub(lambda section: escape(section[1]), text)
-    for entity in _ENTITY.finditer(text):
-        if entity[1] not in html5 and entity[1] != "apos;":
-            what = f"invalid XML: undefined entity &{shortened(entity[1])}"
-            remedy = "write the character itself (&amp; for &), because DTDs are not read"
-            raise TreeError(what, text.count("\n", 0, entity.start()) + 1, None, remedy)
-    parser = _Parser()
-    parser.feed(text)
-    parser.close()
-    if len(parser.opened) > 1:
-        what = f"invalid XML: mismatched tag, <{shortened(parser.opened[-1].name)}> is not closed"
-        raise TreeError(what, text.count("\n") + 1, None, "close every tag")
-    return parser.opened[0]
+    # Keep the line ends of the declaration, so that line numbers are right.
+    text = _DECLARATION.sub(lambda match: "\n" * match[0].count("\n"), text, count=1)
+    # A document type cannot be inside an element, but files with one have a root.
+    has_root = _HEAD.match(text) is not None
+    before, after = (_STANDALONE, "") if has_root else ("<root>", "</root>")
+    builder = _Builder()
+    parser = builder.parser
+    try:
+        parser.Parse(before, False)
+        builder.offset = len(before)
+        parser.Parse(text.encode(), False)
+        parser.Parse(after, True)
+    except expat.ExpatError as error:
+        what = f"invalid XML: {expat.ErrorString(error.code)}"
+        remedy = "close every tag, and write &amp; for & and &lt; for <"
+        raise TreeError(what, *builder.place(error.lineno, error.offset), remedy) from error
+    return builder.opened[0] if has_root else builder.opened[0].children[0]
 
 
-class _Parser(HTMLParser):
-    """Builds elements.
+class _Builder:
+    """Builds elements from the events of the parser.
 
     Attributes:
+        parser: The parser.
+        offset: The length of the text before the file.
         opened: The open elements, the outermost first.
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        self.offset = self._size = 0
         self.opened = [Element("", 1, 1, {})]
+        self.parser = expat.ParserCreate("utf-8")
+        # One call for adjacent texts; otherwise each &amp; and each line end is a call.
+        self.parser.buffer_text, self.parser.buffer_size = True, 1 << 16
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = lambda _: self.opened.pop()
+        self.parser.CharacterDataHandler = lambda text: self.opened[-1].parts.append(text)
+        self.parser.EntityDeclHandler = lambda name, *_: self._refuse(f"an entity, {name}")
+        self.parser.AttlistDeclHandler = self._declare_attribute
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        line, offset = self.getpos()
+    def place(self, line: int, offset: int) -> tuple[int, int]:
+        """Return a line and a column in the file."""
+        return line, offset + 1 - (self.offset if line == 1 else 0)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        place = self.place(self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber)
+        self._size += 1
         if len(self.opened) > MAX_DEPTH + 1:
-            raise TreeError(f"invalid XML: nested more than {MAX_DEPTH} deep", line, offset + 1)
-        attributes = {name: value or "" for name, value in attrs}
-        element = Element(tag, line, offset + 1, attributes)
+            raise TreeError(f"invalid XML: nested more than {MAX_DEPTH} deep", *place)
+        if self._size > MAX_NODES:
+            raise TreeError(f"invalid XML: more than {MAX_NODES:,} elements", *place)
+        lowered = {key.lower(): value for key, value in attributes.items()}
+        element = Element(name.lower(), *place, lowered)
         self.opened[-1].parts.append(element)
         self.opened.append(element)
 
-    def handle_endtag(self, tag: str) -> None:
-        line, offset = self.getpos()
-        if self.opened[-1].name != tag:
-            what = f"invalid XML: mismatched tag </{shortened(tag)}>"
-            remedy = "close every tag, and write &amp; for & and &lt; for <"
-            raise TreeError(what, line, offset + 1, remedy)
-        self.opened.pop()
+    def _declare_attribute(self, tag: str, name: str, _: str, value: str | None, __: int) -> None:
+        """Refuse long default values, which the parser adds to every element."""
+        self._size += len(value or "")
+        if self._size > MAX_DEFAULTS:
+            self._refuse(f"a long default {name} of <{tag}>")
 
-    def handle_data(self, data: str) -> None:
-        self.opened[-1].parts.append(data)
-
-    def set_cdata_mode(self, *_: object, **__: object) -> None:
-        """Read all elements alike; in HTML, scripts and titles contain no tags."""
+    def _refuse(self, what: str) -> NoReturn:
+        place = self.place(self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber)
+        remedy = "write the values themselves, and remove the declaration"
+        raise TreeError(f"the document type declares {shortened(what)}", *place, remedy)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from html.entities import name2codepoint
 
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.nodes.markup import Element, parse_xml
@@ -47,6 +48,7 @@ _ID_NAMES = frozenset(normalize(name) for name in XML_ID_KEYS) | frozenset(
     ("identifier", "requestnumber", "qno", "docno")
 )
 _LANG_ATTRIBUTES = ("lang", "xml:lang", "language")
+_NAMED = re.compile(f"&({'|'.join(name2codepoint.keys() - {'amp', 'lt', 'gt', 'quot'})});")
 _LOOSE = re.compile(r"&(?!#?\w+;)|<(?![A-Za-z_/!?])")
 
 
@@ -123,17 +125,24 @@ def find_xml_records(text: str, report: Report) -> Records | None:
 
 
 def _escaped(text: str, report: Report) -> str:
-    """Return XML with bare ``&`` and ``<`` escaped; line numbers do not change."""
-    loose = None if "<![CDATA[" in text or "<!DOCTYPE" in text else _LOOSE.search(text)
-    if loose is None:
+    """Return XML with bare ``&`` and ``<`` escaped, and HTML's named characters replaced.
+
+    Line numbers do not change.
+    """
+    # The parser counts a bare CR as a line end, which would change its line numbers.
+    text = re.sub("\r(?!\n)", " ", text)
+    if "<![CDATA[" in text:
         return text
-    line = text.count("\n", 0, loose.start()) + 1
-    column = loose.start() - text.rfind("\n", 0, loose.start())
     escapes = {"&": "&amp;", "<": "&lt;"}
-    what = f"'{loose[0]}' in a text is not valid XML, read as '{escapes[loose[0]]}'"
-    remedy = f"Write {escapes[loose[0]]} for {loose[0]}"
-    report(TopicProblem("T104", line, what, column, remedy=remedy, severity="warning"))
-    return _LOOSE.sub(lambda match: escapes[match[0]], text)
+    loose = _LOOSE.search(text)
+    if loose is not None:
+        line = text.count("\n", 0, loose.start()) + 1
+        column = loose.start() - text.rfind("\n", 0, loose.start())
+        what = f"'{loose[0]}' in a text is not valid XML, read as '{escapes[loose[0]]}'"
+        remedy = f"Write {escapes[loose[0]]} for {loose[0]}"
+        report(TopicProblem("T104", line, what, column, remedy=remedy, severity="warning"))
+        text = _LOOSE.sub(lambda match: escapes[match[0]], text)
+    return _NAMED.sub(lambda match: f"&#{name2codepoint[match[1]]};", text)
 
 
 def _record_name(elements: list[Element]) -> str | None:
