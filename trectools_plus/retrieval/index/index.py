@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
+from trectools_plus.formats.files.index_cache import IndexRecipe, load_array, open_index
 from trectools_plus.progress import Progress
 from trectools_plus.retrieval.index.parts import Positions
 from trectools_plus.retrieval.source import Ranking, Scores, top_positions
@@ -71,3 +72,36 @@ class Index(ABC):
         rows, scores = rows[found], scores[found]
         top = top_positions(scores, depth)
         return Ranking([self.doc_ids[row] for row in rows[top].tolist()], scores[top])
+
+
+def load_postings(
+    folder: Path, dtype: type[Any], documents: int, suffix: str = ""
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    """Map the weights of words in documents into memory: a sparse matrix.
+
+    Args:
+        folder: The folder of the arrays.
+        dtype: The type of the weights.
+        documents: Number of documents.
+        suffix: The end of the names of the files.
+
+    Returns:
+        The weights, grouped by word; the document of each weight; and the position of each word's
+        first weight, with the number of weights at the end.
+
+    Raises:
+        ValueError: If they are not consistent.
+        OSError: If they cannot be read.
+    """
+    data = load_array(folder / f"data{suffix}.npy", dtype)
+    indices = load_array(folder / f"indices{suffix}.npy", np.integer)
+    indptr = load_array(folder / f"indptr{suffix}.npy", np.integer)
+    if len(indptr) < 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        raise ValueError("the positions of the words are not ascending from 0")
+    if not indptr[-1] == len(data) == len(indices):
+        raise ValueError(f"{indptr[-1]} weights, not {len(data)}, of {len(indices)} documents")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < documents:
+        raise ValueError(f"a weight belongs to a document beyond the {documents} of the index")
+    if not np.isfinite(data).all():
+        raise ValueError("a weight is not finite")
+    return data, indices, indptr

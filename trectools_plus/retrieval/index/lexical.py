@@ -16,41 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.index.index import Index
+from trectools_plus.retrieval.index.index import Index, load_postings
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, empty_ranking
-
-
-def check_postings(
-    data: npt.NDArray[Any], indices: npt.NDArray[Any], indptr: npt.NDArray[Any], documents: int
-) -> None:
-    """Check that a sparse matrix with the weights of words in documents is consistent.
-
-    Args:
-        data: The weights, grouped by word.
-        indices: The document of each weight.
-        indptr: The position of each word's first weight, and the number of weights at the end.
-        documents: Number of documents.
-
-    Raises:
-        ValueError: If it is not consistent.
-    """
-    if len(indptr) < 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
-        raise ValueError("the positions of the words are not ascending from 0")
-    if not indptr[-1] == len(data) == len(indices):
-        raise ValueError(
-            f"expected {indptr[-1]} weights but got {len(data)}, of {len(indices)} documents"
-        )
-    if len(indices) and not 0 <= indices.min() <= indices.max() < documents:
-        raise ValueError(f"a weight belongs to a document beyond the {documents} of the index")
-    if not np.isfinite(data).all():
-        raise ValueError("a weight is not finite")
-
 
 # Words of two or more letters, digits or underscores: the pattern of bm25s and scikit-learn.
 _WORD = re.compile(r"\b\w\w+\b")
@@ -170,10 +141,9 @@ class LexicalRetriever(Index):
             if any(map(self._analyzer.terms, self._documents.searchable_texts())):
                 raise ValueError("it has no terms, but the documents have")
             return None
-        data = load_array(folder / "data.csc.index.npy", np.float32)
-        indices = load_array(folder / "indices.csc.index.npy", np.integer)
-        indptr = load_array(folder / "indptr.csc.index.npy", np.integer)
-        check_postings(data, indices, indptr, len(self._documents))
+        data, indices, indptr = load_postings(
+            folder, np.float32, len(self._documents), ".csc.index"
+        )
         index = _import_bm25s().BM25.load(folder, mmap=True, show_progress=False, verbosity=0)
         expected = _new_bm25(self._settings)
         if any(getattr(index, name) != getattr(expected, name) for name in _PARAMETERS):

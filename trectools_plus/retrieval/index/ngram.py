@@ -28,8 +28,7 @@ import numpy.typing as npt
 from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.index.index import Index
-from trectools_plus.retrieval.index.lexical import check_postings
+from trectools_plus.retrieval.index.index import Index, load_postings
 from trectools_plus.retrieval.index.parts import Positions, TextParts
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Scores
@@ -234,19 +233,16 @@ def _load(folder: Path, documents: int) -> _Weights:
     """
     from scipy.sparse import csr_array
 
-    data = load_array(folder / "data.npy", np.float64)
-    indices = load_array(folder / "indices.npy", np.integer)
-    indptr = load_array(folder / "indptr.npy", np.integer)
     idf = load_array(folder / "idf.npy", np.float64)
     sizes = load_array(folder / "sizes.npy", np.integer)
     ngrams = json.loads((folder / _NGRAMS_FILE).read_text(encoding="utf-8"))
     if len(sizes) != documents or (sizes < 0).any():
         raise ValueError(f"names of {len(sizes)} documents, not {documents}")
+    total = int(sizes.sum())
+    data, indices, indptr = load_postings(folder, np.float64, total)
     rows = {ngram: row for row, ngram in enumerate(ngrams)}
     if not len(rows) == len(ngrams) == len(idf) == len(indptr) - 1 or not np.isfinite(idf).all():
         raise ValueError("the n-grams differ from their weights")
-    total = int(sizes.sum())
-    check_postings(data, indices, indptr, total)
     named = np.flatnonzero(sizes)
     starts = (np.cumsum(sizes) - sizes)[named]
     weights = csr_array((data, indices, indptr), shape=(len(rows), total))

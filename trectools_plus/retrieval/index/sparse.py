@@ -16,8 +16,8 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.index_cache import load_array
 from trectools_plus.formats.tables import Corpus
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.retrieval.index.index import Index
-from trectools_plus.retrieval.index.lexical import check_postings, clean_text
+from trectools_plus.retrieval.index.index import Index, load_postings
+from trectools_plus.retrieval.index.lexical import clean_text
 from trectools_plus.retrieval.index.models import first_rows, model_facts, open_model
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, empty_ranking
@@ -85,8 +85,15 @@ class SparseRetriever(Index):
 
     def load(self, folder: Path) -> Any:
         """Map the weights into memory: a row for each word, and a column for each document."""
+        from scipy.sparse import csr_array
+
         vocabulary = _encode(self._model.encode_query, ["warm up"], 1, no_progress).shape[1]
-        return _load(folder, (vocabulary, len(self._documents.doc_ids)))
+        expected = vocabulary, len(self._documents)
+        shape = tuple(load_array(folder / "shape.npy", np.integer).tolist())
+        data, indices, indptr = load_postings(folder, np.float64, expected[1])
+        if shape != expected or len(indptr) != shape[0] + 1:
+            raise ValueError(f"weights of shape {shape}, not {expected}")
+        return csr_array((data, indices, indptr), shape=shape)
 
 
 def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) -> Any:
@@ -114,22 +121,3 @@ def _encode(encode: Any, texts: list[str], batch_size: int, progress: Progress) 
     matrix.eliminate_zeros()
     matrix.sort_indices()
     return matrix
-
-
-def _load(folder: Path, expected: tuple[int, int]) -> Any:
-    """Map the weights into memory: a row for each word, and a column for each document.
-
-    Raises:
-        ValueError: If the files are inconsistent, or the shape is not the expected one.
-        OSError: If they cannot be read.
-    """
-    from scipy.sparse import csr_array
-
-    data = load_array(folder / "data.npy", np.float64)
-    indices = load_array(folder / "indices.npy", np.integer)
-    indptr = load_array(folder / "indptr.npy", np.integer)
-    shape = tuple(load_array(folder / "shape.npy", np.integer).tolist())
-    if shape != expected or len(indptr) != shape[0] + 1:
-        raise ValueError(f"weights of shape {shape}, not {expected}")
-    check_postings(data, indices, indptr, shape[1])
-    return csr_array((data, indices, indptr), shape=shape)

@@ -249,12 +249,8 @@ class HttpSettings(Model):
     @field_validator("key_header", "key_prefix", "headers")
     @classmethod
     def _check_headers(cls, value: Any, info: ValidationInfo) -> Any:
-        is_name = info.field_name == "key_header"
-        headers = (
-            value
-            if isinstance(value, dict)
-            else {value if is_name else "X": "" if is_name else value}
-        )
+        one = {value: ""} if info.field_name == "key_header" else {"X": value}
+        headers = value if isinstance(value, dict) else one
         for name, text in headers.items():
             if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
                 raise ValueError(f"'{name}' is not a valid name of a header")
