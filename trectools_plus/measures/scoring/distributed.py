@@ -19,7 +19,7 @@ from trectools_plus.formats.files.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring.scores import (
     SETTINGS,
     PartJudge,
@@ -79,9 +79,9 @@ class PartScorer:
         return QrelsView.of_table(self.qrels)
 
     @cached_property
-    def judgments(self) -> Judgments:
+    def judgments(self) -> JudgedQueries:
         """The judgments with their hash table."""
-        return Judgments.of_view(self.view)
+        return JudgedQueries.of_view(self.view)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields for another process, without what was computed from them."""

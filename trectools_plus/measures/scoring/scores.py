@@ -14,11 +14,9 @@ from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures.definitions.base import FloatArray, Measure, Provider
 from trectools_plus.measures.judged import (
-    Grades,
     IntArray,
     JudgedQueries,
     JudgedRun,
-    Judgments,
     RankedRun,
 )
 from trectools_plus.validation.engine import check_pair_view, check_view
@@ -152,7 +150,7 @@ class JudgedPart:
     ranks: IntArray
     collected: Mapping[str, Any]
 
-    def judged_run(self, qrels: Grades) -> tuple[IntArray, JudgedRun]:
+    def judged_run(self, qrels: JudgedQueries) -> tuple[IntArray, JudgedRun]:
         """Return the numbers of the judged queries, and the ranks of their judged documents."""
         known = np.flatnonzero(self.number >= 0)
         numbers = self.number[known]
@@ -200,7 +198,7 @@ class ScoredFile:
         run: RunView,
         name: str,
         scored: Sequence[ScoredPart],
-        qrels: Grades,
+        qrels: JudgedQueries,
         measures: Sequence[Measure],
     ) -> ScoredFile:
         """Join the scored parts of a run."""
@@ -229,7 +227,7 @@ class ScoredFile:
 
 def judge_view(
     view: RunView,
-    qrels: Judgments,
+    qrels: JudgedQueries,
     *,
     precision: ScorePrecision = 32,
     depth: int | None = None,
@@ -242,12 +240,12 @@ def judge_view(
         precision: The number of bits in which scores are compared.
         depth: The deepest rank down to which judged documents are needed; ``None`` for all.
     """
-    number = qrels.numbers(view.query_ids)
+    number = qrels.number(view.query_ids)
     rows = _rows_to_look_up(view, qrels, number, depth)
     is_whole = len(rows) == view.n_rows
     query = number[view.blocks.query if is_whole else view.blocks.query[rows]]
     doc_ids = view.doc_ids if is_whole else view.doc_ids.take(rows)
-    places, judgments = qrels.find(query, doc_ids)
+    places, judgments = qrels.find_pairs(query, doc_ids)
     ranks = view.evaluated_ranks(rows[places], precision)
     lengths = view.blocks.sizes
     of_judged = lengths[number >= 0]
@@ -269,7 +267,7 @@ def judge_view(
 
 
 def _rows_to_look_up(
-    view: RunView, qrels: Judgments, number: IntArray, depth: int | None
+    view: RunView, qrels: JudgedQueries, number: IntArray, depth: int | None
 ) -> IntArray:
     """Return the rows of judged queries, only down to ``depth`` if the result is the same."""
     grouped = view.grouped
@@ -294,7 +292,7 @@ class PartJudge(Generic[_T]):
         depth: The deepest rank down to which judged documents are needed; ``None`` for all.
     """
 
-    qrels: Judgments
+    qrels: JudgedQueries
     use: Callable[[JudgedPart], _T]
     precision: ScorePrecision = 32
     depth: int | None = None
@@ -357,7 +355,7 @@ def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding],
 
 def score_file(
     path: str,
-    qrels: Judgments,
+    qrels: JudgedQueries,
     measures: Sequence[Measure],
     *,
     strict_input: bool = False,
@@ -382,7 +380,7 @@ def score_file(
     return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), findings
 
 
-def judge_for(qrels: Judgments, measures: Sequence[Measure]) -> PartJudge[ScoredPart]:
+def judge_for(qrels: JudgedQueries, measures: Sequence[Measure]) -> PartJudge[ScoredPart]:
     """Return the judge that scores parts with some measures.
 
     Args:
@@ -400,7 +398,7 @@ def judge_for(qrels: Judgments, measures: Sequence[Measure]) -> PartJudge[Scored
 
 
 def score_view(
-    view: RunView, name: str, qrels: Judgments, measures: Sequence[Measure]
+    view: RunView, name: str, qrels: JudgedQueries, measures: Sequence[Measure]
 ) -> ScoredFile:
     """Score a run that has been read as a whole, and has no error.
 
@@ -436,7 +434,7 @@ class RunOpener:
     columns: ColumnNames | None = None
     as_tables: bool = False
 
-    def open(self, path: str, qrels: QrelsView, judgments: Judgments) -> list[OpenedRun]:
+    def open(self, path: str, qrels: QrelsView, judgments: JudgedQueries) -> list[OpenedRun]:
         """Open a run, or each run of a table of several systems.
 
         Args:
