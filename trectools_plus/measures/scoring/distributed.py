@@ -31,7 +31,6 @@ from trectools_plus.measures.scoring.scores import (
 )
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.parts import NotInPartsError, ReadPart, join_parts, read_part
-from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
     from trectools_plus.measures.scoring.scores import OpenedRun
@@ -74,14 +73,9 @@ class PartScorer:
     opener: RunOpener
 
     @cached_property
-    def view(self) -> QrelsView:
-        """The judgments."""
-        return QrelsView.of_table(self.qrels)
-
-    @cached_property
     def judgments(self) -> JudgedQueries:
         """The judgments with their hash table."""
-        return JudgedQueries.of_view(self.view)
+        return JudgedQueries.from_qrels(self.qrels)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields for another process, without what was computed from them."""
@@ -104,7 +98,7 @@ class PartScorer:
                 return read_part(
                     part.place.path, part.chunk, SETTINGS, self.judge, is_first=part.is_first
                 )
-            opened = self.opener.open(part.place.path, self.view, self.judgments)
+            opened = self.opener.open(part.place.path, self.judgments)
             return [
                 (
                     replace(run, path=part.path),

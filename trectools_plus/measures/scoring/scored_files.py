@@ -90,7 +90,7 @@ def open_files(
     judgments = JudgedQueries.of_view(judged)
 
     def open_run(path: str) -> list[OpenedRun]:
-        return scored[path] if path in scored else opener.open(path, judged, judgments)
+        return scored[path] if path in scored else opener.open(path, judgments)
 
     opened = _open_each(runs, open_run, progress)
     of_runs = [finding for _, findings in opened for finding in findings]

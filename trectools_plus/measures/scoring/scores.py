@@ -31,7 +31,6 @@ from trectools_plus.validation.parts import (
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
 from trectools_plus.validation.rules.pair.documents import other_spellings
 from trectools_plus.validation.views.pairs import N_SHOWN_IDS, JudgedCounts, PairView
-from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
@@ -434,13 +433,12 @@ class RunOpener:
     columns: ColumnNames | None = None
     as_tables: bool = False
 
-    def open(self, path: str, qrels: QrelsView, judgments: JudgedQueries) -> list[OpenedRun]:
+    def open(self, path: str, judgments: JudgedQueries) -> list[OpenedRun]:
         """Open a run, or each run of a table of several systems.
 
         Args:
             path: The file.
-            qrels: The judgments.
-            judgments: The same.
+            judgments: The judgments.
         """
         is_scored = depend_on_grades_only(self.measures) and not self.as_tables
         if is_scored and self.columns is None:
@@ -452,7 +450,9 @@ class RunOpener:
             except NotInPartsError:
                 pass
         accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
-        loader = RunLoader(qrels, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input)
+        loader = RunLoader(
+            judgments.view, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input
+        )
         opened: list[OpenedRun] = []
         for name, view in open_runs(path, self.columns):
             if is_scored:
