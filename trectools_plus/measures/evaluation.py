@@ -560,7 +560,7 @@ def score_runs(
 
     from trectools_plus.measures.judged import JudgedQueries, has_nonrelevant
 
-    given = qrels if isinstance(qrels, JudgedQueries) else JudgedQueries.from_qrels(qrels)
+    given = JudgedQueries.of(qrels)
     queries = given.counted(averaging.no_relevant)
     query_ids, without = queries.query_ids, queries.without_relevant
     if not query_ids and without:
@@ -579,7 +579,7 @@ def score_runs(
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
     of_runs: list[str] = []
-    pooled, judged = has_nonrelevant(qrels), {}
+    pooled, judged = has_nonrelevant(given), {}
     column = [one.name for one in with_judged(measures)].index(JUDGED)
     for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
         of_runs += run_notes

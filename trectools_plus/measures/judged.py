@@ -65,6 +65,11 @@ class JudgedQueries:
         return cls.of_view(QrelsView.of_table(qrels))
 
     @classmethod
+    def of(cls, qrels: Qrels | JudgedQueries) -> JudgedQueries:
+        """Return judgments in this form."""
+        return qrels if isinstance(qrels, JudgedQueries) else cls.from_qrels(qrels)
+
+    @classmethod
     def of_view(cls, qrels: QrelsView) -> JudgedQueries:
         """Use all queries of the qrels."""
         rows, blocks = qrels.rows, qrels.blocks
@@ -440,9 +445,10 @@ def has_nonrelevant(qrels: Qrels | JudgedQueries) -> bool:
 
     Otherwise the qrels list only relevant documents, and all others are meant to be not relevant.
     """
-    if isinstance(qrels, JudgedQueries):
-        return bool((qrels.relevance < RELEVANT).any())
-    return bool((qrels.frame["relevance"] < RELEVANT).any())
+    grades = (
+        qrels.relevance if isinstance(qrels, JudgedQueries) else qrels.frame["relevance"].to_numpy()
+    )
+    return bool((grades < RELEVANT).any())
 
 
 def notes_on_unjudged(shares: Mapping[str, float]) -> list[str]:
