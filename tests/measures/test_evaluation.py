@@ -337,7 +337,7 @@ def test_repeated_and_scattered_judgments_count_once_and_are_grouped():
     )
     judged = JudgedQueries.from_qrels(qrels)
     assert judged.query_ids == ["b", "a", "c"]
-    rows = [(0, "d2", 2), (0, "d1", 1), (1, "d1", 0), (1, "d2", 1)]
+    rows = [(0, "d1", 1), (0, "d2", 2), (1, "d1", 0), (1, "d2", 1)]
     assert judged.frame.rows() == [*rows, (2, "d1", 0)]
     assert judged.counted("drop").query_ids == ["b", "a"]
     assert judged.counted("drop").frame.rows() == rows

@@ -22,7 +22,6 @@ from trectools_plus.judging.labelling import LabelSummary as LabelSummary
 from trectools_plus.judging.labelling import describe_labels as describe_labels
 from trectools_plus.judging.labelling import raise_if_stopped as raise_if_stopped
 from trectools_plus.judging.labels import Label as Label
-from trectools_plus.judging.labels import Price as Price
 from trectools_plus.judging.labels import write_qrels as write_qrels
 from trectools_plus.judging.pilot import Pilot as Pilot
 from trectools_plus.judging.pilot import plan_people as plan_people

@@ -19,7 +19,7 @@ from trectools_plus.formats import trec_files
 from trectools_plus.formats.files.closed import find_inside
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.formats.jsonl import iter_objects
-from trectools_plus.formats.tables import Qrels
+from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels
 from trectools_plus.formats.writing import valid_tag
 from trectools_plus.models import ReportModel
 
@@ -166,30 +166,12 @@ def write_qrels(labels: Iterable[Label], path: str | Path) -> None:
     Raises:
         InputError: If no label has a grade, or the file cannot be written.
     """
-    rows = {
-        (label.query_id, label.doc_id): (
-            label.query_id,
-            _second_column(label),
-            label.doc_id,
-            label.grade,
-        )
-        for label in labels
-        if label.grade is not None
-    }
-    frame = pl.DataFrame(
-        list(rows.values()),
-        schema={
-            "query_id": pl.String,
-            "iteration": pl.String,
-            "doc_id": pl.String,
-            "relevance": pl.Int64,
-        },
-        orient="row",
-    )
+    rows = {}
+    for label in labels:
+        if label.grade is not None:
+            is_person = label.kind == "person"
+            judge = PERSON_JUDGED if is_person else MODEL_JUDGED + valid_tag(label.annotator)
+            pair = label.query_id, label.doc_id
+            rows[pair] = (label.query_id, judge, label.doc_id, label.grade)
+    frame = pl.DataFrame([*rows.values()], schema=QRELS_SCHEMA, orient="row")
     trec_files.write_qrels(Qrels(frame), path)
-
-
-def _second_column(label: Label) -> str:
-    if label.kind == "person":
-        return PERSON_JUDGED
-    return MODEL_JUDGED + valid_tag(label.annotator)

@@ -32,7 +32,7 @@ from trectools_plus.measures.definitions.base import (
     Measure,
 )
 from trectools_plus.measures.parser import match_name, parse_measure, parse_measures
-from trectools_plus.measures.queries import RELEVANT, ScoredQueries
+from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from trectools_plus.formats.tables import Qrels, Run
-    from trectools_plus.measures.judged import Grades, JudgedQueries
+    from trectools_plus.measures.judged import JudgedQueries
     from trectools_plus.measures.scoring.scores import ScoredFile
 
 
@@ -537,7 +537,7 @@ def evaluate(
 
 
 def score_runs(
-    qrels: Qrels | JudgedQueries | Grades,
+    qrels: Qrels | JudgedQueries,
     runs: Mapping[str, Run | ScoredFile],
     measures: Sequence[Measure],
     averaging: Averaging,
@@ -548,7 +548,7 @@ def score_runs(
     """Score runs that were validated before; see :func:`evaluate`.
 
     A :class:`ScoredFile` was scored :func:`with_judged` while it was read; if all runs are such
-    files, grades without documents suffice. With :class:`JudgedQueries`, the judged documents of a
+    files, no documents are looked up. With :class:`JudgedQueries`, the judged documents of a
     run are found once for several calls. ``progress`` receives the number of runs scored so far.
     ``notes`` on the input are added to those of the result.
 
@@ -558,9 +558,10 @@ def score_runs(
     """
     import numpy as np
 
-    from trectools_plus.measures.judged import has_nonrelevant
+    from trectools_plus.measures.judged import JudgedQueries, has_nonrelevant
 
-    queries = _queries_of(qrels).counted(averaging.no_relevant)
+    given = JudgedQueries.of(qrels)
+    queries = given.counted(averaging.no_relevant)
     query_ids, without = queries.query_ids, queries.without_relevant
     if not query_ids and without:
         raise CheckFailedError(
@@ -578,7 +579,7 @@ def score_runs(
     counts: dict[str, Counts] = {}
     tables: dict[str, FloatArray] = {}
     of_runs: list[str] = []
-    pooled, judged = has_nonrelevant(qrels), {}
+    pooled, judged = has_nonrelevant(given), {}
     column = [one.name for one in with_judged(measures)].index(JUDGED)
     for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
         of_runs += run_notes
@@ -651,14 +652,6 @@ def choose_queries(
     return kept, Counts(len(in_qrels), len(in_run), len(kept), n_missing, n_extra)
 
 
-def _queries_of(qrels: Qrels | JudgedQueries | Grades) -> ScoredQueries:
-    from trectools_plus.measures.judged import Grades, JudgedQueries
-
-    if isinstance(qrels, JudgedQueries):
-        return qrels
-    return qrels.scored_queries if isinstance(qrels, Grades) else JudgedQueries.from_qrels(qrels)
-
-
 def refuse_unscorable(
     qrels: Qrels,
     runs: Sequence[Run],
@@ -704,7 +697,7 @@ def accept_unjudged(measures: Iterable[Measure]) -> bool:
 
 def _score_each(
     runs: Mapping[str, Run | ScoredFile],
-    queries: ScoredQueries,
+    queries: JudgedQueries,
     measures: Sequence[Measure],
     progress: Progress,
 ) -> Iterator[tuple[FloatArray, list[str]]]:
@@ -725,10 +718,9 @@ def _score_each(
 
 
 def _score(
-    queries: ScoredQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
+    queries: JudgedQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
 ) -> tuple[FloatArray, list[str]]:
     """Return values of shape (queries, measures), and notes on the run."""
-    from trectools_plus.measures.judged import JudgedQueries
     from trectools_plus.measures.scoring.scores import (
         ScoredFile,
         depend_on_grades_only,
@@ -739,7 +731,6 @@ def _score(
     name, run = item
     if isinstance(run, ScoredFile):
         return run.values(queries.query_ids), []
-    assert isinstance(queries, JudgedQueries)
     if depend_on_grades_only(measures):
         return score_judged(measures, queries.query_ids, queries.judge(run)), []
     ranked = queries.rank(run)

@@ -2,9 +2,8 @@
 
 A ranked measure depends only on the grade at each rank, the number of retrieved documents, and the
 grades in the qrels. :class:`JudgedRun` contains these in flat arrays with one entry per judged
-document. Document ids are needed only to create it: they are found in hash tables, by
-:class:`JudgedQueries` for whole runs, and by :mod:`~trectools_plus.measures.scoring` for run files
-that are read in chunks.
+document. Document ids are needed only to create it: :class:`JudgedQueries` finds them in a hash
+table, for whole runs and for parts of run files.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.choices import MODEL_JUDGED
+from trectools_plus.choices import MODEL_JUDGED, NoRelevant
 from trectools_plus.formats.columns.ids import KEPT, Ids, PairTable
-from trectools_plus.measures.queries import RELEVANT, ScoredQueries
+from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.text import listed
 from trectools_plus.validation.id_matching import unify_spellings
 from trectools_plus.validation.views.order import places_in_query
@@ -40,18 +39,58 @@ _MOST_SHARES = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Grades:
-    """The grades of all judgments, grouped by query, without the documents.
+class JudgedQueries:
+    """The judgments, grouped by query; of repeated judgments of a pair, the first counts.
 
     Attributes:
-        query_ids: The judged queries, in the order of the qrels.
+        query_ids: The scored queries, in the order of the qrels.
         relevance: The grade of each judgment.
         starts: The first judgment of each query, followed by the number of judgments.
+        doc_ids: The document of each judgment.
+        view: The qrels as the rules check them.
+        without_relevant: The queries of the qrels without a document of grade 1 or more, scored or
+            not.
     """
 
     query_ids: list[str]
     relevance: IntArray
     starts: IntArray
+    doc_ids: Ids
+    view: QrelsView
+    without_relevant: list[str]
+
+    @classmethod
+    def from_qrels(cls, qrels: Qrels) -> JudgedQueries:
+        """Use the judgments of a table."""
+        return cls.of_view(QrelsView.of_table(qrels))
+
+    @classmethod
+    def of(cls, qrels: Qrels | JudgedQueries) -> JudgedQueries:
+        """Return judgments in this form."""
+        return qrels if isinstance(qrels, JudgedQueries) else cls.from_qrels(qrels)
+
+    @classmethod
+    def of_view(cls, qrels: QrelsView) -> JudgedQueries:
+        """Use all queries of the qrels."""
+        rows, blocks = qrels.rows, qrels.blocks
+        order = np.arange(qrels.n_rows)
+        if len(qrels.repeats):
+            order = np.setdiff1d(order, qrels.repeats.row)
+        query = blocks.query[order]
+        if blocks.interleaved:
+            by_query = np.argsort(query, kind="stable")
+            order, query = order[by_query], query[by_query]
+        starts = np.r_[0, np.cumsum(np.bincount(query, minlength=len(blocks.query_ids)))]
+        is_whole = len(order) == qrels.n_rows and not blocks.interleaved
+        doc_ids = rows.doc_ids if is_whole else rows.doc_ids.take(order)
+        grades = rows.grades.values[order]
+        highest = np.maximum.reduceat(grades, starts[:-1]) if len(grades) else grades
+        without = compress(blocks.query_ids, (highest < RELEVANT).tolist())
+        return cls(blocks.query_ids, grades, starts, doc_ids, qrels, list(without))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields for another process, without what was computed from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def query(self) -> IntArray:
@@ -59,16 +98,39 @@ class Grades:
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
 
     @cached_property
-    def highest(self) -> IntArray:
+    def highest(self) -> list[int]:
         """The highest grade of each query."""
-        highest: IntArray = np.maximum.reduceat(self.relevance, self.starts[:-1])
+        if not self.query_ids:
+            return []
+        highest: list[int] = np.maximum.reduceat(self.relevance, self.starts[:-1]).tolist()
         return highest
 
-    @property
-    def scored_queries(self) -> ScoredQueries:
-        """All queries, with the names of those without a relevant document."""
-        without = list(compress(self.query_ids, (self.highest < RELEVANT).tolist()))
-        return ScoredQueries(self.query_ids, without, self.highest.tolist())
+    def lacks_relevant(self, levels: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """Return which queries have no document of each relevance level, or of grade 1.
+
+        Returns:
+            Shape (queries, levels).
+        """
+        return np.array(self.highest)[:, np.newaxis] < np.maximum(levels, RELEVANT)
+
+    def counted(self, no_relevant: NoRelevant) -> JudgedQueries:
+        """Return the queries of which means are made."""
+        return self if no_relevant == "zero" else self._with_relevant
+
+    @cached_property
+    def _with_relevant(self) -> JudgedQueries:
+        """The same without the queries that have no relevant document."""
+        if not self.without_relevant:
+            return self
+        numbers = np.flatnonzero(np.array(self.highest) >= RELEVANT)
+        positions = self.of_queries(numbers)
+        return replace(
+            self,
+            query_ids=self.ids_of(numbers),
+            relevance=self.relevance[positions],
+            starts=np.r_[0, np.cumsum(np.diff(self.starts)[numbers])],
+            doc_ids=self.doc_ids.take(positions),
+        )
 
     def ids_of(self, numbers: IntArray) -> list[str]:
         """Return the ids of some queries."""
@@ -104,124 +166,72 @@ class Grades:
         counts = np.add.reduceat((self.relevance >= level).astype(np.int64), self.starts[:-1])
         return dict(zip(self.query_ids, counts.tolist(), strict=True))
 
-
-@dataclass(frozen=True, eq=False)
-class JudgedQueries(ScoredQueries):
-    """The scored queries, and their judgments.
-
-    Attributes:
-        judged: ``query_id, doc_id, relevance``: all judgments; the last of a pair counts.
-        by_subtopic: ``query_id, iteration, doc_id, relevance``: the judgments of each subtopic, as
-            in qrels for diversity; ``None`` if the subtopics are unknown.
-    """
-
-    judged: pl.LazyFrame
-    by_subtopic: pl.LazyFrame | None = None
-
-    @classmethod
-    def from_qrels(cls, qrels: Qrels) -> JudgedQueries:
-        """Use all queries of the qrels.
-
-        Repeated judgments of a pair count once. Validation has refused conflicting ones.
-        """
-        import polars as pl
-
-        judged = qrels.frame.lazy().select("query_id", "doc_id", "relevance")
-        highest = (
-            judged.group_by("query_id", maintain_order=True)
-            .agg(pl.col("relevance").max())
-            .collect()
-        )
-        return cls(
-            highest["query_id"].to_list(),
-            highest["query_id"].filter(highest["relevance"] < RELEVANT).to_list(),
-            highest["relevance"].to_list(),
-            judged,
-            qrels.frame.lazy().select("query_id", "iteration", "doc_id", "relevance"),
-        )
-
-    @cached_property
-    def subtopics(self) -> pl.DataFrame:
-        """``query, iteration, doc_id, relevance``: judgments by subtopic; empty if unknown."""
-        import polars as pl
-
-        schema = {"iteration": pl.String, "doc_id": pl.String, "relevance": pl.Int64}
-        if self.by_subtopic is None:
-            return pl.DataFrame(schema={"query": pl.UInt32, **schema})
-        numbered = self.by_subtopic.join(self.numbers.lazy(), on="query_id", maintain_order="left")
-        return numbered.select("query", *schema).unique(maintain_order=True).collect()
-
     @cached_property
     def frame(self) -> pl.DataFrame:
         """``query`` (its position), ``doc_id``, ``relevance``: each pair once, sorted by query."""
-        numbered = self.judged.join(self.numbers.lazy(), on="query_id", maintain_order="left")
-        frame = numbered.select("query", "doc_id", "relevance").collect()
-        # If all keys differ, so do all pairs. Comparing the ids themselves needs much more memory.
-        keys = frame["query"].to_numpy().astype(np.uint64) << np.uint64(40)
-        keys |= frame["doc_id"].hash().to_numpy() >> np.uint64(24)
-        keys.sort()
-        if (keys[1:] == keys[:-1]).any():
-            frame = frame.unique(["query", "doc_id"], keep="last", maintain_order=True)
-        ordered = frame["query"].is_sorted()
-        return frame if ordered else frame.sort("query", maintain_order=True)
+        import polars as pl
+
+        columns = {
+            "query": pl.Series(self.query, dtype=pl.UInt32),
+            "doc_id": self.doc_ids.series(),
+            "relevance": pl.Series(self.relevance, dtype=pl.Int64),
+        }
+        return pl.DataFrame(columns)
 
     @cached_property
-    def numbers(self) -> pl.DataFrame:
+    def subtopics(self) -> pl.DataFrame:
+        """``query, iteration, doc_id, relevance``: the judgments by subtopic."""
+        rows = self.view.frame.join(self._numbers, on="query_id", maintain_order="left")
+        return rows.select("query", "iteration", "doc_id", "relevance").unique(maintain_order=True)
+
+    @cached_property
+    def _numbers(self) -> pl.DataFrame:
         """``query_id, query``: each query's position."""
         import polars as pl
 
-        return pl.DataFrame(
-            {"query_id": self.query_ids}, schema={"query_id": pl.String}
-        ).with_row_index("query")
+        schema = {"query_id": pl.String}
+        return pl.DataFrame({"query_id": self.query_ids}, schema=schema).with_row_index("query")
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields for another process, without what was computed from them."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    def rank(self, run: Run) -> pl.DataFrame:
+        """Return the canonical ranking of these queries: ``query, doc_id, rank, score``."""
+        from trectools_plus.formats.ranking import rank_documents
+
+        frame = run.frame.select("query_id", "doc_id", "score")
+        ranked = rank_documents(frame.join(self._numbers, on="query_id", maintain_order="left"))
+        return ranked.select("query", "doc_id", "rank", "score")
 
     def find(self, run: Run) -> JudgedRun:
-        """Return the rank of each row of ``frame`` in a run, in their order.
+        """Return the rank of each judgment in a run, in their order.
 
         The judged documents of a run are found once, for all callers.
         """
         retrieved, rank, _ = self._find(run)
-        query, _, grade = self._judgments
-        return JudgedRun(retrieved, query, rank.astype(np.int64), grade)
+        return JudgedRun(retrieved, self.query, rank.astype(np.int64), self.relevance)
 
     def judge(self, run: Run) -> JudgedRun:
         """Return the ranks of the judged documents in a run, found once for all callers."""
         return self._find(run)[2]
 
     def _find(self, run: Run) -> tuple[IntArray, npt.NDArray[np.int32], JudgedRun]:
-        """Return documents per query, the rank of each row of ``frame``, and all this sorted."""
-        if id(run) not in self._found:
-            found = self._look_up(run)
-            ranks = found.rank.astype(np.int32)  # kept for all runs
-            self._found[id(run)] = run, (found.retrieved, ranks, found.sorted())
-        return self._found[id(run)][1]
+        """Return documents per query, the rank of each judgment, and all this sorted."""
+        if id(run) in self._found:
+            return self._found[id(run)][1]
+        view = view_of(run)
+        number = self.number(view.query_ids)
+        retrieved = np.zeros(len(self.query_ids), np.int64)
+        retrieved[number[number >= 0]] = view.blocks.sizes[number >= 0]
+        rows, judgments = self.find_pairs(number[view.blocks.query], view.doc_ids)
+        rank = np.zeros(len(self.relevance), np.int64)
+        rank[judgments] = view.evaluated_ranks(rows)
+        judged = JudgedRun.of(retrieved, self.query, rank, self.relevance)
+        found = retrieved, rank.astype(np.int32), judged  # kept for all runs
+        self._found[id(run)] = run, found
+        return found
 
     @cached_property
     def _found(self) -> dict[int, tuple[Run, tuple[IntArray, npt.NDArray[np.int32], JudgedRun]]]:
         """The results of :meth:`_find`, by the address of the run."""
         return {}
-
-    def _look_up(self, run: Run) -> JudgedRun:
-        view = view_of(run)
-        number = self.number(view.query_ids)
-        judged = number >= 0
-        retrieved = np.zeros(len(self.query_ids), np.int64)
-        retrieved[number[judged]] = view.blocks.sizes[judged]
-        query, pairs, grade = self._judgments
-        rank = np.zeros(len(query), np.int64)
-        rows, judgments = pairs.find(view.doc_ids, number[view.blocks.query])
-        rank[judgments] = view.evaluated_ranks(rows)
-        return JudgedRun(retrieved, query, rank, grade)
-
-    @cached_property
-    def _judgments(self) -> tuple[IntArray, PairTable, IntArray]:
-        """The query of each row of ``frame``, the pairs of query and document, and the grades."""
-        query = self.frame["query"].to_numpy().astype(np.int64)
-        pairs = PairTable.of(Ids.of_series(self.frame["doc_id"]), query)
-        return query, pairs, self.frame["relevance"].to_numpy()
 
     def number(self, query_ids: Sequence[str]) -> IntArray:
         """Return the positions of queries in ``query_ids``; -1 for queries that are not scored."""
@@ -231,13 +241,59 @@ class JudgedQueries(ScoredQueries):
     def _number_of(self) -> dict[str, int]:
         return {query_id: number for number, query_id in enumerate(self.query_ids)}
 
-    def rank(self, run: Run) -> pl.DataFrame:
-        """Return the canonical ranking of these queries: ``query, doc_id, rank, score``."""
-        from trectools_plus.formats.ranking import rank_documents
+    @cached_property
+    def _table(self) -> PairTable:
+        if self.doc_ids is self.view.doc_ids:  # in the order of the rows
+            return self.view.pairs
+        return PairTable.of(self.doc_ids, self.query)
 
-        frame = run.frame.select("query_id", "doc_id", "score")
-        ranked = rank_documents(frame.join(self.numbers, on="query_id", maintain_order="left"))
-        return ranked.select("query", "doc_id", "rank", "score")
+    @cached_property
+    def _unified_table(self) -> PairTable:
+        if self.doc_ids is self.view.doc_ids:
+            return self.view.unified_pairs
+        folds = unify_spellings(self.doc_ids)
+        return self._table if folds is self.doc_ids else PairTable.of(folds, self.query)
+
+    def find_pairs(self, query: IntArray, doc_ids: Ids) -> tuple[IntArray, IntArray]:
+        """Find the judged pairs of query number and document.
+
+        Returns:
+            Positions of judged pairs, ascending, and the judgment of each.
+        """
+        return self._table.find(doc_ids, query)
+
+    def has_any(self, doc_ids: Ids) -> bool:
+        """Return whether one of the documents is judged for any query."""
+        return self._table.has_any(doc_ids)
+
+    @property
+    def has_unified_ids(self) -> bool:
+        """Return whether folding changes no document id, so that only ids of runs need it."""
+        return self._unified_table is self._table
+
+    def other_spellings(
+        self, query: IntArray, doc_ids: Ids, judged: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """Find unjudged documents that are judged in another spelling.
+
+        Args:
+            query: Query numbers.
+            doc_ids: Documents.
+            judged: Positions of the judged pairs; not used if :attr:`has_unified_ids`.
+
+        Returns:
+            Positions of such pairs, ascending, and the judgment of each.
+        """
+        rows = doc_ids.rows_to_unify() if self.has_unified_ids else np.arange(len(doc_ids))
+        found, judgments = self._unified_table.find(
+            unify_spellings(doc_ids.take(rows)), query[rows]
+        )
+        rows = rows[found]
+        if self.has_unified_ids:  # a judged id is the id of its judgment
+            is_other = ~doc_ids.take(rows).equal(self.doc_ids.take(judgments))
+        else:
+            is_other = np.isin(rows, judged, invert=True)
+        return rows[is_other], judgments[is_other]
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,111 +440,15 @@ def ordinals(groups: IntArray) -> IntArray:
     return position - np.maximum.accumulate(np.where(starts, position, 0)) + 1
 
 
-@dataclass(frozen=True, eq=False)
-class Judgments(Grades):
-    """Qrels with a hash table of the judged documents.
-
-    Attributes:
-        doc_ids: The document of each judgment.
-        view: The qrels as the rules check them.
-    """
-
-    doc_ids: Ids
-    view: QrelsView
-
-    @classmethod
-    def of(cls, qrels: Qrels) -> Judgments:
-        """Use the judgments of a table."""
-        return cls.of_view(QrelsView.of_table(qrels))
-
-    @classmethod
-    def of_view(cls, qrels: QrelsView) -> Judgments:
-        """Group judgments by query; of repeated ones, the first counts."""
-        rows, blocks = qrels.rows, qrels.blocks
-        order = np.arange(qrels.n_rows)
-        if len(qrels.repeats):
-            order = np.setdiff1d(order, qrels.repeats.row)
-        query = blocks.query[order]
-        if blocks.interleaved:
-            by_query = np.argsort(query, kind="stable")
-            order, query = order[by_query], query[by_query]
-        starts = np.r_[0, np.cumsum(np.bincount(query, minlength=len(blocks.query_ids)))]
-        is_whole = len(order) == qrels.n_rows and not blocks.interleaved
-        doc_ids = rows.doc_ids if is_whole else rows.doc_ids.take(order)
-        return cls(blocks.query_ids, rows.grades.values[order], starts, doc_ids, qrels)
-
-    @cached_property
-    def _number_of(self) -> dict[str, int]:
-        return {query_id: number for number, query_id in enumerate(self.query_ids)}
-
-    @cached_property
-    def _table(self) -> PairTable:
-        if self.doc_ids is self.view.doc_ids:  # in the order of the rows
-            return self.view.pairs
-        return PairTable.of(self.doc_ids, self.query)
-
-    @cached_property
-    def _unified_table(self) -> PairTable:
-        if self.doc_ids is self.view.doc_ids:
-            return self.view.unified_pairs
-        folds = unify_spellings(self.doc_ids)
-        return self._table if folds is self.doc_ids else PairTable.of(folds, self.query)
-
-    def numbers(self, query_ids: Sequence[str]) -> IntArray:
-        """Return the positions of queries in ``query_ids``; -1 for queries that are not judged."""
-        return np.array([self._number_of.get(one, -1) for one in query_ids], np.int64)
-
-    def find(self, query: IntArray, doc_ids: Ids) -> tuple[IntArray, IntArray]:
-        """Find the judged pairs of query number and document.
-
-        Returns:
-            Positions of judged pairs, ascending, and the judgment of each.
-        """
-        return self._table.find(doc_ids, query)
-
-    def has_any(self, doc_ids: Ids) -> bool:
-        """Return whether one of the documents is judged for any query."""
-        return self._table.has_any(doc_ids)
-
-    @property
-    def has_unified_ids(self) -> bool:
-        """Return whether folding changes no document id, so that only ids of runs need it."""
-        return self._unified_table is self._table
-
-    def other_spellings(
-        self, query: IntArray, doc_ids: Ids, judged: IntArray
-    ) -> tuple[IntArray, IntArray]:
-        """Find unjudged documents that are judged in another spelling.
-
-        Args:
-            query: Query numbers.
-            doc_ids: Documents.
-            judged: Positions of the judged pairs; not used if :attr:`has_unified_ids`.
-
-        Returns:
-            Positions of such pairs, ascending, and the judgment of each.
-        """
-        rows = doc_ids.rows_to_unify() if self.has_unified_ids else np.arange(len(doc_ids))
-        found, judgments = self._unified_table.find(
-            unify_spellings(doc_ids.take(rows)), query[rows]
-        )
-        rows = rows[found]
-        if self.has_unified_ids:  # a judged id is the id of its judgment
-            is_other = ~doc_ids.take(rows).equal(self.doc_ids.take(judgments))
-        else:
-            is_other = np.isin(rows, judged, invert=True)
-        return rows[is_other], judgments[is_other]
-
-
-def has_nonrelevant(qrels: Qrels | JudgedQueries | Grades) -> bool:
+def has_nonrelevant(qrels: Qrels | JudgedQueries) -> bool:
     """Return whether a document is judged as not relevant.
 
     Otherwise the qrels list only relevant documents, and all others are meant to be not relevant.
     """
-    if isinstance(qrels, Grades):
-        return bool((qrels.relevance < RELEVANT).any())
-    rows = qrels.judged if isinstance(qrels, JudgedQueries) else qrels.frame.lazy()
-    return bool((rows.select("relevance").collect()["relevance"] < RELEVANT).any())
+    grades = (
+        qrels.relevance if isinstance(qrels, JudgedQueries) else qrels.frame["relevance"].to_numpy()
+    )
+    return bool((grades < RELEVANT).any())
 
 
 def notes_on_unjudged(shares: Mapping[str, float]) -> list[str]:
@@ -516,12 +476,10 @@ def has_few_judged(shares: Iterable[float]) -> bool:
     )
 
 
-def notes_on_judges(qrels: Qrels | Grades) -> list[str]:
+def notes_on_judges(qrels: Qrels | JudgedQueries) -> list[str]:
     """Return a note if the second column of qrels says that a model judged: ``model:NAME``."""
-    if isinstance(qrels, Judgments):
+    if isinstance(qrels, JudgedQueries):
         judges = qrels.view.rows.iterations
-    elif isinstance(qrels, Grades):
-        return []
     else:
         judges = Ids.of_series(qrels.frame["iteration"])
     begin = MODEL_JUDGED.encode()

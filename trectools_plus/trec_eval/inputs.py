@@ -20,7 +20,7 @@ from trectools_plus.formats.columns.columns import Columns, iter_fields, scan_co
 from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
 from trectools_plus.formats.columns.rows import QRELS_FIELDS, RUN_FIELDS, QrelsRows, RunRows
 from trectools_plus.formats.files.content import BOM, read_file
-from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.trec_eval.output import notes_on_files
 from trectools_plus.validation.engine import (
@@ -69,7 +69,7 @@ class Input(Displayed):
         is_escaped: Whether the ids are those of :func:`escape_bytes`.
     """
 
-    qrels: Judgments
+    qrels: JudgedQueries
     run: RunView
     notes: list[str] = field(default_factory=list)
     is_escaped: bool = False
@@ -79,7 +79,7 @@ class Input(Displayed):
         """Use tables in memory without validating them."""
         view = RunView.of_table(run)
         view.last_tag = run.name
-        return cls(Judgments.of(qrels), view)
+        return cls(JudgedQueries.from_qrels(qrels), view)
 
 
 def read_input(arguments: Arguments) -> Input:
@@ -241,7 +241,7 @@ def _refuse(findings: Sequence[Finding], arguments: Arguments) -> None:
     )
 
 
-def as_judgments(view: QrelsView) -> Judgments:
+def as_judgments(view: QrelsView) -> JudgedQueries:
     """Return the judgments as C reads them: a grade is the whole number at its start.
 
     Raises:
@@ -266,8 +266,8 @@ def as_judgments(view: QrelsView) -> Judgments:
         (first,) = iter_fields(header, QRELS_FIELDS, b" ")
         rows = QrelsRows.joined([QrelsRows.of_fields(first), rows])
     if rows is view.rows:
-        return Judgments.of_view(view)
-    return Judgments.of_view(QrelsView(view.path, None, view.shape, rows))
+        return JudgedQueries.of_view(view)
+    return JudgedQueries.of_view(QrelsView(view.path, None, view.shape, rows))
 
 
 def _read_integer(text: str) -> int:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.judged import JudgedRun, Judgments
+from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.measures.scoring.scored_files import has_errors
@@ -67,7 +67,7 @@ def score_graded_files(arguments: Arguments) -> tuple[Scores, list[str]]:
 
 
 def _score_in_chunks(
-    arguments: Arguments, qrels: Judgments, of_qrels: Sequence[Finding]
+    arguments: Arguments, qrels: JudgedQueries, of_qrels: Sequence[Finding]
 ) -> tuple[Scores, list[str]] | None:
     """Score a run in chunks; return ``None`` if it must be read as a whole."""
     judge = PartJudge(qrels, partial(_score_part, qrels, arguments), precision=arguments.precision)
@@ -124,14 +124,14 @@ def score(data: Input, arguments: Arguments) -> Scores:
     return replace(scores, query_ids=restored, run_id=restore_bytes(scores.run_id))
 
 
-def _score_part(qrels: Judgments, arguments: Arguments, judged: JudgedPart) -> QueryScores:
+def _score_part(qrels: JudgedQueries, arguments: Arguments, judged: JudgedPart) -> QueryScores:
     """Score the judged queries of a run, or of a part of one."""
     numbers, run = judged.judged_run(qrels)
     return score_queries(qrels.ids_of(numbers), run, arguments)
 
 
 def _summarise(
-    parts: list[QueryScores], qrels: Judgments, arguments: Arguments, run: RunView
+    parts: list[QueryScores], qrels: JudgedQueries, arguments: Arguments, run: RunView
 ) -> Scores:
     """Return the values to print, given those of the queries of a run.
 

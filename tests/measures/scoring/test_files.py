@@ -17,7 +17,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import name_runs, query_chunks
 from trectools_plus.measures import parse_measures, score_runs
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring import scored_files as files
 from trectools_plus.measures.scoring import scores
 from trectools_plus.measures.scoring.scores import ScoredFile, score_file
@@ -68,7 +68,7 @@ def only_as_a_whole(*_, **__):
 
 
 def in_parts(qrels, run, measures=CUT):
-    judged = Judgments.of(load_qrels(qrels))
+    judged = JudgedQueries.from_qrels(load_qrels(qrels))
     try:
         return score_file(str(run), judged, measures)[0]
     except NotInPartsError:

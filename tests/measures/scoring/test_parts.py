@@ -16,7 +16,7 @@ from trectools_plus.formats import query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring.scored_files import open_files
 from trectools_plus.measures.scoring.scores import score_file
 from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
@@ -40,7 +40,7 @@ def small_pieces(monkeypatch):
 def in_pieces(run, qrels, measures=MEASURES):
     """Return the scores in parts; ``None`` if the run is read as a whole or refused."""
     try:
-        scored, _ = score_file(str(run), Judgments.of(qrels), measures)
+        scored, _ = score_file(str(run), JudgedQueries.from_qrels(qrels), measures)
     except (NotInPartsError, FindingsError):
         return None
     return score_runs(qrels, {"run": scored}, measures, Averaging())

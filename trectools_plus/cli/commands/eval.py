@@ -305,14 +305,8 @@ def _query_lines(
     yield from _lines(["query", *evaluation.measure_names], rows)
 
 
-def _count_relevant(qrels: formats.Qrels | measures.Grades, level: int) -> dict[str, int]:
-    """Return the number of relevant documents of each query."""
-    if isinstance(qrels, measures.Grades):
-        return qrels.count_relevant(level)
-    import polars as pl
-
-    relevant = qrels.frame.filter(pl.col("relevance") >= level)
-    return dict(relevant.group_by("query_id").len().iter_rows())
+def _count_relevant(qrels: formats.Qrels | measures.JudgedQueries, level: int) -> dict[str, int]:
+    return measures.JudgedQueries.of(qrels).count_relevant(level)
 
 
 def _lines(

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.queries import RELEVANT, ScoredQueries
+from trectools_plus.measures.queries import RELEVANT
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import polars as pl
 
-    from trectools_plus.measures.judged import RankedRun
+    from trectools_plus.measures.judged import JudgedQueries, RankedRun
 
 FloatArray: TypeAlias = "npt.NDArray[np.float64]"
 """A text at run time, so that this module needs no NumPy."""
@@ -281,14 +281,13 @@ class Measure(ABC):
             )
         return notes
 
-    def notes_on_qrels(self, queries: ScoredQueries) -> list[str]:
+    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
         """Return notes on the qrels for readers of the figures, one line each.
 
         By default, a note says how many queries have no document of the relevance level.
 
         Args:
-            queries: The scored queries; :class:`~trectools_plus.measures.judged.JudgedQueries` if
-                its provider sees documents.
+            queries: The scored queries.
 
         Raises:
             UsageError: If the figures would be meaningless for any run.

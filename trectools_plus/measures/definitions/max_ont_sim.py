@@ -22,7 +22,6 @@ from trectools_plus.measures.definitions.base import (
 )
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.providers.user import BaseMeasure
-from trectools_plus.measures.queries import ScoredQueries
 from trectools_plus.ontology.hpo import load_information, load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import (
@@ -183,13 +182,12 @@ class MaxOntSim(BaseMeasure):
             ontology.ids, ontology.hierarchy, expected, predicted, self._formula, information
         )
 
-    def notes_on_qrels(self, queries: ScoredQueries) -> list[str]:
+    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
         """Report expected ids and annotated ids that are not terms.
 
         Raises:
             UsageError: If no expected id is a term of the ontology.
         """
-        assert isinstance(queries, JudgedQueries)
         expected = queries.frame.filter(pl.col("relevance") >= self.relevance_level)["doc_id"]
         notes = self._unknown(expected, "relevant documents of the qrels")
         information = self._load_information(self.load_ontology())

@@ -23,13 +23,13 @@ from trectools_plus.measures.definitions.base import (
     provided_by,
     refuse_unknown_parameters,
 )
-from trectools_plus.measures.queries import RELEVANT, ScoredQueries
+from trectools_plus.measures.queries import RELEVANT
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from trectools_plus.measures.judged import RankedRun
+    from trectools_plus.measures.judged import JudgedQueries, RankedRun
 
 _OTHERS = "the others are undefined and counted aside"
 UNDEFINED = {
@@ -165,11 +165,8 @@ class IrMeasure(Measure):
         """True if it depends on the subtopics of the judgments, in the second column of qrels."""
         return bool(self.computed_by.NAME == _BY_SUBTOPIC)
 
-    def notes_on_qrels(self, queries: ScoredQueries) -> list[str]:
+    def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
         """Return notes on the qrels; refuse qrels without subtopics if the measure counts them."""
-        from trectools_plus.measures.judged import JudgedQueries
-
-        assert isinstance(queries, JudgedQueries)
         if self.counts_subtopics and queries.subtopics["iteration"].n_unique() < _FEWEST_SUBTOPICS:
             raise UsageError(
                 f"{self.name} needs judgments of several subtopics, but the second column of the "

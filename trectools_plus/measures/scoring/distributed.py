@@ -19,7 +19,7 @@ from trectools_plus.formats.files.opening import file_size, is_plain_file
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.judged import Judgments
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring.scores import (
     SETTINGS,
     PartJudge,
@@ -31,7 +31,6 @@ from trectools_plus.measures.scoring.scores import (
 )
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.parts import NotInPartsError, ReadPart, join_parts, read_part
-from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
     from trectools_plus.distributed.cluster import Cluster
@@ -75,14 +74,9 @@ class PartScorer:
     opener: RunOpener
 
     @cached_property
-    def view(self) -> QrelsView:
-        """The judgments."""
-        return QrelsView.of_table(self.qrels)
-
-    @cached_property
-    def judgments(self) -> Judgments:
+    def judgments(self) -> JudgedQueries:
         """The judgments with their hash table."""
-        return Judgments.of_view(self.view)
+        return JudgedQueries.from_qrels(self.qrels)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields for another process, without what was computed from them."""
@@ -105,7 +99,7 @@ class PartScorer:
                 return read_part(
                     part.place.path, part.chunk, SETTINGS, self.judge, is_first=part.is_first
                 )
-            opened = self.opener.open(part.place.path, self.view, self.judgments)
+            opened = self.opener.open(part.place.path, self.judgments)
             return [
                 (
                     replace(run, path=part.path),

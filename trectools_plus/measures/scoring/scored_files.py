@@ -14,7 +14,7 @@ from trectools_plus.formats.interchange.names import (
 )
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import with_judged
-from trectools_plus.measures.judged import Grades, Judgments
+from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring.scores import RunOpener, ScoredFile
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
@@ -35,7 +35,7 @@ class OpenedFiles(NamedTuple):
         notes: Notes on the findings that change no figure.
     """
 
-    qrels: Qrels | Grades
+    qrels: Qrels | JudgedQueries
     runs: Sequence[Run | ScoredFile]
     notes: list[str]
 
@@ -87,10 +87,10 @@ def open_files(
 
         scored = score_on_workers(workers, runs, judged.table(qrels), opener, progress)
         progress = no_progress
-    judgments = Judgments.of_view(judged)
+    judgments = JudgedQueries.of_view(judged)
 
     def open_run(path: str) -> list[OpenedRun]:
-        return scored[path] if path in scored else opener.open(path, judged, judgments)
+        return scored[path] if path in scored else opener.open(path, judgments)
 
     opened = _open_each(runs, open_run, progress)
     of_runs = [finding for _, findings in opened for finding in findings]

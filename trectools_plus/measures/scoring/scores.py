@@ -14,11 +14,9 @@ from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures.definitions.base import FloatArray, Measure, Provider
 from trectools_plus.measures.judged import (
-    Grades,
     IntArray,
     JudgedQueries,
     JudgedRun,
-    Judgments,
     RankedRun,
 )
 from trectools_plus.validation.engine import check_pair_view, check_view
@@ -38,7 +36,6 @@ from trectools_plus.validation.views.pairs import (
     PairView,
     near_places,
 )
-from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
@@ -157,7 +154,7 @@ class JudgedPart:
     ranks: IntArray
     facts: PairFacts
 
-    def judged_run(self, qrels: Grades) -> tuple[IntArray, JudgedRun]:
+    def judged_run(self, qrels: JudgedQueries) -> tuple[IntArray, JudgedRun]:
         """Return the numbers of the judged queries, and the ranks of their judged documents."""
         known = np.flatnonzero(self.number >= 0)
         numbers = self.number[known]
@@ -205,7 +202,7 @@ class ScoredFile:
         run: RunView,
         name: str,
         scored: Sequence[ScoredPart],
-        qrels: Grades,
+        qrels: JudgedQueries,
         measures: Sequence[Measure],
     ) -> ScoredFile:
         """Join the scored parts of a run."""
@@ -234,7 +231,7 @@ class ScoredFile:
 
 def judge_view(
     view: RunView,
-    qrels: Judgments,
+    qrels: JudgedQueries,
     *,
     precision: ScorePrecision = 32,
     depth: int | None = None,
@@ -247,12 +244,12 @@ def judge_view(
         precision: The number of bits in which scores are compared.
         depth: The deepest rank down to which judged documents are needed; ``None`` for all.
     """
-    number = qrels.numbers(view.query_ids)
+    number = qrels.number(view.query_ids)
     rows = _rows_to_look_up(view, qrels, number, depth)
     is_whole = len(rows) == view.n_rows
     query = number[view.blocks.query if is_whole else view.blocks.query[rows]]
     doc_ids = view.doc_ids if is_whole else view.doc_ids.take(rows)
-    places, judgments = qrels.find(query, doc_ids)
+    places, judgments = qrels.find_pairs(query, doc_ids)
     ranks = view.evaluated_ranks(rows[places], precision)
     lengths = view.blocks.sizes
     of_judged = lengths[number >= 0]
@@ -274,7 +271,7 @@ def judge_view(
 
 
 def _rows_to_look_up(
-    view: RunView, qrels: Judgments, number: IntArray, depth: int | None
+    view: RunView, qrels: JudgedQueries, number: IntArray, depth: int | None
 ) -> IntArray:
     """Return the rows of judged queries, only down to ``depth`` if the result is the same."""
     grouped = view.grouped
@@ -299,7 +296,7 @@ class PartJudge(Generic[_T]):
         depth: The deepest rank down to which judged documents are needed; ``None`` for all.
     """
 
-    qrels: Judgments
+    qrels: JudgedQueries
     use: Callable[[JudgedPart], _T]
     precision: ScorePrecision = 32
     depth: int | None = None
@@ -362,7 +359,7 @@ def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding],
 
 def score_file(
     path: str,
-    qrels: Judgments,
+    qrels: JudgedQueries,
     measures: Sequence[Measure],
     *,
     strict_input: bool = False,
@@ -387,7 +384,7 @@ def score_file(
     return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), findings
 
 
-def judge_for(qrels: Judgments, measures: Sequence[Measure]) -> PartJudge[ScoredPart]:
+def judge_for(qrels: JudgedQueries, measures: Sequence[Measure]) -> PartJudge[ScoredPart]:
     """Return the judge that scores parts with some measures.
 
     Args:
@@ -405,7 +402,7 @@ def judge_for(qrels: Judgments, measures: Sequence[Measure]) -> PartJudge[Scored
 
 
 def score_view(
-    view: RunView, name: str, qrels: Judgments, measures: Sequence[Measure]
+    view: RunView, name: str, qrels: JudgedQueries, measures: Sequence[Measure]
 ) -> ScoredFile:
     """Score a run that has been read as a whole, and has no error.
 
@@ -441,13 +438,12 @@ class RunOpener:
     columns: ColumnNames | None = None
     as_tables: bool = False
 
-    def open(self, path: str, qrels: QrelsView, judgments: Judgments) -> list[OpenedRun]:
+    def open(self, path: str, judgments: JudgedQueries) -> list[OpenedRun]:
         """Open a run, or each run of a table of several systems.
 
         Args:
             path: The file.
-            qrels: The judgments.
-            judgments: The same.
+            judgments: The judgments.
         """
         is_scored = depend_on_grades_only(self.measures) and not self.as_tables
         if is_scored and self.columns is None:
@@ -459,7 +455,9 @@ class RunOpener:
             except NotInPartsError:
                 pass
         accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
-        loader = RunLoader(qrels, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input)
+        loader = RunLoader(
+            judgments.view, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input
+        )
         opened: list[OpenedRun] = []
         for name, view in open_runs(path, self.columns):
             if is_scored:

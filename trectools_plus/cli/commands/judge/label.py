@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import closing
-from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -104,10 +103,10 @@ def judge_label(
         ),
     ] = None,
     price: Annotated[
-        str | None,
+        tuple[float, float] | None,
         typer.Option(
-            metavar="IN,OUT",
-            help="Price of a million tokens of questions and of answers, for example 0.15,0.6; the "
+            metavar="IN OUT",
+            help="Price of a million tokens of questions and of answers, for example 0.15 0.6; the "
             "output has the cost.",
         ),
     ] = None,
@@ -161,7 +160,6 @@ def judge_label(
       judge label plan2 --endpoint http://localhost:8080 --model llama-3.1-8b --reuse plan
       judge label --show-prompt
     """
-    prices = None if price is None else _parse_price(price)
     text = judging.read_prompt(prompt)
     if show_prompt:
         typer.echo(text.text, nl=False)
@@ -211,9 +209,9 @@ def judge_label(
             inform(f"all answers so far are in {plan}; continue with --resume")
             raise
     if output_format == "json":
-        write_json(summary.as_dict(prices))
+        write_json(summary.as_dict(price))
     else:
-        typer.echo(judging.describe_labels(summary, prices))
+        typer.echo(judging.describe_labels(summary, price))
         if summary.left:
             typer.echo("next   the same command with --resume")
         else:
@@ -237,20 +235,6 @@ def _parse_parameters(assignments: list[str]) -> dict[str, Any]:
         except ValueError:
             parameters[name] = None if text.lower() == "none" else text
     return parameters
-
-
-def _parse_price(text: str) -> judging.Price:
-    try:
-        questions, answers = (float(part) for part in text.split(","))
-        if not (0 <= questions < inf and 0 <= answers < inf):
-            raise ValueError
-    except ValueError:
-        raise UsageError(
-            f"expected two prices but got {text!r}",
-            where="--price",
-            remedy="give those of a million tokens of questions and of answers: 0.15,0.6",
-        ) from None
-    return questions, answers
 
 
 def _confirm(announcement: str, *, yes: bool) -> bool:
