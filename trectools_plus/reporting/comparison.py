@@ -19,7 +19,6 @@ from trectools_plus.errors import UsageError
 from trectools_plus.reporting.wording import (
     NARROW,
     denominator_line,
-    describe_claim,
     describe_difference_intervals,
     describe_test,
     method_line,
@@ -249,7 +248,6 @@ class ComparisonTable(Displayed):
             modes: The other modes to show, in order; by default all.
             decimals: As for a table for a paper.
         """
-        places = {mode: place for place, mode in enumerate(self.labels)}
         shown = [mode for mode in self.labels if mode not in self.baselines]
         shown = shown if modes is None else [mode for mode in modes if mode in shown]
         entries = {(one.contrast, one.baseline): one for one in self.differences[measure]}
@@ -268,7 +266,7 @@ class ComparisonTable(Displayed):
         ]
         rows = []
         for mode in [*self.baselines, *shown]:
-            figure = self.cells[measure][places[mode]]
+            figure = self._figure(measure, mode)
             for baseline in self.baselines[:1] if mode in self.baselines else self.baselines:
                 entry = entries.get((mode, baseline))
                 mean = replace(figure.as_cell({}, decimals), detail="")
@@ -285,11 +283,35 @@ class ComparisonTable(Displayed):
 
     def _brief_cell(self, measure: str, mode: str, decimals: int | None) -> Cell:
         """Return a mean, with ``*`` if it differs significantly from the only baseline."""
-        figure = next(one for one in self.cells[measure] if one.mode == mode)
+        figure = self._figure(measure, mode)
         marked = len(self.baselines) == 1 and any(
             one.contrast == mode and one.significant for one in self.differences.get(measure, ())
         )
         return replace(figure.as_cell({}, decimals), detail="", marks="*" if marked else "")
+
+    def brief(self, primary: str, modes: Sequence[str]) -> TextTable:
+        """Return a line per mode, with the interval of the primary measure or of its difference.
+
+        Args:
+            primary: The primary measure.
+            modes: The modes to show, in order.
+        """
+        others = [name for name in self.cells if name != primary]
+        if self.differences.get(primary):
+            return self.against_baseline(primary, others, modes)
+        first = TableColumn(Cell(self.noun.capitalize()), widest=28)
+        interval = TableColumn(Cell("Interval"), whole=True)
+        measures = [TableColumn(Cell(name), right=True, whole=True) for name in (primary, *others)]
+        rows = []
+        for mode in modes:
+            figures = {name: self._figure(name, mode) for name in (primary, *others)}
+            means = [Cell(show(one.mean), count=one.n_text) for one in figures.values()]
+            shown = Cell(show_ci(figures[primary].ci) or "–")
+            rows.append([Cell(self.labels[mode]), means[0], shown, *means[1:]])
+        return TextTable.of([first, measures[0], interval, *measures[1:]], rows)
+
+    def _figure(self, measure: str, mode: str) -> ShownMean:
+        return self.cells[measure][list(self.labels).index(mode)]
 
     @property
     def paper_letters(self) -> dict[str, str]:
@@ -532,8 +554,11 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
         lines.append(f"Significantly above: {named}.")
     elif table.test:
         lines.append(LETTERS_ELSEWHERE)
-    best = _best_line(report, table)
-    return [*lines, best] if best else lines
+    meanings = {AHEAD_OF_ALL: "", NOT_AHEAD_OF_ALL: "not "}
+    used = {cell.marks for cell in table.best.values()}
+    ahead = f"significantly ahead of every other {report.noun}"
+    marks = [f"{mark}: {word}{ahead}" for mark, word in meanings.items() if mark in used]
+    return [*lines, f"{'; '.join(marks)}."] if marks else lines
 
 
 LETTERS_ELSEWHERE = (
@@ -550,18 +575,3 @@ def _baseline_lines(report: BenchmarkReport, table: ComparisonTable) -> list[str
     names = " or ".join(table.labels[mode] for mode in table.baselines)
     line = f"Δ: mean minus that of {names}, with its interval. W/T/L: queries won, tied and lost. "
     return [f"{line}*: significant.", describe_difference_intervals(entry)]
-
-
-def _best_line(report: BenchmarkReport, table: ComparisonTable) -> str:
-    """Explain the marks behind the best modes, with their test unless it is that of the method."""
-    meanings = {
-        AHEAD_OF_ALL: f"significantly ahead of every other {report.noun}",
-        NOT_AHEAD_OF_ALL: f"not significantly ahead of every other {report.noun}",
-    }
-    shown = {cell.marks for cell in table.best.values()}
-    explained = [f"{mark} {words}" for mark, words in meanings.items() if mark in shown]
-    if not explained:
-        return ""
-    claim = describe_claim(report)
-    known = claim[1:] in table.method
-    return f"{'; '.join(explained)}{'' if known else f' ({claim})'}."

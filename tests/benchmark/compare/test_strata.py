@@ -15,9 +15,9 @@ from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import BenchmarkReport, load_report, report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.results.gate import render_gate_markdown
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals

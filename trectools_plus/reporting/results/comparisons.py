@@ -14,12 +14,12 @@ import polars as pl
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.display import MAX_BYTES, TextTable, html_table
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
+from trectools_plus.reporting.document import Text, markdown
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
     check_suffixes,
     continued,
     frame_as_csv,
-    latex_document,
     table_as_csv,
     table_as_frame,
     table_as_latex,
@@ -27,7 +27,7 @@ from trectools_plus.reporting.export import (
     write_table,
     write_text,
 )
-from trectools_plus.reporting.markdown import harmless
+from trectools_plus.reporting.latex import latex_document
 from trectools_plus.reporting.wording import show
 from trectools_plus.text import plural, visible
 
@@ -152,8 +152,9 @@ def render_side_by_side(
         return "".join(latex_document(one, table.measure, "", first=1) for table, one in pairs)
     if kind == "markdown":
         parts = zip(tables, shown, strict=True)
-        blocks = [f"{harmless(table.measure)}\n\n{continued(one)}" for table, one in parts]
-        return "\n".join(f"\n{block}\n" for block in blocks)
+        return "".join(
+            f"\n{markdown([Text(table.measure), *continued(one)])}" for table, one in parts
+        )
     lines = []
     for table, one in zip(tables, shown, strict=True):
         lines += ["", f"{table.measure} by {table.of}:"]

@@ -17,7 +17,6 @@ from trectools_plus.benchmark.rebuild import Rebuilt, find_other_version, rebuil
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import (
-    ANNOTATED_FOLDER,
     CHECKSUMS_FILE,
     COMPONENTS_FOLDER,
     MODE_REPORTS_FOLDER,
@@ -73,7 +72,7 @@ _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
 _KEYS = ("run", "query_id", "measure", "doc_id")
 """Columns of tables that name a row."""
-_OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, ANNOTATED_FOLDER, COMPONENTS_FOLDER)
+_OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, COMPONENTS_FOLDER)
 """Folders in which only a benchmark writes."""
 
 
@@ -447,8 +446,7 @@ class _Files:
         result = replace(result, report=report)
         if not problems:
             result = replace(result, per_query=values)
-        annotated = any((source.folder / ANNOTATED_FOLDER).glob("*.run"))
-        render_files(result, ir_metadata=annotated, plots=bool(self._drawn) and can_draw())
+        render_files(result, plots=bool(self._drawn) and can_draw())
 
     def _new_comparison(self, name: str) -> DocumentComparison:
         texts_known = self._rebuilt.texts_known
