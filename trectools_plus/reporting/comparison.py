@@ -272,7 +272,7 @@ class ComparisonTable(Displayed):
                 mean = replace(figure.as_cell({}, decimals), detail="")
                 rows.append(
                     [
-                        Cell(self.labels[mode]),
+                        Cell(self.labels[mode] if modes is None else cut_middle(self.labels[mode])),
                         *([Cell("–" if entry is None else self.labels[baseline])] * several),
                         mean,
                         *_difference_cells(entry, decimals),
@@ -307,7 +307,7 @@ class ComparisonTable(Displayed):
             figures = {name: self._figure(name, mode) for name in (primary, *others)}
             means = [Cell(show(one.mean), count=one.n_text) for one in figures.values()]
             shown = Cell(show_ci(figures[primary].ci) or "–")
-            rows.append([Cell(self.labels[mode]), means[0], shown, *means[1:]])
+            rows.append([Cell(cut_middle(self.labels[mode])), means[0], shown, *means[1:]])
         return TextTable.of([first, measures[0], interval, *measures[1:]], rows)
 
     def _figure(self, measure: str, mode: str) -> ShownMean:
@@ -354,6 +354,12 @@ class ComparisonTable(Displayed):
         if layout.systems is None:
             return fold(table, modes, self.noun.capitalize())
         return table.transposed(self.noun.capitalize()) if layout.systems == "rows" else table
+
+
+def cut_middle(text: str, longest: int = 28) -> str:
+    """Return a text without its middle, if it is long; the ends of names differ."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[len(text) - half + 1 :]}"
 
 
 def _difference_cells(entry: Comparison | None, decimals: int | None) -> list[Cell]:

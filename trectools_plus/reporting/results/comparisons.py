@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.display import MAX_BYTES, TextTable, html_table
+from trectools_plus.display import MAX_BYTES, Cell, TextTable, html_table
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
 from trectools_plus.reporting.document import Text, markdown
 from trectools_plus.reporting.export import (
@@ -202,33 +202,23 @@ def _verdict(report: BenchmarkReport) -> str:
 
 def _means(report: BenchmarkReport, table: ComparisonTable, measures: int) -> list[str]:
     """Return aligned lines: the header, and the means of the first systems with their letters."""
-    letters = table.letters()
     names = report.headline_measures[:measures]
-    modes = list(report.modes)[:_MOST_ROWS]
-    columns = [[report.noun.capitalize(), *(_label(table, mode, letters) for mode in modes)]]
-    for name in names:
-        figures = {figure.mode: figure for figure in table.cells[name]}
-        cells = [figures[mode].as_cell(letters) for mode in modes]
-        numbers = [cell.text for cell in cells]
-        marks = [
-            f"{cell.marks}{cell.bracketed_count and f' {cell.bracketed_count}'}" for cell in cells
+    means = table.means("", names, table.letters()).transposed(report.noun.capitalize())
+    rows = [
+        [
+            f"{visible(row.cells[0].text, _LONGEST_NAME)} {row.cells[0].marks}".rstrip(),
+            *map(_brief, row.cells[1:]),
         ]
-        wide = max(map(len, numbers))
-        most = max(map(len, marks))
-        shown = [
-            f"{number:>{wide}}{mark:<{most}}" for number, mark in zip(numbers, marks, strict=True)
-        ]
-        columns.append([name, *shown])
-    header, *rows = zip(*columns, strict=True)
-    lines = [line.rstrip() for line in TextTable.of(header, rows, right=names).lines(_WIDTH)]
-    if len(report.modes) > len(modes):
-        lines.append(f"… and {plural(len(report.modes) - len(modes), f'further {report.noun}')}")
-    return lines
+        for row in means.rows[:_MOST_ROWS]
+    ]
+    header = [column.name for column in means.columns]
+    lines = [line.rstrip() for line in TextTable.of(header, rows).lines(_WIDTH)]
+    more = len(report.modes) - len(rows)
+    return [*lines, f"… and {plural(more, f'further {report.noun}')}"] if more else lines
 
 
-def _label(table: ComparisonTable, mode: str, letters: dict[str, str]) -> str:
-    shown = visible(table.labels[mode], _LONGEST_NAME)
-    return f"{shown} {letters[mode]}" if mode in letters else shown
+def _brief(cell: Cell) -> str:
+    return " ".join(filter(None, (f"{cell.text}{cell.marks}", cell.bracketed_count)))
 
 
 def _legend(report: BenchmarkReport, table: ComparisonTable, measures: int) -> str:
