@@ -140,7 +140,7 @@ def test_near_misses_where_documents_are_terms(make_report: Any) -> None:
     ]  # fmt: skip
     assert "Lexical-Only 0, Vector-Only 1, Hybrid 0." in text
     many = render_markdown(make_report(near_misses=[miss] * 53))
-    assert "3 more are in BenchmarkReport.json." in many
+    assert "3 more are in the JSON report." in many
     assert "None: no first" in render_markdown(make_report(near_misses=[]))
     assert title not in render_markdown(make_report())
 

@@ -6,7 +6,6 @@ Every rendering shows the same :class:`ComparisonTable`, so they cannot disagree
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
@@ -498,41 +497,26 @@ def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
     return Cell(report.modes[best].label, marks=mark)
 
 
-def _describe_methods(intervals: list[tuple[str, ConfidenceInterval]]) -> str:
-    """Describe the methods of intervals by measure: ``BCa bootstrap, …; Wilson for HitRate@10``."""
-    (usual, _), *_ = Counter(ci.method for _, ci in intervals).most_common(1)
-    resamples = max(ci.resamples for _, ci in intervals)
-    by_method: dict[str, list[str]] = {}
-    for name, ci in intervals:
-        by_method.setdefault(ci.method, []).append(name)
-    parts = []
-    for method in sorted(by_method, key=lambda name: name != usual):
-        drawn = any(ci.method == method and ci.resamples for _, ci in intervals)
-        part = f"{method}, {resamples:,} resamples of the queries" if drawn else method
-        names = list(dict.fromkeys(by_method[method]))
-        few = len(names) <= _NAMED_MEASURES
-        where = ", ".join(names) if few else plural(len(names), "measure")
-        parts.append(part if method == usual else f"{part} for {where}")
-    return "; ".join(parts)
-
-
-_NAMED_MEASURES = 6
-"""With more measures than this, only their number is given."""
+def _describe_methods(intervals: Iterable[ConfidenceInterval]) -> str:
+    """Describe the methods of intervals: ``BCa bootstrap, 10,000 resamples; Wilson``."""
+    resamples = {ci.method: ci.resamples for ci in intervals}
+    return "; ".join(
+        f"{method}, {count:,} resamples of the queries" if count else method
+        for method, count in resamples.items()
+    )
 
 
 def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
-    shown = [
-        (name, mode.measures[name].ci) for mode in report.modes.values() for name in table.cells
-    ]
-    intervals = [(name, ci) for name, ci in shown if ci is not None]
+    shown = [mode.measures[name].ci for mode in report.modes.values() for name in table.cells]
+    intervals = [ci for ci in shown if ci is not None]
     if not intervals:
         alone = report.manifest.dataset.queries < 2
         because = ", because there is only one query" if alone else ""
         lines = [f"Mean. There are no intervals{because}."]
     else:
-        level = intervals[0][1].level
+        level = intervals[0].level
         lines = [f"Mean with its {level * 100:g}% interval ({_describe_methods(intervals)})."]
-    notes = dict.fromkeys(ci.note for _, ci in intervals if ci.note)
+    notes = dict.fromkeys(ci.note for ci in intervals if ci.note)
     lines += [f"{NARROW} {note}." for note in notes]
     lines.append(denominator_line(report, table.cells))
     sums = [name for name in table.cells if report.is_sum(name)]

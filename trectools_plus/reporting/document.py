@@ -44,7 +44,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Paragraph:
     """A paragraph: the ``result``, a ``note``, an explanation in ``small`` letters, or another."""
 
     text: str
@@ -52,7 +52,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class Bullets:
     """A list of sentences."""
 
     items: Sequence[str]
@@ -89,7 +89,7 @@ class Fold:
     key: str = ""
 
 
-Block = Heading | Text | Items | Code | Picture | Fold | TextTable
+Block = Heading | Paragraph | Bullets | Code | Picture | Fold | TextTable
 _STYLE_OF = {"result": "bold", "small": "dim", "note": "", "": ""}
 
 
@@ -142,10 +142,10 @@ def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[
     match block:
         case Heading():
             return ["", *_capture(console, printable(block.text), "bold")]
-        case Text():
+        case Paragraph():
             text = printable(block.text, breaks=True)
             return _capture(console, text, _STYLE_OF[block.role]) if text else []
-        case Items():
+        case Bullets():
             return [line for text in block.items for line in _item(console, printable(text))]
         case Code():
             return printable(block.text, breaks=True).splitlines()
@@ -258,11 +258,11 @@ def _as_markdown(block: Block) -> str:
     match block:
         case Heading():
             return f"{'#' * block.level} {harmless(block.text)}"
-        case Text():
+        case Paragraph():
             text = harmless(block.text)
             marked = {"result": f"**{text}**", "note": f"> {text}"}
             return marked.get(block.role, text) if text else ""
-        case Items():
+        case Bullets():
             return "\n".join(f"- {harmless(text)}" for text in block.items)
         case Code():
             fence = "```"
@@ -317,10 +317,10 @@ def _as_html(block: Block) -> str:
     match block:
         case Heading():
             return f"<h{block.level}>{_safe(block.text)}</h{block.level}>"
-        case Text():
+        case Paragraph():
             kind = {"result": "verdict", "small": "reading"}.get(block.role, "line")
             return f'<p class="{kind}">{_safe(block.text)}</p>' if block.text else ""
-        case Items():
+        case Bullets():
             return "\n".join(
                 ["<ul>", *(f"<li>{_safe(text)}</li>" for text in block.items), "</ul>"]
             )

@@ -14,7 +14,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.comparison import ComparisonTable, Layout
-from trectools_plus.reporting.document import Text, html_page, markdown
+from trectools_plus.reporting.document import Paragraph, html_page, markdown
 from trectools_plus.reporting.latex import PAGE_WIDTH, latex_document
 from trectools_plus.statistics.comparison import Comparison, ends_of
 
@@ -58,7 +58,7 @@ def table_as_markdown(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYO
     """
     first = 2 if len(comparison.baselines) > 1 and layout.systems != "columns" else 1
     notes = [layout.caption or comparison.title, *comparison.paper_notes]
-    return markdown([*continued(comparison.for_paper(layout), first), *map(Text, notes)])
+    return markdown([*continued(comparison.for_paper(layout), first), *map(Paragraph, notes)])
 
 
 def continued(table: TextTable, first: int = 1) -> Iterator[TextTable]:
@@ -78,7 +78,7 @@ def table_as_html(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) 
         comparison: From :func:`report_table`.
         layout: Systems as rows or columns, decimals and caption.
     """
-    notes = (Text(note, "small") for note in comparison.paper_notes)
+    notes = (Paragraph(note, "small") for note in comparison.paper_notes)
     table = comparison.for_paper(layout)
     return html_page(layout.caption or comparison.title, [table, *notes])
 

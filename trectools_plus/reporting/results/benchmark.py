@@ -19,11 +19,11 @@ from trectools_plus.display import Cell, TextTable
 from trectools_plus.reporting.comparison import describe_dataset, fold, report_table
 from trectools_plus.reporting.document import (
     Block,
+    Bullets,
     Code,
     Fold,
     Heading,
-    Items,
-    Text,
+    Paragraph,
     block_lines,
     markdown,
     table_width,
@@ -65,7 +65,7 @@ _LEAST_MODES = 3
 _LEAST_NOTES = 6
 """Lines for notes below a table of modes that does not show all modes."""
 _LONGEST_TEXT = 120
-_NOT_PRINTED = ("others", "definitions", "provenance", "claims")
+_NOT_PRINTED = ("others", "runs", "definitions", "provenance", "claims")
 """Sections that the terminal does not show: its table has all measures, the rest is in files."""
 
 
@@ -86,10 +86,10 @@ def render_markdown(report: BenchmarkReport) -> str:
     ]
     if comparison.differences.get(report.primary_measure):
         blocks.append(comparison.against_baseline(report.primary_measure))
-    blocks += [Text(line, "small") for line in (*comparison.legend, equal_line(report))]
+    blocks += [Paragraph(line, "small") for line in (*comparison.legend, equal_line(report))]
     if report.verdict is not None and report.verdict.next_steps:
-        blocks += [Text("Look at next:"), Items(report.verdict.next_steps)]
-    blocks += [Text(note, "note") for note in list_notes(report)]
+        blocks += [Paragraph("Look at next:"), Bullets(report.verdict.next_steps)]
+    blocks += [Paragraph(note, "note") for note in list_notes(report)]
     return markdown([*blocks, *report_sections(report)])
 
 
@@ -131,9 +131,9 @@ def _lines(console: Console, blocks: Iterable[Block]) -> list[str]:
 
 def _head(report: BenchmarkReport) -> list[Block]:
     return [
-        Text("" if report.verdict is None else report.verdict.text, "result"),
-        Text(method_line(report), "small"),
-        Text(describe_dataset(report), "small"),
+        Paragraph("" if report.verdict is None else report.verdict.text, "result"),
+        Paragraph(method_line(report), "small"),
+        Paragraph(describe_dataset(report), "small"),
     ]
 
 
@@ -145,8 +145,9 @@ def _everything(report: BenchmarkReport, *, notes: bool) -> list[Block]:
     return [
         *map(comparison.against_baseline, against),
         comparison.by_measure(),
-        *(Text(line, "small") for line in (*comparison.legend, equal_line(report))),
-        Items(steps),
+        *(Paragraph(line, "small") for line in (*comparison.legend, equal_line(report))),
+        Paragraph("Look at next:" if steps else ""),
+        Bullets(steps),
         *(section for section in report_sections(report) if section.key not in _NOT_PRINTED),
     ]
 
@@ -160,7 +161,7 @@ def _fit_table(console: Console, report: BenchmarkReport, room: int) -> list[str
     table = comparison.by_measure()
     against = bool(comparison.differences.get(report.primary_measure))
     if not against and table_width(console, table) <= console.width:
-        return _lines(console, [table, *(Text(line, "small") for line in comparison.legend)])
+        return _lines(console, [table, *(Paragraph(line, "small") for line in comparison.legend)])
     if against:
         legend = comparison.difference_notes([report.primary_measure])
     else:
@@ -168,7 +169,7 @@ def _fit_table(console: Console, report: BenchmarkReport, room: int) -> list[str
         if comparison.test:
             place = "--all" if comparison.letters() else "--format json"
             legend.append(f"Letters of significance: {place}.")
-    explained = _lines(console, [Text(line, "small") for line in legend])
+    explained = _lines(console, [Paragraph(line, "small") for line in legend])
     modes = [mode for mode in comparison.labels if mode not in comparison.baselines]
     order, lines = _best_first(report, modes), list[str]()
     room -= len(explained)
@@ -176,7 +177,7 @@ def _fit_table(console: Console, report: BenchmarkReport, room: int) -> list[str
         some = comparison.brief(report.primary_measure, order[:count])
         rest = len(order) - count
         more = f"… {plural(rest, f'more {report.noun}')}: --all" if rest else ""
-        lines = _lines(console, [some, Text(more)])
+        lines = _lines(console, [some, Paragraph(more)])
         if len(lines) <= room or count <= _LEAST_MODES:
             break
     return lines + explained
@@ -200,7 +201,7 @@ def _fit_notes(console: Console, report: BenchmarkReport, room: int) -> list[str
     notes = [*list_notes(report), *list_steps(report)]
     lines = ["", "Look at next:"]
     for place, note in enumerate(notes):
-        shown = _lines(console, [Items([note])])
+        shown = _lines(console, [Bullets([note])])
         others = len(notes) - place
         if len(lines) + len(shown) + (others > 1) > room:
             return [*lines, f"- {plural(others, 'more note')}: --all"] if len(lines) < room else []
@@ -277,7 +278,7 @@ def _targets(report: BenchmarkReport) -> Fold | None:
             rows.append([measure, show_baseline(first), *levels, *states])
     labels = [result.label for result in report.modes.values()]
     header = ["Metric", "Typical baseline", "Competitive", "Strong", *labels]
-    lines = map(Text, target_lines(report))
+    lines = map(Paragraph, target_lines(report))
     return Fold("Targets", [TextTable.of(header, rows), *lines], "targets") if rows else None
 
 
@@ -313,15 +314,15 @@ def _differences(report: BenchmarkReport) -> Fold | None:
         "the number of measures, so choose one measure before looking at the results."
     )
     groups = group_lines(report)
-    blocks: list[Block] = [TextTable.of(header, rows), Text(reading, "small"), _more(further)]
+    blocks: list[Block] = [TextTable.of(header, rows), Paragraph(reading, "small"), _more(further)]
     if groups:
         title = f"{noun.capitalize()}s without a significant difference, best group first:"
-        blocks += [Text(title), Items(groups)]
+        blocks += [Paragraph(title), Bullets(groups)]
     return Fold("Paired differences", blocks, "differences")
 
 
-def _more(further: int) -> Text:
-    return Text(f"{further:,} more are in BenchmarkReport.json." if further else "")
+def _more(further: int) -> Paragraph:
+    return Paragraph(f"{further:,} more are in the JSON report." if further else "")
 
 
 def _components(report: BenchmarkReport) -> Fold | None:
@@ -345,7 +346,7 @@ def _components(report: BenchmarkReport) -> Fold | None:
     )
     table = TextTable.of(["Fusion", *shown], rows)
     title = "What each component contributes"
-    return Fold(title, [table, Text(reading, "small")], "components")
+    return Fold(title, [table, Paragraph(reading, "small")], "components")
 
 
 def component_label(report: BenchmarkReport, one: ComponentResult) -> str:
@@ -382,7 +383,7 @@ def _strata(report: BenchmarkReport) -> Fold | None:
         "of queries with the value. Queries without a value are in no group. The other measures "
         "are in BenchmarkReport.html and BenchmarkReport.json."
     )
-    return Fold("Groups of queries", [*blocks, Text(note, "small")], "strata")
+    return Fold("Groups of queries", [*blocks, Paragraph(note, "small")], "strata")
 
 
 def _stratum(result: StratumResult | None, queries: int) -> Cell:
@@ -398,7 +399,7 @@ def _diagnosis(report: BenchmarkReport) -> Fold | None:
         f"{labels.get(item.mode or '', '')}{item.observed}. This suggests: {item.suggests}."
         for item in report.diagnosis
     ]
-    return Fold("Diagnosis", [Items(lines)], "diagnosis") if lines else None
+    return Fold("Diagnosis", [Bullets(lines)], "diagnosis") if lines else None
 
 
 def _failing(report: BenchmarkReport) -> Fold | None:
@@ -408,7 +409,7 @@ def _failing(report: BenchmarkReport) -> Fold | None:
     title, failing = f"Queries that fail in every {noun}", report.failing_queries
     if not failing:
         none = f"None: on every query, at least one {noun} scores above 0 on {measure}."
-        return Fold(title, [Text(none)], "failing")
+        return Fold(title, [Paragraph(none)], "failing")
     rows = [
         [
             query.query_id,
@@ -425,7 +426,7 @@ def _failing(report: BenchmarkReport) -> Fold | None:
         "it too far down or not at all."
     )
     table = TextTable.of(["Query", "Text", *labels], rows)
-    return Fold(title, [Text(text), table, _more(len(failing) - len(rows))], "failing")
+    return Fold(title, [Paragraph(text), table, _more(len(failing) - len(rows))], "failing")
 
 
 def _shorten(text: str | None) -> str:
@@ -441,7 +442,7 @@ def _near(report: BenchmarkReport) -> Fold | None:
         return None
     if not report.near_misses:
         none = "None: no first result is wrong and a parent, child or sibling of an expected term."
-        return Fold("Near misses", [Text(none)], "near")
+        return Fold("Near misses", [Paragraph(none)], "near")
     rows = [
         [
             miss.query_id,
@@ -455,7 +456,7 @@ def _near(report: BenchmarkReport) -> Fold | None:
     ]
     header = ["Query", "Text", report.noun.capitalize(), "First result", "Relation", "Expected"]
     more = _more(len(report.near_misses) - len(rows))
-    text = Text(_near_sentence(report))
+    text = Paragraph(_near_sentence(report))
     return Fold("Near misses", [text, TextTable.of(header, rows), more], "near")
 
 
@@ -502,8 +503,8 @@ def _runs(report: BenchmarkReport) -> Fold:
         "the deepest cutoff, although there are more documents."
     )
     table = TextTable.of([*header, "Judged"], rows)
-    without = Text(_without_relevant(report))
-    return Fold("Diagnostics", [table, Text(reading, "small"), without], "runs")
+    without = Paragraph(_without_relevant(report))
+    return Fold("Diagnostics", [table, Paragraph(reading, "small"), without], "runs")
 
 
 def _without_relevant(report: BenchmarkReport) -> str:
@@ -534,8 +535,8 @@ def _definitions(report: BenchmarkReport) -> Fold:
         )
     some = next(iter(measures.values())).definition
     ties = f"Ties: {some.ties}. Averaged over: {some.averaged_over}"
-    ending = Text(f"{ties}; here {report.manifest.averaging}.")
-    return Fold("Definitions", [Items(lines), ending], "definitions")
+    ending = Paragraph(f"{ties}; here {report.manifest.averaging}.")
+    return Fold("Definitions", [Bullets(lines), ending], "definitions")
 
 
 def _reproduction(report: BenchmarkReport) -> Fold:
@@ -549,13 +550,13 @@ def _reproduction(report: BenchmarkReport) -> Fold:
     config = json.dumps(manifest.config, indent=2, ensure_ascii=False)
     blocks: list[Block] = [
         Code("\n".join(commands)),
-        Text(f"Seed {manifest.seed}."),
+        Paragraph(f"Seed {manifest.seed}."),
         TextTable.of(["What", "SHA-256"], list_hashes(report)),
-        Text("The configuration with all defaults, valid as benchmark.yaml:"),
+        Paragraph("The configuration with all defaults, valid as benchmark.yaml:"),
         Code(config, "json"),
     ]
     return Fold("How to reproduce", blocks, "provenance")
 
 
 def _claims(report: BenchmarkReport) -> Fold:
-    return Fold(CLAIMS_TITLE, [Items(list_claims(report))], "claims")
+    return Fold(CLAIMS_TITLE, [Bullets(list_claims(report))], "claims")

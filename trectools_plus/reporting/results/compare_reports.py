@@ -11,7 +11,7 @@ from trectools_plus.benchmark.compare.compare_reports import (
     state_verdict,
 )
 from trectools_plus.display import Cell, TableColumn, TextTable
-from trectools_plus.reporting.document import Block, Fold, Text, markdown, print_blocks
+from trectools_plus.reporting.document import Block, Fold, Paragraph, markdown, print_blocks
 from trectools_plus.reporting.wording import (
     describe_difference_intervals,
     describe_method,
@@ -52,10 +52,10 @@ def contrast_blocks(
     header = ["Query", contrast.noun.capitalize(), "Metric", "A", "B", "B − A"]
     table = TextTable.of(header, changed)
     return [
-        Text(state_verdict(contrast), "result"),
-        *(Text(f"{place}  {name}") for place, name in places),
+        Paragraph(state_verdict(contrast), "result"),
+        *(Paragraph(f"{place}  {name}") for place, name in places),
         _table(contrast, measures),
-        *map(Text, _remarks(contrast)),
+        *map(Paragraph, _remarks(contrast)),
         *([Fold("Queries that changed most", [table])] if changed else []),
     ]
 
@@ -132,7 +132,7 @@ def print_contrast(contrast: ReportComparison, stream: TextIO, *, full: bool = F
     more = 0 if full else len(contrast.higher_is_better) - len(shown)
     print_blocks(contrast_blocks(contrast, shown if more else None), stream, folds=full)
     if more:
-        print_blocks([Text(f"{plural(more, 'more measure')}: --all")], stream)
+        print_blocks([Paragraph(f"{plural(more, 'more measure')}: --all")], stream)
 
 
 def _table(contrast: ReportComparison, measures: Sequence[str] | None) -> TextTable:

@@ -14,7 +14,7 @@ import polars as pl
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.display import MAX_BYTES, Cell, TextTable, html_table
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
-from trectools_plus.reporting.document import Text, markdown
+from trectools_plus.reporting.document import Paragraph, markdown
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
     check_suffixes,
@@ -153,7 +153,7 @@ def render_side_by_side(
     if kind == "markdown":
         parts = zip(tables, shown, strict=True)
         return "".join(
-            f"\n{markdown([Text(table.measure), *continued(one)])}" for table, one in parts
+            f"\n{markdown([Paragraph(table.measure), *continued(one)])}" for table, one in parts
         )
     lines = []
     for table, one in zip(tables, shown, strict=True):

@@ -19,10 +19,10 @@ from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.reporting.document import (
     Block,
+    Bullets,
     Fold,
     Heading,
-    Items,
-    Text,
+    Paragraph,
     markdown,
     print_blocks,
 )
@@ -103,20 +103,20 @@ def extraction_blocks(report: ExtractionReport) -> list[Block]:
     )
     lines = (describe_assertions(report), describe_root(report))
     return [
-        Text(describe_extraction(report), "result"),
-        *(Text(line) for line in lines if line),
+        Paragraph(describe_extraction(report), "result"),
+        *(Paragraph(line) for line in lines if line),
         TextTable.of(_SCORES, _score_rows(report), right=_SCORES[3:]),
-        Text(_explain_scores(report), "small"),
-        Text(counts),
-        *(Text(f"Note: {note}.", "note") for note in report.notes),
-        Fold("Documents", [Text("Present-only, exact."), _documents(report)]),
+        Paragraph(_explain_scores(report), "small"),
+        Paragraph(counts),
+        *(Paragraph(f"Note: {note}.", "note") for note in report.notes),
+        Fold("Documents", [Paragraph("Present-only, exact."), _documents(report)]),
         *_mistakes(report),
     ]
 
 
 def render_extraction_markdown(report: ExtractionReport) -> str:
     """Return the report as Markdown."""
-    claims = Fold(CLAIMS_TITLE, [Items(extraction_claims(report))])
+    claims = Fold(CLAIMS_TITLE, [Bullets(extraction_claims(report))])
     return markdown([Heading("Extraction", 1), *extraction_blocks(report), claims])
 
 
@@ -145,8 +145,8 @@ def print_extraction(report: ExtractionReport, stream: TextIO) -> None:
         f"{one.doc_id}: {one.spurious_label} is a {one.relation} of {one.missed_label}"
         for one in report.mistakes.near[:_SHOWN_NEAR]
     ]
-    notes = (Text(f"Note: {note}.") for note in report.reported)
-    print_blocks([*extraction_blocks(report), Items(near), *notes], stream)
+    notes = (Paragraph(f"Note: {note}.") for note in report.reported)
+    print_blocks([*extraction_blocks(report), Bullets(near), *notes], stream)
 
 
 def check_extraction_folder(folder: str | Path) -> None:
@@ -260,9 +260,9 @@ def comparison_blocks(comparison: ExtractionComparison) -> list[Block]:
     """
     return [
         _difference_table(comparison),
-        Text(_explain_comparison(comparison), "small"),
+        Paragraph(_explain_comparison(comparison), "small"),
         Heading("F1 of the documents"),
-        Text(_tests_line(comparison)),
+        Paragraph(_tests_line(comparison)),
         _document_table(comparison),
     ]
 
@@ -274,7 +274,9 @@ def render_comparison_markdown(comparison: ExtractionComparison) -> str:
 
 def print_comparison(comparison: ExtractionComparison, stream: TextIO) -> None:
     """Print the comparison, at most 100 characters wide."""
-    print_blocks([Text(_heading(comparison), "result"), *comparison_blocks(comparison)], stream)
+    print_blocks(
+        [Paragraph(_heading(comparison), "result"), *comparison_blocks(comparison)], stream
+    )
 
 
 def sweep_document(sweep: Sweep) -> dict[str, Any]:
@@ -305,7 +307,7 @@ def print_sweep(sweep: Sweep, stream: TextIO) -> None:
             interval = "" if point.low is None else f" {show_interval(point.low, point.high)}"
             figures = f"{point.precision:.3f}", f"{point.recall:.3f}", f"{point.f1:.3f}{interval}"
             rows.append((curve.system, f"{point.value:g}{marks}", *figures))
-    print_blocks([Text(title, "result"), TextTable.of(_SWEEP, rows, right=_SWEEP[2:])], stream)
+    print_blocks([Paragraph(title, "result"), TextTable.of(_SWEEP, rows, right=_SWEEP[2:])], stream)
 
 
 def _show_figure(figure: ExtractionFigure) -> str:
@@ -378,7 +380,9 @@ def _mistakes(report: ExtractionReport) -> list[Block]:
             f"{name}: {len(rows):,}",
             [
                 TextTable.of(header, rows[:_MOST]),
-                Text(f"The first {_MOST}; the JSON report has all." if len(rows) > _MOST else ""),
+                Paragraph(
+                    f"The first {_MOST}; the JSON report has all." if len(rows) > _MOST else ""
+                ),
             ],
         )
         for name, header, rows in lists

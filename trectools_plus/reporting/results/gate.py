@@ -9,10 +9,10 @@ from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
 from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
 from trectools_plus.reporting.document import (
     Block,
+    Bullets,
     Fold,
     Heading,
-    Items,
-    Text,
+    Paragraph,
     markdown,
     print_blocks,
 )
@@ -40,12 +40,12 @@ def gate_blocks(result: GateResult) -> list[Block]:
         f"{entry.label} {entry.measure}: {plural(len(entry.fallen or ()), 'query', 'queries')}"
         for entry in worse
     ]
-    fallen = Text(f"{'; '.join(counts)}. At most {_NAMED} of each are listed.", "small")
+    fallen = Paragraph(f"{'; '.join(counts)}. At most {_NAMED} of each are listed.", "small")
     return [
-        Text(state_result(result), "result"),
+        Paragraph(state_result(result), "result"),
         _table(result),
-        Text(describe_rules(result)),
-        *([Items(remarks)] if remarks else []),
+        Paragraph(describe_rules(result)),
+        *([Bullets(remarks)] if remarks else []),
         *([Fold("Queries that got worse", [_fallen(result, worse), fallen])] if worse else []),
     ]
 
@@ -64,7 +64,7 @@ def render_refusal_markdown(reason: str) -> str:
         reason: The error message.
     """
     title = Heading("Retrieval benchmark: not compared ❌", 3)
-    return f"{MARKER}\n{markdown([title, Text(reason)])}"
+    return f"{MARKER}\n{markdown([title, Paragraph(reason)])}"
 
 
 def gate_document(result: GateResult) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from trectools_plus.reporting.document import (
     Block,
     Fold,
     Heading,
-    Text,
+    Paragraph,
     html_page,
     markdown,
     print_blocks,
@@ -166,14 +166,14 @@ def _cell(interval: ShownInterval | None, baseline: str | None) -> Cell:
 
 def judgment_blocks(report: JudgmentReport) -> list[Block]:
     """Return the blocks of an estimate: the result, a table for each population, the reading."""
-    blocks: list[Block] = [Text(report.result, "result")]
+    blocks: list[Block] = [Paragraph(report.result, "result")]
     for place, population in enumerate(report.estimates[0].estimates):
         table = make_judgment_table(report, place)
         if place:
             blocks.append(Fold(_HEADINGS[population.population], [table]))
         else:
             blocks += [Heading(_HEADINGS[population.population]), table]
-    return [*blocks, *map(Text, judgment_lines(report))]
+    return [*blocks, *map(Paragraph, judgment_lines(report))]
 
 
 def print_judgment_report(report: JudgmentReport, stream: TextIO = sys.stdout) -> None:

@@ -19,7 +19,7 @@ from trectools_plus.reporting.document import (
     Block,
     Fold,
     Heading,
-    Text,
+    Paragraph,
     markdown,
     print_blocks,
 )
@@ -103,8 +103,10 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         ]
         blocks.append(TextTable.of(_PAIRED_HEADER, paired))
         blocks.append(Fold("Differences of languages", [_differences(report)]))
-    blocks += [Text(READING, "small"), *map(Text, _on_pairs(report))]
-    return blocks + [Text(f"{languages}: {note}", "note") for languages, note in _notes(report)]
+    blocks += [Paragraph(READING, "small"), *map(Paragraph, _on_pairs(report))]
+    return blocks + [
+        Paragraph(f"{languages}: {note}", "note") for languages, note in _notes(report)
+    ]
 
 
 def _differences(report: MultilingualReport) -> TextTable:
@@ -126,15 +128,15 @@ def render_multilingual_markdown(report: MultilingualReport) -> str:
     """Return the report as GitHub-flavoured Markdown."""
     head: list[Block] = [
         Heading("Comparison of languages", 1),
-        Text(f"Documents: {report.corpus}."),
+        Paragraph(f"Documents: {report.corpus}."),
     ]
-    command = [Text(f"Created by: {report.command}")] if report.command else []
+    command = [Paragraph(f"Created by: {report.command}")] if report.command else []
     return markdown([*head, *multilingual_blocks(report), *command])
 
 
 def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
     """Print the report, at most 100 characters wide."""
-    print_blocks([Text(report.corpus, "result"), *multilingual_blocks(report)], stream)
+    print_blocks([Paragraph(report.corpus, "result"), *multilingual_blocks(report)], stream)
 
 
 def _notes(report: MultilingualReport) -> list[tuple[str, str]]:

@@ -27,11 +27,11 @@ from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.document import (
     Block,
+    Bullets,
     Fold,
     Heading,
-    Items,
+    Paragraph,
     Picture,
-    Text,
     html_page,
     markdown,
     print_blocks,
@@ -218,12 +218,12 @@ def sweep_blocks(report: SweepReport, most: int | None = None) -> list[Block]:
         most: Maximum number of variants; ``None`` for all.
     """
     more = len(report.variants) - (most or len(report.variants))
-    further = [Text(f"{plural(more, 'more variant')}: see {MARKDOWN_FILE}")] if more > 0 else []
-    lines = (Text(line, "small") for line in sweep_lines(report))
+    further = f"{plural(more, 'more variant')}: see {MARKDOWN_FILE}" if more > 0 else ""
+    lines = (Paragraph(line, "small") for line in sweep_lines(report))
     return [
-        Text(sweep_sentence(report), "result"),
+        Paragraph(sweep_sentence(report), "result"),
         make_sweep_table(report, most),
-        *further,
+        Paragraph(further),
         *lines,
     ]
 
@@ -235,7 +235,7 @@ def print_sweep_report(report: SweepReport, stream: TextIO = sys.stdout) -> None
 
 def render_sweep_markdown(report: SweepReport) -> str:
     """Return the report as GitHub-flavoured Markdown."""
-    claims = Fold(CLAIMS_TITLE, [Items(sweep_claims(report))])
+    claims = Fold(CLAIMS_TITLE, [Bullets(sweep_claims(report))])
     return markdown([Heading("Sweep", 1), *sweep_blocks(report), claims])
 
 
@@ -250,5 +250,5 @@ def render_sweep_page(report: SweepReport, plot: Path | None = None) -> str:
     if plot is not None:
         text = f"{report.measure} by the values of each setting"
         blocks += [Heading("Means by setting"), Picture(plot.read_bytes(), text)]
-    claims = Fold(CLAIMS_TITLE, [Items(sweep_claims(report))])
+    claims = Fold(CLAIMS_TITLE, [Bullets(sweep_claims(report))])
     return html_page(f"Sweep on {report.dataset.id}", [*blocks, claims])

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
 from trectools_plus.display import TextTable
-from trectools_plus.reporting.document import Block, Text, print_blocks
+from trectools_plus.reporting.document import Block, Paragraph, print_blocks
 from trectools_plus.reporting.wording import show, show_interval, show_p
 from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.text import plural, visible
@@ -78,12 +78,12 @@ def agreement_blocks(
         f"counted: {found.only_first:,} graded only by A, {found.only_second:,} only by B."
     )
     return [
-        Text(verdict, "result"),
-        *(Text(f"{place}  {name}") for place, name in zip("AB", names, strict=True)),
-        Text(counts),
+        Paragraph(verdict, "result"),
+        *(Paragraph(f"{place}  {name}") for place, name in zip("AB", names, strict=True)),
+        Paragraph(counts),
         TextTable.of(["Kappa", "Value", "Interval"], kappas),
         *([TextTable.of(["Query", "Term", "A", "B"], pairs)] if pairs else []),
-        *([Text(f"… {more:,} more: list them with --all")] if more else []),
+        *([Paragraph(f"… {more:,} more: list them with --all")] if more else []),
     ]
 
 
@@ -133,9 +133,9 @@ def print_overfitting(found: OverfittingCheck, stream: TextIO) -> None:
         "the number of queries. p: two-sample permutation test. Adj. p: Holm over "
         f"{len(found.contrasts)}."
     )
-    verdict = (Text(line, "result") for line in _verdict(found))
-    notes = (Text(f"Note: {note}.") for note in found.notes)
-    print_blocks([*verdict, _contrast_table(found), Text(reading, "small"), *notes], stream)
+    verdict = (Paragraph(line, "result") for line in _verdict(found))
+    notes = (Paragraph(f"Note: {note}.") for note in found.notes)
+    print_blocks([*verdict, _contrast_table(found), Paragraph(reading, "small"), *notes], stream)
 
 
 def _contrast_table(found: OverfittingCheck) -> TextTable:
