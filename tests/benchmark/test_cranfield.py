@@ -17,8 +17,8 @@ from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.choices import DEFAULT_MEASURES
+from trectools_plus.reporting import print_report
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.terminal import print_report
 
 
 def _load(path: Path) -> ModuleType:

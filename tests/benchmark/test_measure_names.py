@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from matplotlib.figure import Figure
 
 from trectools_plus.benchmark import compare_reports, load_report, run_gate, verify_report
 from trectools_plus.benchmark.gate import GateRules
@@ -17,7 +16,6 @@ from trectools_plus.benchmark.report.listing import list_reports
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.export import table_as_frame, table_as_latex
-from trectools_plus.reporting.plots.means import plot_measures
 
 RANKS = {"a": {n: 1 + n % 4 for n in range(60)}, "b": {}}
 TYPED = ["MRR@10", "MAP@100", "nDCG@10", "Recall@50", "recall_100", "HitRate@10"]
@@ -71,10 +69,9 @@ def test_accessors_accept_every_spelling(folders: Any) -> None:
         assert entry.measure == "MAP@100"
         assert report.higher_is_better(spelling)
     assert report.find_measure("P@5") is None
-    axes = Figure().subplots()
-    plot_measures(axes, report, ["ap@100"])
+    report.plot(["ap@100"])
     with pytest.raises(UsageError, match=r"P@5.*MRR@10"):
-        plot_measures(axes, report, ["P@5"])
+        report.plot(["P@5"])
 
 
 def test_reports_with_other_labels_are_compared(folders: Any) -> None:

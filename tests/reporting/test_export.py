@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.reporting import Layout, report_table, write_table
 from trectools_plus.reporting.export import (
-    escape_latex,
     frame_as_csv,
     table_as_csv,
     table_as_frame,
@@ -29,6 +28,7 @@ from trectools_plus.reporting.export import (
     table_as_markdown,
     table_with_pairs,
 )
+from trectools_plus.reporting.latex import escape_latex
 
 MEANS = {
     "lexical": {"nDCG@10": 0.3, "MeanRank": 12.5},

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import Diagnosis, FailingQuery, NearMiss, TermLabel
+from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.export import write_text
-from trectools_plus.reporting.markdown import render_markdown
 
 
 def rows_of(text: str, heading: str | None = None) -> list[list[str]]:
@@ -32,8 +32,8 @@ def test_it_opens_with_title_verdict_and_headline_table(make_report: Any) -> Non
     title, verdict, method, table = text.split("\n\n")[:4]
     assert title == "# Benchmark of irds:cranfield · 225 queries"
     assert verdict == (
-        "Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.001, +0.039]; not "
-        "significant with 225 queries."
+        "**Hybrid scores highest on nDCG@10: 0.342, +0.019 over Lexical-Only [−0.001, +0.039]; not "
+        "significant with 225 queries.**"
     )
     assert method.startswith("Paired t-test, Holm over 3 comparisons on one measure: ")
     assert table.startswith(
@@ -56,7 +56,7 @@ def test_a_significant_best_mode_is_starred_and_explained(make_report: Any) -> N
         "**0.5000 [0.470, 0.530]** ᵃ",
         r"two \*",
     ]
-    assert "\\* significantly ahead" in text
+    assert "\\*: significantly ahead" in text
     assert "Significantly above: ᵃ one" in text
 
 
@@ -140,7 +140,7 @@ def test_near_misses_where_documents_are_terms(make_report: Any) -> None:
     ]  # fmt: skip
     assert "Lexical-Only 0, Vector-Only 1, Hybrid 0." in text
     many = render_markdown(make_report(near_misses=[miss] * 53))
-    assert "3 more are in `BenchmarkReport.json`." in many
+    assert "3 more are in the JSON report." in many
     assert "None: no first" in render_markdown(make_report(near_misses=[]))
     assert title not in render_markdown(make_report())
 
@@ -148,13 +148,13 @@ def test_near_misses_where_documents_are_terms(make_report: Any) -> None:
 def test_incomplete_modes_stand_right_below_the_table(make_report: Any) -> None:
     diagnostics = {"status": "incomplete", "notes": ["no results for 3 of 225 queries (1, 2, 3)"]}
     head = render_markdown(make_report(diagnostics=diagnostics)).split("## ")[0]
-    assert "and Hybrid are incomplete:** no results for 3 of 225 queries" in head
+    assert "and Hybrid are incomplete: no results for 3 of 225 queries" in head
 
 
 def test_diagnosis_is_written_in_sentences(make_report: Any) -> None:
     item = Diagnosis(mode="vector", sign="low-ndcg", observed="low nDCG", suggests="re-rank")
     text = render_markdown(make_report(diagnosis=[item]))
-    assert "- **Vector-Only:** low nDCG. This suggests: re-rank." in text
+    assert "- Vector-Only: low nDCG. This suggests: re-rank." in text
     assert "## Diagnosis" in text
     assert "## Diagnosis" not in render_markdown(make_report())
 

@@ -7,9 +7,9 @@ import io
 import pytest
 
 from trectools_plus.display import TextTable
-from trectools_plus.reporting.markdown import render_table
-from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import numeric_columns, show
+from trectools_plus.reporting import print_table
+from trectools_plus.reporting.document import markdown_table, numeric_columns
+from trectools_plus.reporting.wording import show
 from trectools_plus.text import make_console
 
 ROWS = [
@@ -40,7 +40,7 @@ def test_the_terminal_and_markdown_align_the_same_columns() -> None:
         end = lines[0].index(text) + len(text)
         assert lines[1][end - 1] != " ", "the numbers of both rows end in the same column"
         assert lines[1][end] == " "
-    marks = render_table(table).splitlines()[1].strip("| ").split(" | ")
+    marks = markdown_table(table).splitlines()[1].strip("| ").split(" | ")
     assert [mark == "---:" for mark in marks] == numeric_columns(ROWS)
 
 

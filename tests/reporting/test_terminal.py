@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from trectools_plus.reporting import print_report
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.export import table_as_markdown
-from trectools_plus.reporting.terminal import print_report
-from trectools_plus.reporting.wording import CLAIMS_TITLE, count_claims, list_claims
+from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 
 SIX = ("nDCG@10", "AP@100", "RR@10", "R@50", "R@100", "HitRate@10", "MaxOntSim@10")
 
@@ -31,8 +31,7 @@ def test_three_modes_stand_side_by_side(make_report: Any) -> None:
     header = next(line for line in lines if "Metric" in line)
     assert header.split() == ["Metric", "Lexical-Only", "Vector-Only", "Hybrid", "Best", "Mode"]
     row = next(line for line in lines if line.startswith(" nDCG@10"))
-    assert row.split() == ["nDCG@10", "0.3227", "ᵇ", "0.2966", "0.3417", "ᵇ", "Hybrid"]
-    assert lines[lines.index(row) + 1].endswith("n.s.")
+    assert row.split() == ["nDCG@10", "0.3227", "ᵇ", "0.2966", "0.3417", "ᵇ", "Hybrid", "n.s."]
 
 
 @pytest.mark.parametrize("modes", [1, 2, 3, 4, 5, 8, 30])
@@ -91,7 +90,7 @@ def test_what_must_not_be_overlooked_is_noted(make_report: Any) -> None:
     assert "Lexical-Only, Vector-Only and Hybrid are incomplete: no results" in text
     claims = list_claims(report)
     assert sum("R141" in claim for claim in claims) == 3
-    assert count_claims(claims) in text
+    assert CLAIMS_TITLE not in text
 
 
 def test_markup_in_names_is_text(make_report: Any) -> None:
@@ -183,12 +182,3 @@ def test_figures_of_a_column_are_aligned(make_report: Any) -> None:
     lines = [line for line in printed(report).splitlines() if line.startswith((" MeanRank", " RR"))]
     assert lines[0].index("12.5000") + 1 == lines[1].index("0.5000")
     assert lines[0].index("9.0000") == lines[1].index("0.4000")
-
-
-def test_statements_of_the_writer_are_counted_below_the_notes(make_report: Any) -> None:
-    report = make_report()
-    for width in (80, 100):
-        text = " ".join(printed(report, width=width).split())
-        assert text.count(CLAIMS_TITLE) == 1
-        assert f"{CLAIMS_TITLE}: {len(list_claims(report))} statements." in text
-        assert "Tried:" not in text

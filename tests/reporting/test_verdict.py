@@ -9,8 +9,8 @@ import pytest
 
 from trectools_plus.benchmark.report import BenchmarkReport, UnscoredMode
 from trectools_plus.benchmark.report.verdict import make_verdict
+from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.markdown import render_markdown
 from trectools_plus.reporting.wording import equal_line
 from trectools_plus.statistics.comparison import ConfidenceInterval
 

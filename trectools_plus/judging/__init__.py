@@ -43,7 +43,7 @@ __getattr__, __dir__ = import_lazily(
             "describe_labels",
             "raise_if_stopped",
         ],
-        "judging.labels": ["Price", "write_qrels"],
+        "judging.labels": ["write_qrels"],
         "judging.pilot": ["Pilot", "plan_people"],
         "judging.plan": ["find_plan"],
         "judging.prompt": ["read_prompt"],

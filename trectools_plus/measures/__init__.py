@@ -18,7 +18,7 @@ __getattr__, __dir__ = import_lazily(
             "evaluate",
             "score_runs",
         ],
-        "measures.judged": ["Grades", "notes_on_judges"],
+        "measures.judged": ["JudgedQueries", "notes_on_judges"],
         "measures.parser": ["ALIASES", "explain", "ir_measures_labels", "split_names"],
         "measures.providers.ir_measures": ["UNDEFINED"],
         "measures.providers.user": ["BaseMeasure", "BaseMetric"],

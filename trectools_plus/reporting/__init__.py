@@ -7,18 +7,17 @@ __getattr__, __dir__ = import_lazily(
     {
         "reporting.comparison": ["Layout", "report_table"],
         "reporting.export": ["render_json", "table_as_csv", "table_as_latex", "write_table"],
-        "reporting.files": ["ir_metadata_header"],
         "reporting.html.page": ["render_html"],
-        "reporting.markdown": ["render_markdown"],
         "reporting.plots.figures": ["write_plots"],
+        "reporting.results.benchmark": ["print_report", "render_markdown"],
         "reporting.results.extraction": ["write_extraction"],
         "reporting.results.multilingual": ["write_multilingual"],
         "reporting.results.sweep": ["write_sweep_report"],
-        "reporting.terminal": ["print_report"],
     },
     internal={
         "display": ["Cell", "TableColumn", "TextTable"],
         "extraction.inputs.predictions": ["PREDICTIONS_FILE"],
+        "reporting.document": ["print_table"],
         "reporting.export": [
             "check_suffixes",
             "frame_as_csv",
@@ -90,7 +89,6 @@ __getattr__, __dir__ = import_lazily(
             "print_agreement",
             "print_overfitting",
         ],
-        "reporting.terminal": ["print_table"],
         "reporting.verification.verify": ["Verification"],
         "reporting.wording": ["method_line", "show_ci"],
     },

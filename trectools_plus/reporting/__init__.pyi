@@ -7,6 +7,7 @@ from trectools_plus.display import TextTable as TextTable
 from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE as PREDICTIONS_FILE
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
+from trectools_plus.reporting.document import print_table as print_table
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
 from trectools_plus.reporting.export import frame_as_csv as frame_as_csv
 from trectools_plus.reporting.export import render_json as render_json
@@ -16,19 +17,19 @@ from trectools_plus.reporting.export import table_as_html as table_as_html
 from trectools_plus.reporting.export import table_as_latex as table_as_latex
 from trectools_plus.reporting.export import table_as_markdown as table_as_markdown
 from trectools_plus.reporting.export import write_table as write_table
-from trectools_plus.reporting.files import ir_metadata_header as ir_metadata_header
 from trectools_plus.reporting.files import write_reports as write_reports
 from trectools_plus.reporting.github import PullRequest as PullRequest
 from trectools_plus.reporting.github import append_step_summary as append_step_summary
 from trectools_plus.reporting.github import find_pull_request as find_pull_request
 from trectools_plus.reporting.github import post_comment as post_comment
 from trectools_plus.reporting.html.page import render_html as render_html
-from trectools_plus.reporting.markdown import render_markdown as render_markdown
 from trectools_plus.reporting.plots.figures import draw_plot as draw_plot
 from trectools_plus.reporting.plots.figures import write_plots as write_plots
 from trectools_plus.reporting.plots.means import plot_evaluation as plot_evaluation
 from trectools_plus.reporting.plots.means import plot_report as plot_report
 from trectools_plus.reporting.plots.style import can_draw as can_draw
+from trectools_plus.reporting.results.benchmark import print_report as print_report
+from trectools_plus.reporting.results.benchmark import render_markdown as render_markdown
 from trectools_plus.reporting.results.compare_reports import contrast_document as contrast_document
 from trectools_plus.reporting.results.compare_reports import print_contrast as print_contrast
 from trectools_plus.reporting.results.compare_reports import (
@@ -104,15 +105,12 @@ from trectools_plus.reporting.results.testsets import agreement_document as agre
 from trectools_plus.reporting.results.testsets import overfitting_document as overfitting_document
 from trectools_plus.reporting.results.testsets import print_agreement as print_agreement
 from trectools_plus.reporting.results.testsets import print_overfitting as print_overfitting
-from trectools_plus.reporting.terminal import print_report as print_report
-from trectools_plus.reporting.terminal import print_table as print_table
 from trectools_plus.reporting.verification.verify import Verification as Verification
 from trectools_plus.reporting.wording import method_line as method_line
 from trectools_plus.reporting.wording import show_ci as show_ci
 
 __all__ = [
     "Layout",
-    "ir_metadata_header",
     "print_report",
     "render_html",
     "render_json",

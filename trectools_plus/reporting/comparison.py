@@ -6,7 +6,6 @@ Every rendering shows the same :class:`ComparisonTable`, so they cannot disagree
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
@@ -19,7 +18,6 @@ from trectools_plus.errors import UsageError
 from trectools_plus.reporting.wording import (
     NARROW,
     denominator_line,
-    describe_claim,
     describe_difference_intervals,
     describe_test,
     method_line,
@@ -249,7 +247,6 @@ class ComparisonTable(Displayed):
             modes: The other modes to show, in order; by default all.
             decimals: As for a table for a paper.
         """
-        places = {mode: place for place, mode in enumerate(self.labels)}
         shown = [mode for mode in self.labels if mode not in self.baselines]
         shown = shown if modes is None else [mode for mode in modes if mode in shown]
         entries = {(one.contrast, one.baseline): one for one in self.differences[measure]}
@@ -268,13 +265,13 @@ class ComparisonTable(Displayed):
         ]
         rows = []
         for mode in [*self.baselines, *shown]:
-            figure = self.cells[measure][places[mode]]
+            figure = self._figure(measure, mode)
             for baseline in self.baselines[:1] if mode in self.baselines else self.baselines:
                 entry = entries.get((mode, baseline))
                 mean = replace(figure.as_cell({}, decimals), detail="")
                 rows.append(
                     [
-                        Cell(self.labels[mode]),
+                        Cell(self.labels[mode] if modes is None else cut_middle(self.labels[mode])),
                         *([Cell("–" if entry is None else self.labels[baseline])] * several),
                         mean,
                         *_difference_cells(entry, decimals),
@@ -285,11 +282,35 @@ class ComparisonTable(Displayed):
 
     def _brief_cell(self, measure: str, mode: str, decimals: int | None) -> Cell:
         """Return a mean, with ``*`` if it differs significantly from the only baseline."""
-        figure = next(one for one in self.cells[measure] if one.mode == mode)
+        figure = self._figure(measure, mode)
         marked = len(self.baselines) == 1 and any(
             one.contrast == mode and one.significant for one in self.differences.get(measure, ())
         )
         return replace(figure.as_cell({}, decimals), detail="", marks="*" if marked else "")
+
+    def brief(self, primary: str, modes: Sequence[str]) -> TextTable:
+        """Return a line per mode, with the interval of the primary measure or of its difference.
+
+        Args:
+            primary: The primary measure.
+            modes: The modes to show, in order.
+        """
+        others = [name for name in self.cells if name != primary]
+        if self.differences.get(primary):
+            return self.against_baseline(primary, others, modes)
+        first = TableColumn(Cell(self.noun.capitalize()), widest=28)
+        interval = TableColumn(Cell("Interval"), whole=True)
+        measures = [TableColumn(Cell(name), right=True, whole=True) for name in (primary, *others)]
+        rows = []
+        for mode in modes:
+            figures = {name: self._figure(name, mode) for name in (primary, *others)}
+            means = [Cell(show(one.mean), count=one.n_text) for one in figures.values()]
+            shown = Cell(show_ci(figures[primary].ci) or "–")
+            rows.append([Cell(cut_middle(self.labels[mode])), means[0], shown, *means[1:]])
+        return TextTable.of([first, measures[0], interval, *measures[1:]], rows)
+
+    def _figure(self, measure: str, mode: str) -> ShownMean:
+        return self.cells[measure][list(self.labels).index(mode)]
 
     @property
     def paper_letters(self) -> dict[str, str]:
@@ -332,6 +353,12 @@ class ComparisonTable(Displayed):
         if layout.systems is None:
             return fold(table, modes, self.noun.capitalize())
         return table.transposed(self.noun.capitalize()) if layout.systems == "rows" else table
+
+
+def cut_middle(text: str, longest: int = 28) -> str:
+    """Return a text without its middle, if it is long; the ends of names differ."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]}…{text[len(text) - half + 1 :]}"
 
 
 def _difference_cells(entry: Comparison | None, decimals: int | None) -> list[Cell]:
@@ -470,41 +497,26 @@ def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
     return Cell(report.modes[best].label, marks=mark)
 
 
-def _describe_methods(intervals: list[tuple[str, ConfidenceInterval]]) -> str:
-    """Describe the methods of intervals by measure: ``BCa bootstrap, …; Wilson for HitRate@10``."""
-    (usual, _), *_ = Counter(ci.method for _, ci in intervals).most_common(1)
-    resamples = max(ci.resamples for _, ci in intervals)
-    by_method: dict[str, list[str]] = {}
-    for name, ci in intervals:
-        by_method.setdefault(ci.method, []).append(name)
-    parts = []
-    for method in sorted(by_method, key=lambda name: name != usual):
-        drawn = any(ci.method == method and ci.resamples for _, ci in intervals)
-        part = f"{method}, {resamples:,} resamples of the queries" if drawn else method
-        names = list(dict.fromkeys(by_method[method]))
-        few = len(names) <= _NAMED_MEASURES
-        where = ", ".join(names) if few else plural(len(names), "measure")
-        parts.append(part if method == usual else f"{part} for {where}")
-    return "; ".join(parts)
-
-
-_NAMED_MEASURES = 6
-"""With more measures than this, only their number is given."""
+def _describe_methods(intervals: Iterable[ConfidenceInterval]) -> str:
+    """Describe the methods of intervals: ``BCa bootstrap, 10,000 resamples; Wilson``."""
+    resamples = {ci.method: ci.resamples for ci in intervals}
+    return "; ".join(
+        f"{method}, {count:,} resamples of the queries" if count else method
+        for method, count in resamples.items()
+    )
 
 
 def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
-    shown = [
-        (name, mode.measures[name].ci) for mode in report.modes.values() for name in table.cells
-    ]
-    intervals = [(name, ci) for name, ci in shown if ci is not None]
+    shown = [mode.measures[name].ci for mode in report.modes.values() for name in table.cells]
+    intervals = [ci for ci in shown if ci is not None]
     if not intervals:
         alone = report.manifest.dataset.queries < 2
         because = ", because there is only one query" if alone else ""
         lines = [f"Mean. There are no intervals{because}."]
     else:
-        level = intervals[0][1].level
+        level = intervals[0].level
         lines = [f"Mean with its {level * 100:g}% interval ({_describe_methods(intervals)})."]
-    notes = dict.fromkeys(ci.note for _, ci in intervals if ci.note)
+    notes = dict.fromkeys(ci.note for ci in intervals if ci.note)
     lines += [f"{NARROW} {note}." for note in notes]
     lines.append(denominator_line(report, table.cells))
     sums = [name for name in table.cells if report.is_sum(name)]
@@ -532,8 +544,11 @@ def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
         lines.append(f"Significantly above: {named}.")
     elif table.test:
         lines.append(LETTERS_ELSEWHERE)
-    best = _best_line(report, table)
-    return [*lines, best] if best else lines
+    meanings = {AHEAD_OF_ALL: "", NOT_AHEAD_OF_ALL: "not "}
+    used = {cell.marks for cell in table.best.values()}
+    ahead = f"significantly ahead of every other {report.noun}"
+    marks = [f"{mark}: {word}{ahead}" for mark, word in meanings.items() if mark in used]
+    return [*lines, f"{'; '.join(marks)}."] if marks else lines
 
 
 LETTERS_ELSEWHERE = (
@@ -550,18 +565,3 @@ def _baseline_lines(report: BenchmarkReport, table: ComparisonTable) -> list[str
     names = " or ".join(table.labels[mode] for mode in table.baselines)
     line = f"Δ: mean minus that of {names}, with its interval. W/T/L: queries won, tied and lost. "
     return [f"{line}*: significant.", describe_difference_intervals(entry)]
-
-
-def _best_line(report: BenchmarkReport, table: ComparisonTable) -> str:
-    """Explain the marks behind the best modes, with their test unless it is that of the method."""
-    meanings = {
-        AHEAD_OF_ALL: f"significantly ahead of every other {report.noun}",
-        NOT_AHEAD_OF_ALL: f"not significantly ahead of every other {report.noun}",
-    }
-    shown = {cell.marks for cell in table.best.values()}
-    explained = [f"{mark} {words}" for mark, words in meanings.items() if mark in shown]
-    if not explained:
-        return ""
-    claim = describe_claim(report)
-    known = claim[1:] in table.method
-    return f"{'; '.join(explained)}{'' if known else f' ({claim})'}."

@@ -3,103 +3,26 @@
 from __future__ import annotations
 
 import json
-import unicodedata
-from collections.abc import Callable, Sequence
-from html import escape
-from itertools import zip_longest
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
 from pydantic import BaseModel
 
-from trectools_plus.display import Cell, TextTable, html_table
+from trectools_plus.display import TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.comparison import ComparisonTable, Layout
-from trectools_plus.reporting.markdown import (
-    harmless,
-    render_table,
-    show_cell,
-    show_superscript,
-)
+from trectools_plus.reporting.document import Paragraph, html_page, markdown
+from trectools_plus.reporting.latex import PAGE_WIDTH, latex_document
 from trectools_plus.statistics.comparison import Comparison, ends_of
 
 DEFAULT_LAYOUT = Layout()
-_STYLE = (
-    ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;"
-    "max-width:70rem;padding:0 1rem}main{overflow-x:auto}h1{font-size:1.2rem}"
-    "table{border-collapse:collapse;border-block:2px solid}thead{border-bottom:1px solid}"
-    "th,td{padding:.3rem .8rem;text-align:center}th:first-child{text-align:left}"
-    "tbody th{font-weight:normal}p{font-size:.85rem}"
-)
 _FORMULA = r"^'*[=+@\-\t\r\n＝＋－＠]"
 """Texts that spreadsheet programs run as formulas, also in East Asian input; and those texts with
 apostrophes before them."""
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_SIGNS = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{sign: f"\\{sign}" for sign in "&%$#_"},
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "`": r"\`{}",
-    "·": r"\(\cdot\)",
-    "–": "--",
-    "—": "---",
-    "…": r"\ldots{}",
-    "‘": r"\textquoteleft{}",
-    "’": r"\textquoteright{}",
-    "“": r"\textquotedblleft{}",
-    "”": r"\textquotedblright{}",
-    "−": r"\(-\)",
-    "±": r"\(\pm\)",
-    "×": r"\(\times\)",
-    "≤": r"\(\leq\)",
-    "≥": r"\(\geq\)",
-    "→": r"\(\rightarrow\)",
-    "∞": r"\(\infty\)",
-    "†": r"\(\dagger\)",
-    "ß": r"\ss{}",
-    "æ": r"\ae{}",
-    "Æ": r"\AE{}",
-    "œ": r"\oe{}",
-    "Œ": r"\OE{}",
-    "ø": r"\o{}",
-    "Ø": r"\O{}",
-    "ł": r"\l{}",
-    "Ł": r"\L{}",
-    "ı": r"\i{}",
-}
-_ACCENTS = {
-    "\u0300": "`",
-    "\u0301": "'",
-    "\u0302": "^",
-    "\u0303": "~",
-    "\u0304": "=",
-    "\u0306": "u",
-    "\u0307": ".",
-    "\u0308": '"',
-    "\u030a": "r",
-    "\u030b": "H",
-    "\u030c": "v",
-    "\u0323": "d",
-    "\u0327": "c",
-}
-"""Commands for combining marks that every encoding of LaTeX has."""
-_LIGATURES = frozenset("-',")
-"""Two of these in a row would become another sign."""
-_PAGE_WIDTH = 100
-"""Characters of a line of a table in LaTeX and Markdown; further columns follow below."""
-_GREEK = (
-    " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
-)
-"""Greek letters with a command; the others look like Latin letters."""
 _SCHEMA: dict[str, pl.DataType] = {
     "mode": pl.String(),
     "label": pl.String(),
@@ -134,21 +57,18 @@ def table_as_markdown(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYO
         layout: Systems as rows or columns, decimals and caption.
     """
     first = 2 if len(comparison.baselines) > 1 and layout.systems != "columns" else 1
-    table = continued(comparison.for_paper(layout), show_superscript, first)
     notes = [layout.caption or comparison.title, *comparison.paper_notes]
-    return "\n\n".join([table, *map(harmless, notes)]) + "\n"
+    return markdown([*continued(comparison.for_paper(layout), first), *map(Paragraph, notes)])
 
 
-def continued(table: TextTable, show: Callable[[Cell], str] = show_cell, first: int = 1) -> str:
-    """Return a table as Markdown; columns that exceed 100 characters follow in further tables.
+def continued(table: TextTable, first: int = 1) -> Iterator[TextTable]:
+    """Yield the columns of a table in parts of at most 100 characters a line.
 
     Args:
         table: The table.
-        show: Renders a cell.
         first: The number of columns that are repeated at the left.
     """
-    blocks = table.blocks(_fits_line, first)
-    return "\n\n".join(render_table(block, show) for block in blocks)
+    return table.blocks(_fits_line, first)
 
 
 def table_as_html(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
@@ -158,15 +78,9 @@ def table_as_html(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) 
         comparison: From :func:`report_table`.
         layout: Systems as rows or columns, decimals and caption.
     """
-    title = escape(layout.caption or comparison.title)
-    table = html_table(comparison.for_paper(layout), whole=True)
-    notes = "".join(f"<p>{escape(note)}</p>\n" for note in comparison.paper_notes)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{title}</h1>\n{table}\n{notes}</main>\n"
-        "</body>\n</html>\n"
-    )
+    notes = (Paragraph(note, "small") for note in comparison.paper_notes)
+    table = comparison.for_paper(layout)
+    return html_page(layout.caption or comparison.title, [table, *notes])
 
 
 def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
@@ -184,138 +98,12 @@ def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT)
     return latex_document(comparison.for_paper(layout), caption, notes, layout.label, first=first)
 
 
-def latex_document(
-    table: TextTable, caption: str, notes: str, name: str | None = None, *, first: int = 1
-) -> str:
-    r"""Return a table with caption and notes; columns that exceed the width follow below.
-
-    Args:
-        table: The table.
-        caption: Text; with a backslash in it, LaTeX.
-        notes: The text below the table.
-        name: The name for ``\ref``.
-        first: The number of columns that are repeated at the left.
-    """
-    if "\\" not in caption:
-        caption = escape_latex(caption)
-    label = [] if name is None else [rf"  \label{{{name}}}"]
-    notes = escape_latex(notes)
-    tables: list[str] = []
-    for block in table.blocks(_fits_page, first):
-        tables += [*([r"  \par\medskip"] if tables else []), *_latex_rows(block)]
-    return "\n".join(
-        [
-            r"% \usepackage{booktabs}",
-            r"\begin{table}",
-            r"  \centering",
-            rf"  \caption{{{caption}}}",
-            *label,
-            r"  \small",
-            r"  \setlength{\tabcolsep}{4pt}",
-            *tables,
-            r"  \par\smallskip",
-            rf"  \parbox{{\linewidth}}{{\footnotesize {notes}}}",
-            r"\end{table}",
-            "",
-        ]
-    )
-
-
-def escape_latex(text: str) -> str:
-    """Return text from outside as LaTeX on one line, without commands, comments and formulas.
-
-    Accented Latin letters and Greek ones are commands that every LaTeX has. Other characters, which
-    pdfLaTeX refuses, become their code point, for example U+4E2D.
-    """
-    before = ""
-    parts = []
-    for sign in " ".join(unicodedata.normalize("NFC", text).split()):
-        parts.append("{}" if sign == before and sign in _LIGATURES else "")
-        parts.append(_latex_sign(sign))
-        before = sign
-    return "".join(parts)
-
-
-def _latex_sign(sign: str) -> str:
-    if sign in _SIGNS:
-        return _SIGNS[sign]
-    if sign.isascii() and sign.isprintable():
-        return sign
-    letter, *marks = list(unicodedata.normalize("NFD", sign))
-    if letter.isascii() and letter.isalpha() and len(marks) == 1 and marks[0] in _ACCENTS:
-        return rf"\{_ACCENTS[marks[0]]}{{{letter}}}"
-    form, _, simple = unicodedata.decomposition(sign).partition(" ")
-    if form in ("<super>", "<sub>") and len(simple) == 4:
-        command = "textsuperscript" if form == "<super>" else "textsubscript"
-        return rf"\{command}{{{_latex_sign(chr(int(simple, 16)))}}}"
-    script, _, name = unicodedata.name(sign, "").partition(" ")
-    case, _, name = name.partition(" LETTER ")
-    name = name.lower() if case == "SMALL" else name.capitalize()
-    name = name.replace("amda", "ambda")  # Unicode calls the letter lamda
-    if script == "GREEK" and f" {name} " in _GREEK:
-        return rf"\(\{name}\)"
-    return f"U+{ord(sign):04X}"
-
-
 def _fits_line(table: TextTable) -> bool:
     """Return whether the columns have at most 100 characters, with details beside the figures."""
     lines = [[column.heading for column in table.columns], *(row.cells for row in table.rows)]
     widths = ([len(f"{cell.marked} {cell.detail}".strip()) for cell in line] for line in lines)
     columns: list[int] = [max(column) for column in zip(*widths, strict=True)]
-    return sum(columns) + 3 * len(columns) <= _PAGE_WIDTH
-
-
-def _fits_page(table: TextTable) -> bool:
-    """Return whether the columns have at most 100 characters; those below a cell are smaller."""
-    headings = (column.heading for column in table.columns)
-    lines = [headings, *(row.cells for row in table.rows)]
-    widths = ([max(len(cell.marked), 0.8 * len(cell.detail)) for cell in line] for line in lines)
-    columns: list[float] = [max(column) for column in zip(*widths, strict=True)]
-    return sum(columns) + 2 * len(table.columns) <= _PAGE_WIDTH
-
-
-def _latex_rows(table: TextTable) -> list[str]:
-    # Cells start at the same place, so that numbers are aligned whatever letters follow them.
-    lines = [
-        rf"  \begin{{tabular}}{{{'l' * len(table.columns)}}}",
-        r"    \toprule",
-        f"    {_latex_row([_latex_cell(column.heading) for column in table.columns])}",
-        r"    \midrule",
-    ]
-    digits = [
-        max(map(_digits, column)) for column in zip(*(row.cells for row in table.rows), strict=True)
-    ]
-    for number, row in enumerate(table.rows):
-        # A cell of two lines becomes two rows: \makecell would need another package.
-        halves = [
-            _latex_cell(cell, most).split("\n")
-            for cell, most in zip(row.cells, digits, strict=True)
-        ]
-        if number and len(max(halves, key=len)) > 1:
-            lines.append(r"    \addlinespace[2pt]")
-        lines += [f"    {_latex_row(line)}" for line in zip_longest(*halves, fillvalue="")]
-    return [*lines, r"    \bottomrule", r"  \end{tabular}"]
-
-
-def _digits(cell: Cell) -> int:
-    """Return the number of digits before the decimal point; 0 for other texts."""
-    return 0 if cell.value is None else len(cell.text.partition(".")[0])
-
-
-def _latex_cell(cell: Cell, digits: int = 0) -> str:
-    text = escape_latex(cell.text)
-    text = rf"\textbf{{{text}}}" if cell.best else text
-    if cell.value is not None and _digits(cell) < digits:
-        text = rf"\phantom{{{'0' * (digits - _digits(cell))}}}{text}"
-    text += rf"\textsuperscript{{{cell.marks}}}" if cell.marks else ""
-    below = escape_latex(" ".join(filter(None, (cell.detail, cell.bracketed_count))))
-    return f"{text}\n{{\\scriptsize {below}}}" if below else text
-
-
-def _latex_row(cells: Sequence[str]) -> str:
-    # After the end of a line, LaTeX reads a bracket or a star as its option.
-    guard = "{}" if cells[0].startswith(("[", "*")) else ""
-    return guard + " & ".join(cells) + r" \\"
+    return sum(columns) + 3 * len(columns) <= PAGE_WIDTH
 
 
 def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    ComponentMeasure,
-    ComponentResult,
     MeasureDefinition,
-    ModeResult,
     StratumResult,
     TargetResult,
-    TermLabel,
     UpliftResult,
 )
 from trectools_plus.benchmark.tried import tried_sentence
@@ -25,12 +19,9 @@ from trectools_plus.statistics.method import (
     DEFAULT_TEST,
     EQUAL,
     alpha_of,
-    describe_family,
 )
 from trectools_plus.text import join_names, plural
 
-_NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")
-_NOTHING = ("–", "")
 MOST_PAIRS = 60
 """Maximum number of pairs in a table of differences; the JSON report has all."""
 MOST_QUERIES = 50
@@ -48,27 +39,6 @@ TEST_NAMES = {
 CORRECTION_NAMES = {"holm": "Holm", "bh": "Benjamini-Hochberg", "none": "no correction"}
 NARROW = "†"
 """Marks an interval that may be too narrow, because it has a note."""
-NONE_NEAR = "None: no first result is wrong and a parent, child or sibling of an expected term."
-COMPONENTS_EXPLANATION = (
-    "The fusion of all components minus the fusion without one. Above 0, that component raises the "
-    "measure."
-)
-
-
-def numeric_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
-    """Return whether each column has numbers only, and is therefore aligned on the right.
-
-    The first column has the names of the rows, so it is never aligned on the right.
-
-    Args:
-        rows: The cells: numbers with or without signs, intervals and emphasis, dashes, or texts.
-    """
-    return [
-        place > 0
-        and any(cell not in _NOTHING for cell in column)
-        and all(cell in _NOTHING or _NUMBER.match(cell) is not None for cell in column)
-        for place, column in enumerate(zip(*rows, strict=True))
-    ]
 
 
 def show(value: float | None, sign: str = "", *, decimals: int = 4) -> str:
@@ -138,11 +108,6 @@ CLAIMS_TITLE = "Reported by the writer, not verified"
 """The heading of what a report states and nobody can derive from the files beside it."""
 
 
-def count_claims(claims: Sequence[str]) -> str:
-    """Return a line on the number of statements that nobody can derive."""
-    return f"{CLAIMS_TITLE}: {plural(len(claims), 'statement')}."
-
-
 def list_claims(report: BenchmarkReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest = report.manifest
@@ -209,29 +174,6 @@ def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:
     ]
 
 
-def list_commands(report: BenchmarkReport) -> list[str]:
-    """Return the commands that reproduce the report, without those that its writer states."""
-    version = report.manifest.packages.get("trectools-plus")
-    return [
-        f"pip install trectools_plus-{version or '<version>'}-py3-none-any.whl",
-        "trectools-plus benchmark run --config benchmark.yaml",
-    ]
-
-
-def state_without_relevant(report: BenchmarkReport, most: int) -> str | None:
-    """List at most so many queries without a relevant document; ``None`` if there are none."""
-    without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
-    if not without:
-        return None
-    is_zero = report.manifest.averaging.no_relevant == "zero"
-    effect = "which count 0 in the means" if is_zero else "omitted from every mean"
-    listed = ", ".join(without[:most]) + (" …" if len(without) > most else "")
-    return (
-        f"Judged queries without a relevant document, {effect}: "
-        f"{plural(len(without), 'query', 'queries')} ({listed})."
-    )
-
-
 def other_name(name: str, definition: MeasureDefinition) -> str | None:
     """Return a measure's canonical name if it is labelled otherwise, or the class's address.
 
@@ -241,17 +183,6 @@ def other_name(name: str, definition: MeasureDefinition) -> str | None:
     if definition.name is not None and definition.name != name:
         return definition.name
     return definition.alias if definition.alias != name else None
-
-
-def list_definition(definition: MeasureDefinition) -> list[str]:
-    """Return the parts of a measure's definition."""
-    return [
-        definition.formula,
-        f"gain: {definition.gain}",
-        f"divided by: {definition.denominator}",
-        f"relevant from grade {definition.relevance_level}",
-        f"computed by {definition.provider}",
-    ]
 
 
 def show_baseline(target: TargetResult) -> str:
@@ -320,36 +251,6 @@ def _show_uplift(uplift: UpliftResult) -> str:
     return f"{show(uplift.difference, '+')}, meaningful{above}"
 
 
-def show_rank(rank: int | None) -> str:
-    """Return the rank of the first relevant document, in words."""
-    return "not found" if rank is None else f"rank {rank}"
-
-
-def mode_notes(report: BenchmarkReport) -> list[tuple[str, str]]:
-    """Return subject and text of the notes on modes; modes with equal notes share one.
-
-    A subject is, for example, ``Hybrid is incomplete``, ``12 modes are incomplete`` or
-    ``Lexical-Only``.
-    """
-    groups: dict[tuple[str, str], list[str]] = {}
-    for result in report.modes.values():
-        if result.diagnostics.notes:
-            key = _state_of(result), "; ".join(result.diagnostics.notes)
-            groups.setdefault(key, []).append(result.label)
-    return [
-        (_subject(labels, state, report.noun), text) for (state, text), labels in groups.items()
-    ]
-
-
-def report_notes(report: BenchmarkReport) -> list[str]:
-    """Return the notes on the report as a whole."""
-    notes = []
-    for mode in report.unscored.values():
-        state = "failed" if mode.status == "failed" else f"is {mode.status}"
-        notes.append(f"{mode.label} {state} and was neither scored nor compared.")
-    return [*notes, *report.notes]
-
-
 def list_stratum(
     report: BenchmarkReport, field: str, measure: str
 ) -> list[tuple[str, int, list[StratumResult | None]]]:
@@ -362,128 +263,9 @@ def list_stratum(
     return rows
 
 
-def language_lines(report: BenchmarkReport) -> list[str]:
-    """Return the means of the primary measure by language, a line for each mode.
-
-    The list is empty if the queries are in one language.
-    """
-    languages = report.strata.get("language", {})
-    measure = report.primary_measure
-    return [
-        f"{measure} of {result.label} by language: "
-        + ", ".join(
-            f"{language} {show(found[mode][measure].mean)} ({found[mode][measure].n})"
-            for language, found in languages.items()
-        )
-        for mode, result in report.modes.items()
-        if languages
-    ]
-
-
 def join_labels(labels: list[str], named: int = _NAMED, *, noun: str) -> str:
     """Return ``a``, ``a and b``, ``a, b and c``; with more than ``named`` modes, ``12 modes``."""
     return join_names(labels, f"{noun}s", named)
-
-
-def _state_of(result: ModeResult) -> str:
-    if result.status != "ok":
-        return result.status
-    return "incomplete" if result.diagnostics.status == "incomplete" else ""
-
-
-def _subject(labels: list[str], state: str, noun: str) -> str:
-    verb = "is" if len(labels) == 1 else "are"
-    joined = join_labels(labels, noun=noun)
-    return f"{joined} {verb} {state}" if state else joined
-
-
-@dataclass(frozen=True, slots=True)
-class NearRow:
-    """A near miss as texts: ``first`` is the ``relation`` (for example parent) of ``expected``."""
-
-    query_id: str
-    text: str
-    mode: str
-    first: str
-    relation: str
-    expected: str
-
-
-def near_rows(report: BenchmarkReport) -> list[NearRow]:
-    """Return the near misses, with terms as label and id."""
-    return [
-        NearRow(
-            query_id=miss.query_id,
-            text=miss.text or "–",
-            mode=report.modes[miss.mode].label,
-            first=_show_term(miss.first),
-            relation=miss.relation,
-            expected="; ".join(map(_show_term, miss.expected)),
-        )
-        for miss in report.near_misses or ()
-    ]
-
-
-def near_sentence(report: BenchmarkReport) -> str:
-    """Return a sentence on the number of near misses of each mode; empty if there are none."""
-    near = report.near_misses or []
-    if not near:
-        return ""
-    counts = {mode: sum(miss.mode == mode for miss in near) for mode in report.modes}
-    of_each = ", ".join(f"{report.modes[mode].label} {count}" for mode, count in counts.items())
-    queries = plural(report.manifest.dataset.queries, "query", "queries")
-    return (
-        "First results that are not relevant, but a parent, child or sibling of an expected term, "
-        f"by {report.noun}, of {queries}: {of_each}."
-    )
-
-
-def _show_term(term: TermLabel) -> str:
-    return f"{term.label} ({term.doc_id})" if term.label else term.doc_id
-
-
-def component_lines(report: BenchmarkReport) -> list[str]:
-    """Return a sentence for each fusion on the contributions to the primary measure."""
-    name = report.primary_measure
-    lines = []
-    for mode in dict.fromkeys(one.mode for one in report.components):
-        parts = [
-            f"{component_label(report, one)} {show_contribution(one.measures.get(name))}"
-            for one in report.components
-            if one.mode == mode
-        ]
-        lower = "" if report.higher_is_better(name) else ", lower is better"
-        lines.append(
-            f"{report.modes[mode].label}, with minus without each component on {name}{lower}: "
-            f"{'; '.join(parts)}."
-        )
-    return lines
-
-
-def describe_components_test(report: BenchmarkReport) -> str:
-    """Describe the test of the components' differences, as the end of a sentence."""
-    figures = (figure for one in report.components for figure in one.measures.values())
-    family = next((figure.family for figure in figures), "")
-    if not family:
-        return ", adjusted for the components"
-    if "every pair of" not in family or "mode" not in family:
-        return f", by the test of the paired differences, in a family of their own ({family})"
-    return f", by the test of the paired differences, in one family with them ({family})"
-
-
-def component_label(report: BenchmarkReport, one: ComponentResult) -> str:
-    """Return the label of the mode that is the component; without one, the component's name."""
-    mode = report.modes.get(one.component)
-    return one.component if mode is None else mode.label
-
-
-def show_contribution(figure: ComponentMeasure | None) -> str:
-    """Return ``+0.0123 [+0.001, +0.024] *``: difference, interval, mark if significant."""
-    if figure is None or figure.difference is None:
-        return "–"
-    interval = show_ci(figure.ci, "+")
-    mark = "*" if figure.significant else ""
-    return " ".join(filter(None, (show(figure.difference, "+"), interval, mark)))
 
 
 def show_p(p: float | None) -> str:
@@ -496,11 +278,6 @@ def show_p(p: float | None) -> str:
 def name_interval(entry: Comparison | None) -> str:
     """Return the heading of a column of intervals of differences."""
     return "Interval" if entry is None or entry.has_own_level else "Unadjusted interval"
-
-
-def show_decision(entry: Comparison) -> str:
-    """Return ``yes`` or ``no``: whether a difference is significant."""
-    return "yes" if entry.significant else "no"
 
 
 def show_difference_interval(entry: Comparison) -> str:
@@ -611,21 +388,6 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
 
 def _equals(p: str) -> str:
     return p.replace("<", "< ") if p.startswith("<") else f"= {p}"
-
-
-def describe_claim(report: BenchmarkReport) -> str:
-    """Describe the test of a best mode's lead, which is over every pair of modes.
-
-    Empty if the report has no comparison, and so does not name a test.
-    """
-    entry = next(iter(report.comparisons), None)
-    if entry is None:
-        return ""
-    if "every pair" not in entry.family:  # the family of a baseline, in reports of version 1.0
-        modes = len(report.modes)
-        family = describe_family(modes * (modes - 1) // 2, modes, noun=report.noun)
-        entry = entry.model_copy(update={"family": family})
-    return describe_test(entry, report.confidence)
 
 
 def shown_groups(report: BenchmarkReport, measure: str) -> list[list[str]]:

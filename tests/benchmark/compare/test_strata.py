@@ -11,14 +11,12 @@ import jsonschema
 import numpy as np
 import pytest
 
-from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.benchmark.report import BenchmarkReport, load_report, report_json_schema
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
+from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.html.page import render_html
-from trectools_plus.reporting.markdown import render_markdown
-from trectools_plus.reporting.results.gate import render_gate_markdown
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.statistics.intervals import METHOD_NAMES, mean_intervals
 
@@ -137,12 +135,6 @@ def test_the_report_satisfies_its_schema_and_reads_back(make: Maker) -> None:
         jsonschema.Draft202012Validator(report_json_schema()).validate(document)
 
 
-@pytest.mark.slow("draws plots")
-def test_plots_show_them(make: Maker) -> None:
-    folder = make.write("out", plots=True)
-    assert (folder / "visualizations" / "strata.png").stat().st_size > 1000
-
-
 def test_renderings_show_them(make: Maker) -> None:
     report = make.run("out").report
     figure = report.strata["kind"]["easy"]["a"]["RR@10"]
@@ -188,23 +180,6 @@ def test_strata_are_verified(make: Maker) -> None:
     assert "strata.kind.easy.b.RR@10.mean: reported 0.9," in problems
     make.topics.unlink()  # the folder has its own copy
     assert "strata.kind.easy.b.RR@10.mean" in "\n".join(verify_report(folder).problems)
-
-
-def test_the_gate_shows_both_per_stratum(make: Maker) -> None:
-    before = make.write("before")
-    after = make.write("after", runs={"a": make.write_run("a2", 7), "b": make.write_run("b2", 7)})
-    result = run_gate(after, before, GateRules(("RR@10",), 0.99))
-    text = render_gate_markdown(result)
-    now, then = (load_report(folder / "BenchmarkReport.json") for folder in (after, before))
-    means = [_mean(report, "easy", "a") for report in (then, now)]
-    change = means[1] - means[0]
-    row = f"| kind: easy (10) | a | RR@10 | {means[0]:.4f} | {means[1]:.4f} | {change:+.4f} |"
-    assert abs(change) > 0.001
-    assert row in text
-    assert "fields of queries" not in text
-    make.write_topics({n: "easy" if n % 2 else "hard" for n in range(QUERIES)})
-    relabelled = run_gate(make.write("relabelled"), before, GateRules(("RR@10",), 0.99))
-    assert "fields of queries" in render_gate_markdown(relabelled)
 
 
 def _mean(report: BenchmarkReport, value: str, mode: str) -> float:

@@ -12,8 +12,8 @@ from trectools_plus.benchmark.run.dataset import HpoOptions, load_hpo, load_hpo_
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.reporting import print_report
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.terminal import print_report
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.testsets.loading import load_test_set
 

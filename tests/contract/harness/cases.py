@@ -119,7 +119,7 @@ BENCHMARKS = (
     Case(
         "configured",
         (
-            "benchmark run --config benchmark.yaml --ir-metadata --output-dir out --format json",
+            "benchmark run --config benchmark.yaml --output-dir out --format json",
             "benchmark run --config benchmark.yaml --missing drop --seed 8 --output-dir varied",
             "benchmark compare out varied --format json",
             "benchmark compare out given --format json",

@@ -133,7 +133,7 @@ def test_modes_measures_and_queries_are_there(make_report: Any) -> None:
         for figures in result.measures.values():
             assert any(f"{figures.mean:.4f}" in text for text in document.texts["td"])
     for measure in report.measure_names:
-        assert any(text.startswith(measure) for text in document.texts["dt"])
+        assert any(text.startswith(measure) for text in document.texts["li"])
     data = data_of(page)
     assert data["measures"] == report.measure_names
     assert data["modes"] == [result.label for result in report.modes.values()]
@@ -306,7 +306,7 @@ def test_a_pair_that_is_not_compared_on_a_measure_has_dashes(make_report: Any) -
 def test_any_report_makes_a_page(make_report: Any, means: dict[str, Any]) -> None:
     page = render_html(make_report(means, latency=False))
     assert Document(page).open == []
-    assert "None" not in page.replace("<p>None: on every query", "")
+    assert "None" not in page.replace(">None: on every query", "")
     assert "nan" not in Document(page).texts["main"][0]
     assert 'id="query-data"' not in page
 

@@ -17,9 +17,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.reporting.plots import (
     plot_differences,
     plot_hit_rate,
-    plot_measures,
     plot_precision_recall,
-    plot_strata,
 )
 from trectools_plus.reporting.plots.style import label_text, mode_style
 from trectools_plus.statistics.comparison import ConfidenceInterval
@@ -59,93 +57,6 @@ def per_query(values: dict[str, list[float | None]], measure: str = "nDCG@10") -
     return pl.DataFrame(rows, schema_overrides={"value": pl.Float64})
 
 
-def test_measures_show_means_and_intervals(make_report: Any, axes: Axes) -> None:
-    report = make_report()
-    assert plot_measures(axes, report) is axes
-    assert len(axes.containers) == len(MODES)
-    for mode, container in zip(MODES, axes.containers, strict=True):
-        results = report.modes[mode].measures.values()
-        assert container[0].get_xdata().tolist() == [result.mean for result in results]
-        expected = [(result.ci.low, result.ci.high) for result in results]
-        np.testing.assert_allclose(whiskers(container), expected, atol=1e-12)
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["nDCG@10", "RR@10"]
-    assert axes.get_xlabel() == "Mean with its 95% interval"
-    assert axes.get_xlim()[0] == 0.0
-    labels = axes.get_legend_handles_labels()[1]
-    assert labels == ["Lexical-Only", "Vector-Only", "Hybrid"]
-
-
-def test_measures_can_be_chosen(make_report: Any, axes: Axes) -> None:
-    plot_measures(axes, make_report(), ["RR@10"])
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["RR@10"]
-
-
-def test_an_undefined_mean_has_no_dot_and_its_row_says_so(make_report: Any, axes: Axes) -> None:
-    report = make_report(
-        {"a": {"MeanRank": None, "RR@10": 0.0}, "b": {"MeanRank": None, "RR@10": 0.5}}
-    )
-    plot_measures(axes, report)
-    labels = [tick.get_text() for tick in axes.get_yticklabels()]
-    assert labels == ["MeanRank (lower is better), undefined", "RR@10"]
-    assert [container[0].get_xdata().tolist() for container in axes.containers] == [[0.0], [0.5]]
-
-
-def test_whiskers_never_have_a_negative_length(make_report: Any, axes: Axes) -> None:
-    report = make_report({"a": {"RR@10": 0.5}})
-    figures = report.modes["a"].measures["RR@10"]
-    ci = figures.ci.model_copy(update={"low": 0.6, "high": 0.7})
-    odd = figures.model_copy(update={"ci": ci})
-    mode = report.modes["a"].model_copy(update={"measures": {"RR@10": odd}})
-    plot_measures(axes, report.model_copy(update={"modes": {"a": mode}}))
-    assert whiskers(axes.containers[0]) == [(0.5, pytest.approx(0.7))]
-
-
-def test_an_unknown_measure_is_refused(make_report: Any, axes: Axes) -> None:
-    with pytest.raises(UsageError, match="P@5"):
-        plot_measures(axes, make_report(), ["P@5"])
-
-
-def test_strata_show_each_value_with_its_n(make_report: Any, axes: Axes) -> None:
-    values = {"easy": 0.5, "hard": 0.3, "odd": None}
-    strata = {
-        "difficulty": {
-            value: {mode: {"nDCG@10": stratum(mean)} for mode in MODES}
-            for value, mean in values.items()
-        }
-    }
-    report = make_report(strata=strata)
-    assert plot_strata(axes, report, "difficulty", "nDCG@10") is axes
-    labels = [tick.get_text() for tick in axes.get_yticklabels()]
-    assert labels == ["easy (n = 7)", "hard (n = 7)", "odd (n = 0), undefined"]
-    assert [container[0].get_xdata().tolist() for container in axes.containers] == [[0.5, 0.3]] * 3
-    assert axes.get_title() == "difficulty"
-    with pytest.raises(UsageError, match="domain"):
-        plot_strata(axes, report, "domain", "nDCG@10")
-
-
-def test_of_many_strata_those_with_most_queries_are_drawn(make_report: Any, axes: Axes) -> None:
-    field = {
-        f"v{number}": {"a": {"RR@10": stratum(0.5).model_copy(update={"n": number})}}
-        for number in range(50)
-    }
-    plot_strata(axes, make_report({"a": {"RR@10": 0.5}}, strata={"kind": field}), "kind", "RR@10")
-    labels = [tick.get_text() for tick in axes.get_yticklabels()]
-    assert labels == [f"v{number} (n = {number})" for number in range(49, 29, -1)]
-    assert axes.get_title() == "kind (the largest 20 of 50)"
-
-
-def test_long_names_of_strata_are_wrapped_where_rows_are_high(make_report: Any, axes: Axes) -> None:
-    value = "Abnormality of the nervous $y$ stem"
-    strata = {"domain": {value: {mode: {"nDCG@10": stratum(0.5)} for mode in MODES}}}
-    plot_strata(axes, make_report(strata=strata), "domain", "nDCG@10")
-    (tick,) = axes.get_yticklabels()
-    assert tick.get_text() == "Abnormality of the nervous\n\\$y\\$ stem (n = 7)"
-    single = {"domain": {value: {"a": {"RR@10": stratum(0.5)}}}}
-    axes.clear()
-    plot_strata(axes, make_report({"a": {"RR@10": 0.5}}, strata=single), "domain", "RR@10")
-    assert "\n" not in axes.get_yticklabels()[0].get_text()
-
-
 def test_curves_show_lines_and_bands(axes: Axes) -> None:
     data = curves(["a", "b"])
     assert plot_precision_recall(axes, data, {"a": "First"}) is axes
@@ -159,16 +70,6 @@ def test_curves_show_lines_and_bands(axes: Axes) -> None:
         assert heights.max() == pytest.approx(data.high[mode].max())
     assert axes.get_legend_handles_labels()[1] == ["First", "b"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("Recall", "Interpolated precision")
-
-
-def test_many_curves_have_whiskers(axes: Axes) -> None:
-    data = curves([f"m{number}" for number in range(10)])
-    plot_precision_recall(axes, data)
-    assert len(axes.lines) == 10
-    ends = [segment[:, 1].tolist() for segment in axes.collections[3].get_segments()]
-    assert ends == [[low, high] for low, high in zip(data.low["m3"], data.high["m3"], strict=True)]
-    looks = {(line.get_color(), line.get_marker()) for line in axes.lines}
-    assert len(looks) == 10
 
 
 def test_hit_rate_is_over_a_logarithmic_k(axes: Axes) -> None:

@@ -1,4 +1,4 @@
-"""Plots and annotated runs in a benchmark's folder: there with the report, gone with it."""
+"""Plots in a benchmark's folder: there with the report, gone with it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from trectools_plus import BenchmarkConfig, run_benchmark, write_reports
-from trectools_plus.benchmark.run.output_folder import PLOT_NAMES, OutputFolder
+from trectools_plus.benchmark.run.output_folder import OutputFolder
 from trectools_plus.benchmark.run.runner import BenchmarkResult
-from trectools_plus.formats.trec_files import read_run
 from trectools_plus.reporting.plots.figures import FORMATS
 
 GARDEN = Path(__file__).parents[3] / "fixtures" / "garden-trec"
@@ -28,23 +27,19 @@ def config(tmp_path: Path) -> BenchmarkConfig:
     )
 
 
-def test_a_benchmark_writes_its_plots_and_annotated_runs(config: BenchmarkConfig) -> None:
-    files = write_reports(run_benchmark(config), ir_metadata=True, plots=True)
+def test_a_benchmark_writes_its_plots(config: BenchmarkConfig) -> None:
+    files = write_reports(run_benchmark(config), plots=True)
     folder = files["json"].parent
     found = {path.name for path in (folder / "visualizations").iterdir()}
     drawn = ("measures", "precision_recall", "hit_rate", "differences")
-    assert found >= {f"{name}.{ending}" for name in drawn for ending in FORMATS}
-    assert found <= {f"{name}.{ending}" for name in PLOT_NAMES for ending in FORMATS}
+    assert found == {f"{name}.{ending}" for name in drawn for ending in FORMATS}
     assert files["measures.png"] == folder / "visualizations" / "measures.png"
-    for mode in ("lexical", "vector"):
-        annotated = read_run(folder / "annotated" / f"{mode}.run")
-        assert annotated.frame.equals(read_run(folder / "runs" / f"{mode}.run").frame)
 
 
 def test_the_next_benchmark_leaves_no_plot_of_the_last(
     config: BenchmarkConfig, make_report: Any
 ) -> None:
-    folder = write_reports(run_benchmark(config), ir_metadata=True, plots=True)["json"].parent
+    folder = write_reports(run_benchmark(config), plots=True)["json"].parent
     own = folder / "visualizations" / "my_own.png"
     own.write_bytes(b"mine")
     report = make_report({"a": {"RR@10": 0.5}})
@@ -52,4 +47,3 @@ def test_the_next_benchmark_leaves_no_plot_of_the_last(
     write_reports(BenchmarkResult(report, table, {}, OutputFolder(folder)), plots=True)
     left = {path.name for path in (folder / "visualizations").iterdir()}
     assert left == {"measures.png", "measures.svg", "my_own.png"}
-    assert not list((folder / "annotated").iterdir())

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
-from hashlib import sha256
 from html import unescape
-from importlib import resources
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import baselines_of, make_verdict
-from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import TextTable
 from trectools_plus.reporting import wording
-from trectools_plus.reporting.analyses import analysis_sections
 from trectools_plus.reporting.comparison import (
     AHEAD_OF_ALL,
     NOT_AHEAD_OF_ALL,
     ComparisonTable,
     report_table,
 )
+from trectools_plus.reporting.document import html, make_policy, read_asset
 from trectools_plus.reporting.html.per_query import (
     QueryEvidence,
     QueryValues,
     collect_queries,
     read_values,
 )
+from trectools_plus.reporting.results.benchmark import list_notes, report_sections
 from trectools_plus.reporting.wording import name_difference, show, show_ci
 from trectools_plus.statistics.comparison import Comparison, ends_of
-from trectools_plus.text import plural
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -45,12 +42,11 @@ _SCRIPTS = (
     "sorting.js",
     "data.js",
     "plots.js",
-    "heatmap.js",
     "details.js",
     "queries.js",
     "switch.js",
 )
-_MARKS_OF_BEST = AHEAD_OF_ALL, NOT_AHEAD_OF_ALL
+_MARKS_OF_BEST = f"{AHEAD_OF_ALL}:", f"{NOT_AHEAD_OF_ALL}:"
 """The line of the legend on the column of best modes, which the page does not have."""
 _FILLED = re.compile(r'data-f="(?:t"[^>]*>([^<]*)<|[vc]" (?:data-values|class)="([^"]*)")')
 MOST_COLUMNS = 6
@@ -100,10 +96,8 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
         legend=[line for line in comparison.legend if not line.startswith(_MARKS_OF_BEST)],
         headline=view_means(report, comparison, headlines),
         others=view_means(report, comparison, others),
-        analyses=analysis_sections(report),
-        failing_counts=report.higher_is_better(report.primary_measure),
-        most_failing=wording.MOST_QUERIES,
-        config=json.dumps(report.manifest.config, indent=2, ensure_ascii=False),
+        notes=list_notes(report),
+        sections=defaultdict(str, {one.key: html([one]) for one in report_sections(report)}),
         switch=embed_json(_collect_switch(report, measures, fills)),
         queries=_embed_queries(report, evidence, values),
         styles=styles,
@@ -213,37 +207,11 @@ def make_environment() -> Environment:
     environment.globals.update(
         show=show,
         show_ci=show_ci,
-        plural=plural,
         ends_of=ends_of,
         values_of=spell_values,
-        describe_status=describe_status,
-        sentence=_begin_sentence,
         wording=wording,
     )
     return environment
-
-
-def _begin_sentence(text: str) -> str:
-    """Return the text with a capital, unless it begins with a name such as nDCG@10."""
-    return text[:1].upper() + text[1:] if text.partition(" ")[0].islower() else text
-
-
-@cache
-def read_asset(name: str) -> str:
-    """Return a style sheet or a script."""
-    folder = resources.files(__package__) / "assets"
-    return (folder / name).read_text(encoding="utf-8")
-
-
-def make_policy(styles: str, scripts: str) -> str:
-    """Return a content security policy that allows exactly this style and this script."""
-    style, script = (
-        b64encode(sha256(text.encode()).digest()).decode() for text in (styles, scripts)
-    )
-    return (
-        f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
 
 
 def spell_values(*values: float | None) -> str:

@@ -274,24 +274,10 @@ def _collect_results(
     results: dict[str, Any] = {}
     for depth in _DEPTHS:
         within = every if depth == DEEPEST else every.filter(pl.col("rank") <= depth)
-        if depth > _DEPTHS[-1] and _least_size(within, grades[..., :depth].size) > most:
-            continue
         results = _number(within, grades[..., :depth], evidence.corpus)
         if len(_to_json(results)) <= most:
             break
     return {"first": None if queries is None else _pack(first), **results}
-
-
-def _least_size(top: pl.DataFrame, places: int) -> int:
-    """Return a lower bound of the size of :func:`_number` in bytes, which is found faster.
-
-    Args:
-        top: As for :func:`_number`.
-        places: The number of modes, times that of queries and ranks.
-    """
-    documents = top["doc_id"].n_unique()
-    bytes_of_number = ((documents - 1).bit_length() + 7) // 8
-    return places * bytes_of_number * 4 // 3 + len('"1",') * documents
 
 
 def _number(

@@ -15,10 +15,8 @@ from trectools_plus.reporting.plots.means import (
     plot_evaluation,
     plot_hit_rate,
     plot_means,
-    plot_measures,
     plot_precision_recall,
     plot_report,
-    plot_strata,
 )
 from trectools_plus.reporting.plots.style import Plot
 
@@ -30,10 +28,8 @@ __all__ = [
     "plot_evaluation",
     "plot_hit_rate",
     "plot_means",
-    "plot_measures",
     "plot_precision_recall",
     "plot_report",
-    "plot_strata",
     "render_plot",
     "save_plots",
     "write_plots",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,59 +66,6 @@ def plot_differences(
         f"Queries, sorted: {entry.wins:,} won, {entry.ties:,} tied, {entry.losses:,} lost"
     )
     axes.set_ylabel(f"Difference in {label_text(measure)}")
-    return axes
-
-
-def plot_mean_differences(
-    axes: Axes, report: BenchmarkReport, entries: Sequence[Comparison]
-) -> Axes:
-    """Draw mean differences with their intervals, in a row per pair of modes.
-
-    The marker is filled if the difference is significant.
-
-    Args:
-        axes: The axes to draw on.
-        report: The report.
-        entries: Comparisons of the report on one measure, from top to bottom.
-
-    Returns:
-        The same axes.
-    """
-    for place, entry in enumerate(entries):
-        if entry.difference is None:
-            axes.text(0.0, place, "undefined", va="center", fontsize="small")
-            continue
-        low, high = ends_of(entry.ci)
-        lengths = [
-            [0.0 if end is None else max(0.0, sign * (end - entry.difference))]
-            for end, sign in ((low, -1), (high, 1))
-        ]
-        axes.errorbar(
-            entry.difference,
-            place,
-            xerr=lengths,
-            fmt="o",
-            color=INK,
-            markerfacecolor=INK if entry.significant else "white",
-            markersize=5.0,
-            capsize=2.6,
-            elinewidth=1.4,
-            zorder=3,
-        )
-    labels = [
-        f"{label_text(report.modes[entry.contrast].label, 20)} − "
-        f"{label_text(report.modes[entry.baseline].label, 20)}"
-        for entry in entries
-    ]
-    axes.set_yticks(range(len(entries)), labels)
-    axes.set_ylim(len(entries) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0, pad=7)
-    axes.margins(x=0.08)
-    axes.axvline(0.0, color=INK, linewidth=0.8, zorder=2)
-    add_grid(axes)
-    unadjusted = not all(entry.has_own_level for entry in entries)
-    note = "; unadjusted intervals" if unadjusted else ""
-    axes.set_xlabel(f"Mean difference (filled: significant{note})")
     return axes
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,14 +19,12 @@ from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.reporting.comparison import describe_dataset
-from trectools_plus.reporting.plots.differences import plot_differences, plot_mean_differences
+from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.means import (
-    MOST_VALUES,
-    ROW_PADDING,
+    MOST_BANDS,
     measures_plot,
     plot_hit_rate,
     plot_precision_recall,
-    plot_strata,
     require_measure,
 )
 from trectools_plus.reporting.plots.style import (
@@ -66,7 +64,7 @@ _CURVES = {
 }
 _MOST_PAIRS = 6
 _MOST_MODES = 10
-"""With more modes, curves and strata show only the best ones."""
+"""With more modes, curves show only the best ones."""
 _BEST_MODES = 8
 
 
@@ -79,8 +77,7 @@ def draw_plots(
     """Draw all plots of a report.
 
     There is always ``measures``; with judgments and runs ``precision_recall`` and ``hit_rate``; for
-    compared modes ``differences`` on the primary measure; with strata ``strata`` on the
-    primary measure.
+    compared modes ``differences`` on the primary measure.
 
     Args:
         report: The report.
@@ -95,8 +92,6 @@ def draw_plots(
         plots = [measures_plot(report), *_curves(report, curves)]
         if report.comparisons:
             plots.append(_differences(report, per_query))
-        if any(report.strata.values()):
-            plots.append(_strata(report))
     return plots
 
 
@@ -185,7 +180,8 @@ def _curves(report: BenchmarkReport, scored: ScoredCurves) -> Iterator[Plot]:
         curves = resample_curves(measure, points, scores, resampling)
         figure = new_figure(3.6 + HEADING + legend_height(_labels(report)))
         axes = plot(figure.subplots(), curves, labels)
-        shown = title if curves.n < 2 else f"{title}, with {curves.level * 100:g}% intervals"
+        has_intervals = curves.n > 1 and len(curves.mean) <= MOST_BANDS
+        shown = title if not has_intervals else f"{title}, with {curves.level * 100:g}% intervals"
         finish(figure, shown, data, axes.get_legend_handles_labels())
         yield Plot(name, title, f"{shown}, for {_modes(report)}.", figure)
 
@@ -196,11 +192,8 @@ def _differences(
     entries = chosen_pairs(report, measure)
     columns = min(len(entries), 2)
     lines = ceil(len(entries) / columns)
-    heights = [0.2 * len(entries) + 0.6, *(2.6 for _ in range(lines))]
-    figure = new_figure(sum(heights) + HEADING + 0.3)
-    grid = figure.add_gridspec(lines + 1, columns, height_ratios=heights)
-    plot_mean_differences(figure.add_subplot(grid[0, :]), report, entries)
-    every = grid[1:, :].subgridspec(lines, columns).subplots(squeeze=False, sharey=True)
+    figure = new_figure(2.6 * lines + HEADING + 0.3)
+    every = figure.subplots(lines, columns, squeeze=False, sharey=True)
     legend: dict[str, Artist] = {}
     reach = 0.0
     for axes, entry in zip(every.flat, entries, strict=False):
@@ -221,31 +214,6 @@ def _differences(
         for entry in entries
     )
     return Plot("differences", title, f"{title}, largest first. {pairs}.", figure)
-
-
-def _strata(report: BenchmarkReport) -> Plot:
-    measure = report.primary_measure
-    report, data = _best_modes(report)
-    fields = [field for field, values in report.strata.items() if values]
-    counts = [min(len(report.strata[field]), MOST_VALUES) for field in fields]
-    rows = [count * (len(report.modes) + ROW_PADDING) for count in counts]
-    figure = new_figure(_height(rows) + 0.25 * len(rows) + legend_height(_labels(report)))
-    every = figure.subplots(len(fields), 1, squeeze=False, height_ratios=rows)
-    for axes, field in zip(every[:, 0], fields, strict=True):
-        plot_strata(axes, report, field, measure)
-    ends = [axes.get_xlim() for axes in every.flat]
-    for axes in every.flat:  # one scale, so that panels can be compared
-        axes.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
-    title = f"{measure} by groups of queries"
-    legend = every[0, 0].get_legend_handles_labels()
-    finish(figure, title, data, legend)
-    description = f"Mean {measure} with its interval by {', '.join(fields)}, for {_modes(report)}."
-    return Plot("strata", title, description, figure)
-
-
-def _height(rows: Sequence[float]) -> float:
-    """Return the height in inches of panels with these numbers of rows, scales and heading."""
-    return sum(0.16 * count + 0.5 for count in rows) + HEADING
 
 
 def _labels(report: BenchmarkReport) -> list[str]:

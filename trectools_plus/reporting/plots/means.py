@@ -1,11 +1,9 @@
-"""Plots of means with intervals: rows of dots for measures and strata, curves over recall or k."""
+"""Plots of means with intervals: rows of dots for measures, curves over recall or k."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
-from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,7 +16,6 @@ from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.reporting.comparison import describe_dataset
 from trectools_plus.reporting.plots.style import (
     HEADING,
-    STRIPE,
     Plot,
     add_grid,
     finish,
@@ -34,65 +31,13 @@ from trectools_plus.text import plural
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.transforms import Transform
 
-MOST_VALUES = 20
-"""Maximum number of values of a query field in a plot."""
-_LINE = 28
-"""Maximum number of characters per line of a stratum's label."""
-ROW_PADDING = 0.9
-"""Space between rows, as a multiple of the distance between modes."""
 _TICKS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000)
-_MOST_BANDS = 4
-"""With more modes than this, bands would hide each other, so whiskers show the intervals."""
-_WHISKER_DISTANCE = 1.6
-"""Distance of the whiskers of two modes, in points."""
+MOST_BANDS = 4
+"""With more modes than this, the bands of the intervals would hide each other."""
 
-Stratum = Mapping[str, Mapping[str, StratumResult]]
-"""By mode and measure."""
 _MOST_IN_TWO_COLUMNS = 10
 """With more systems, there are three columns of panels, so that the figure is not too high."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    label: str
-    figures: Mapping[str, MeasureResult | StratumResult]
-    """By mode."""
-
-
-def plot_measures(
-    axes: Axes, report: BenchmarkReport, measures: Sequence[str] | None = None
-) -> Axes:
-    """Draw the mean of each mode with its interval, in a row per measure.
-
-    Every mode is one labelled artist, so that ``axes.legend()`` lists the modes.
-
-    Args:
-        axes: The axes to draw on.
-        report: The report.
-        measures: The measures from top to bottom; by default all.
-
-    Returns:
-        The same axes.
-
-    Raises:
-        UsageError: If the report does not have a measure.
-    """
-    requested = report.measure_names if measures is None else measures
-    names = [require_measure(report, name) for name in requested]
-    rows = [
-        _Row(
-            label_text(name)
-            + ("" if report.higher_is_better(name) else " (lower is better)")
-            + _show_counts(report, name),
-            {mode: result.measures[name] for mode, result in report.modes.items()},
-        )
-        for name in names
-    ]
-    _draw(axes, report, rows)
-    axes.set_xlabel(f"Mean with its {_level(report)} interval")
-    return axes
 
 
 def plot_means(
@@ -108,15 +53,14 @@ def plot_means(
     Returns:
         The same axes.
     """
-    rows = [_Row("", figures)]
-    for place, mode in enumerate(figures):
-        _draw_mode(axes, place, mode, label_text(labels[mode]), rows, 1.0)
+    for place, (mode, figure) in enumerate(figures.items()):
+        _draw_mode(axes, place, label_text(labels[mode]), figure)
     places = range(len(figures))
     axes.set_yticks(places, [label_text(labels[mode]) for mode in figures])
     axes.set_ylim(len(figures) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0, pad=7)
     add_grid(axes)
-    _set_range(axes, rows)
+    _set_range(axes, figures.values())
     different = len({one.n for one in figures.values() if one.mean is not None}) > 1
     if different:
         low, high = axes.get_xlim()
@@ -127,40 +71,6 @@ def plot_means(
             x, side = (0.01, "left") if one.mean is None else (1.0, "right")
             across = axes.get_yaxis_transform()
             axes.text(x, place, text, transform=across, ha=side, va="center", fontsize="small")
-    return axes
-
-
-def plot_strata(axes: Axes, report: BenchmarkReport, field: str, measure: str) -> Axes:
-    """Draw the mean of each mode with its interval, in a row per value of a query field.
-
-    Values with the most queries come first; values after the 20th are omitted.
-
-    Args:
-        axes: The axes to draw on.
-        report: A report with ``strata``.
-        field: The query field, for example ``difficulty``.
-        measure: The measure.
-
-    Returns:
-        The same axes.
-
-    Raises:
-        UsageError: If the report does not have the field or the measure.
-    """
-    measure = require_measure(report, measure)
-    if field not in report.strata:
-        known = ", ".join(report.strata) or "none"
-        raise UsageError(f"the report has no strata by {field!r}", remedy=f"it has {known}")
-    rows = []
-    values = report.strata[field]
-    for value, modes in sorted(values.items(), key=_queries, reverse=True)[:MOST_VALUES]:
-        figures = {mode: modes[mode][measure] for mode in modes if measure in modes[mode]}
-        n = _queries((value, modes))
-        rows.append(_Row(_value_label(value, n, len(report.modes)), figures))
-    _draw(axes, report, rows)
-    omitted = f" (the largest {len(rows)} of {len(values)})" if len(values) > len(rows) else ""
-    axes.set_title(f"{label_text(field)}{omitted}")
-    axes.set_xlabel(f"{label_text(measure)}, mean with its {_level(report)} interval")
     return axes
 
 
@@ -213,22 +123,6 @@ def plot_hit_rate(axes: Axes, curves: Curves, labels: Mapping[str, str] | None =
     return axes
 
 
-def _value_label(value: str, n: int, modes: int) -> str:
-    """Return the label of a stratum, on several lines if the rows are high enough."""
-    if modes < 2:
-        return f"{label_text(value, 24)} (n = {n:,})"
-    # Wrap only at spaces, and not in "(n = 3)": a cut could separate an escape from its dollar.
-    whole = f"{label_text(value, 44)} (n = {n:,})".replace(" = ", "\u00a0=\u00a0")
-    lines = wrap(whole, _LINE, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines).replace("\u00a0", " ")
-
-
-def _queries(stratum: tuple[str, Stratum]) -> int:
-    """Return the number of queries of a value: the maximum over its measures."""
-    figures = (figure for modes in stratum[1].values() for figure in modes.values())
-    return max((figure.n for figure in figures), default=0)
-
-
 def require_measure(report: BenchmarkReport, measure: str) -> str:
     """Return the report's name of a measure in any spelling.
 
@@ -242,42 +136,17 @@ def require_measure(report: BenchmarkReport, measure: str) -> str:
     return found
 
 
-def _draw(axes: Axes, report: BenchmarkReport, rows: Sequence[_Row]) -> None:
-    pitch = len(report.modes) + ROW_PADDING
-    centre = (len(report.modes) - 1) / 2
-    for index in range(0, len(rows), 2):
-        top = index * pitch + centre - pitch / 2
-        axes.axhspan(top, top + pitch, color=STRIPE, linewidth=0, zorder=0)
-    for place, (mode, result) in enumerate(report.modes.items()):
-        _draw_mode(axes, place, mode, label_text(result.label), rows, pitch)
-    labels = [row.label if _is_defined(row) else f"{row.label}, undefined" for row in rows]
-    axes.set_yticks([index * pitch + centre for index in range(len(rows))], labels)
-    axes.tick_params(axis="y", length=0, pad=7)  # space for a marker at 0
-    axes.set_ylim(len(rows) * pitch - pitch / 2 + centre, centre - pitch / 2)
-    add_grid(axes, "x")
-    _set_range(axes, rows)
-
-
-def _draw_mode(
-    axes: Axes, place: int, mode: str, label: str, rows: Sequence[_Row], pitch: float
-) -> None:
-    """Draw the mode as one artist: its mean in every row where it is defined."""
-    means, heights, below, above = [], [], [], []
-    for index, row in enumerate(rows):
-        figure = row.figures.get(mode)
-        if figure is None or figure.mean is None:
-            continue
-        mean = figure.mean
-        means.append(mean)
-        heights.append(index * pitch + place)
-        # Some kinds of interval do not contain the mean; a whisker's length cannot be negative.
-        low, high = ends_of(figure.ci)
-        below.append(0.0 if low is None else max(0.0, mean - low))
-        above.append(0.0 if high is None else max(0.0, high - mean))
-    style = mode_style(place)
+def _draw_mode(axes: Axes, place: int, label: str, figure: MeasureResult | StratumResult) -> None:
+    """Draw the mean of a mode, if it is defined, with its interval."""
+    mean, style = figure.mean, mode_style(place)
+    means = [] if mean is None else [mean]
+    # Some kinds of interval do not contain the mean; a whisker's length cannot be negative.
+    low, high = ends_of(figure.ci)
+    below = [0.0 if low is None else max(0.0, each - low) for each in means]
+    above = [0.0 if high is None else max(0.0, high - each) for each in means]
     drawn = axes.errorbar(
         means,
-        heights,
+        [place] * len(means),
         xerr=[below, above],
         fmt=style.marker,
         color=style.colour,
@@ -292,35 +161,15 @@ def _draw_mode(
     drawn.lines[0].set_markeredgewidth(0)  # as an argument, it would apply to the caps too
 
 
-def _set_range(axes: Axes, rows: Sequence[_Row]) -> None:
+def _set_range(axes: Axes, figures: Iterable[MeasureResult | StratumResult]) -> None:
     """Set the range from 0 to the largest value, so that small differences look small."""
     ends = [
-        end
-        for row in rows
-        for figure in row.figures.values()
-        for end in (figure.mean, *ends_of(figure.ci))
-        if end is not None
+        end for figure in figures for end in (figure.mean, *ends_of(figure.ci)) if end is not None
     ]
     low, high = min([0.0, *ends]), max(ends, default=0.0)
     if high <= low:
         high = low + 1.0
     axes.set_xlim(low - 0.02 * (high - low) * (low < 0), high + 0.03 * (high - low))
-
-
-def _show_counts(report: BenchmarkReport, name: str) -> str:
-    """Return the numbers of queries, if the means are over different queries."""
-    if name not in report.unranked:
-        return ""
-    counts = (f"{result.measures[name].n:,}" for result in report.modes.values())
-    return f"\nn = {', '.join(counts)}"
-
-
-def _is_defined(row: _Row) -> bool:
-    return any(figure.mean is not None for figure in row.figures.values())
-
-
-def _level(report: BenchmarkReport) -> str:
-    return f"{report.confidence * 100:g}%"
 
 
 def _draw_curves(axes: Axes, curves: Curves, labels: Mapping[str, str]) -> None:
@@ -333,32 +182,11 @@ def _draw_curves(axes: Axes, curves: Curves, labels: Mapping[str, str]) -> None:
             **style.of_curve(),
         )
         low, high = curves.low[mode], curves.high[mode]
-        if len(curves.mean) <= _MOST_BANDS:
+        if len(curves.mean) <= MOST_BANDS:
             axes.fill_between(
                 curves.at, low, high, color=style.colour, alpha=0.13, linewidth=0, zorder=1
             )
-        else:
-            axes.vlines(
-                curves.at,
-                low,
-                high,
-                color=style.colour,
-                alpha=0.7,
-                linewidth=0.9,
-                transform=_beside(axes, place, len(curves.mean)),
-                zorder=2,
-            )
     add_grid(axes)
-
-
-def _beside(axes: Axes, place: int, modes: int) -> Transform:
-    """Return the transformation that moves the whiskers of a mode so that none hides another."""
-    from matplotlib.transforms import ScaledTranslation
-
-    points = (place - (modes - 1) / 2) * _WHISKER_DISTANCE
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    return axes.transData + ScaledTranslation(points / 72, 0, figure.dpi_scale_trans)
 
 
 class _Panel(NamedTuple):

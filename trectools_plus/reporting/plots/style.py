@@ -27,7 +27,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 LINES = ("-", "--", "-.", ":")
 AHEAD, BEHIND = "#0072B2", "#D55E00"
-INK, FAINT, STRIPE = "#222222", "#D9D9D9", "#F5F5F5"
+INK, FAINT = "#222222", "#D9D9D9"
 
 LONGEST_LABEL = 36
 WIDTH = 7.2

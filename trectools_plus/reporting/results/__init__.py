@@ -1,1 +1,1 @@
-"""Text, Markdown and HTML of each kind of result."""
+"""Paragraph, Markdown and HTML of each kind of result."""

@@ -11,8 +11,7 @@ from trectools_plus.benchmark.compare.compare_reports import (
     state_verdict,
 )
 from trectools_plus.display import Cell, TableColumn, TextTable
-from trectools_plus.reporting.markdown import collapsed, escape, markdown_table, render_table
-from trectools_plus.reporting.terminal import print_table
+from trectools_plus.reporting.document import Block, Fold, Paragraph, markdown, print_blocks
 from trectools_plus.reporting.wording import (
     describe_difference_intervals,
     describe_method,
@@ -24,42 +23,46 @@ from trectools_plus.reporting.wording import (
     show_p,
 )
 from trectools_plus.statistics.comparison import Comparison, ends_of
-from trectools_plus.text import make_console, plural
+from trectools_plus.text import plural
 
 _HEADER = ("Metric", "A", "B", "B − A", "Interval", "t", "p", "Adj. p")
 _NUMBERS = ("A", "B", "B − A", "t", "p", "Adj. p")
-_SHOWN = 5
 _SHOWN_CHANGES = 8
 _MOST_ROWS = 24
 
 
-def render_contrast_markdown(contrast: ReportComparison) -> str:
-    """Return the comparison as GitHub-flavoured Markdown.
+def contrast_blocks(
+    contrast: ReportComparison, measures: Sequence[str] | None = None
+) -> list[Block]:
+    """Return the blocks: the verdict, the differences, and the queries that changed most.
 
     Args:
         contrast: From :func:`compare_reports`.
+        measures: The measures to show; by default all.
     """
-    parts = [
-        f"**{escape(state_verdict(contrast))}**",
-        render_table(_table(contrast, "yes", "no")),
-        *(escape(line) for line in _remarks(contrast)),
+    places = zip("AB", contrast.names, strict=True)
+    changed = [
+        [one.query_id, mode.label, measure, show(one.before), show(one.after),
+         show(one.after - one.before, "+")]
+        for mode in contrast.modes
+        for measure, changes in mode.changed.items()
+        if measures is None or measure in measures
+        for one in changes
+    ]  # fmt: skip
+    header = ["Query", contrast.noun.capitalize(), "Metric", "A", "B", "B − A"]
+    table = TextTable.of(header, changed)
+    return [
+        Paragraph(state_verdict(contrast), "result"),
+        *(Paragraph(f"{place}  {name}") for place, name in places),
+        _table(contrast, measures),
+        *map(Paragraph, _remarks(contrast)),
+        *([Fold("Queries that changed most", [table])] if changed else []),
     ]
-    for mode in contrast.modes:
-        for measure, changes in mode.changed.items():
-            if changes:
-                rows = [
-                    [
-                        escape(one.query_id),
-                        show(one.before),
-                        show(one.after),
-                        show(one.after - one.before, "+"),
-                    ]
-                    for one in changes
-                ]
-                changed = markdown_table(["Query", "A", "B", "B − A"], rows)
-                summary = f"{escape(mode.label)}, {measure}: the queries that changed most"
-                parts.append(collapsed(summary, changed))
-    return "\n\n".join(parts) + "\n"
+
+
+def render_contrast_markdown(contrast: ReportComparison) -> str:
+    """Return the comparison as GitHub-flavoured Markdown."""
+    return markdown(contrast_blocks(contrast))
 
 
 def contrast_document(contrast: ReportComparison) -> dict[str, Any]:
@@ -125,33 +128,14 @@ def print_contrast(contrast: ReportComparison, stream: TextIO, *, full: bool = F
         stream: The output.
         full: Print all measures instead of as many headline measures as fit into 24 rows.
     """
-    console = make_console(stream)
-    console.print(state_verdict(contrast), style="bold")
-    for place, name in zip("AB", contrast.names, strict=True):
-        console.print(f"{place}  {name}")
     shown = contrast.headline_measures[: max(1, _MOST_ROWS // len(contrast.modes))]
-    print_table(console, _table(contrast, "*", "", None if full else shown))
-    if not full and len(shown) < len(contrast.higher_is_better):
-        more = len(contrast.higher_is_better) - len(shown)
-        console.print(f"{plural(more, 'more measure')}: --all")
-    for line in _remarks(contrast):
-        console.print(line)
-    for mode in contrast.modes:
-        entry = contrast.primary(mode)
-        changes = mode.changed[entry.measure][:_SHOWN]
-        if changes:
-            named = ", ".join(
-                f"{one.query_id} ({one.before:.2f} to {one.after:.2f})" for one in changes
-            )
-            console.print(f"{mode.label}: changed most on {entry.measure}: {named}")
+    more = 0 if full else len(contrast.higher_is_better) - len(shown)
+    print_blocks(contrast_blocks(contrast, shown if more else None), stream, folds=full)
+    if more:
+        print_blocks([Paragraph(f"{plural(more, 'more measure')}: --all")], stream)
 
 
-def _table(
-    contrast: ReportComparison,
-    significant: str,
-    otherwise: str,
-    measures: Sequence[str] | None = None,
-) -> TextTable:
+def _table(contrast: ReportComparison, measures: Sequence[str] | None) -> TextTable:
     rows = [
         [
             mode.label,
@@ -162,7 +146,7 @@ def _table(
             _student(entry),
             show_p(entry.p),
             show_p(entry.p_adjusted),
-            significant if entry.significant else otherwise,
+            "yes" if entry.significant else "no",
         ]
         for mode in contrast.modes
         for entry in mode.comparisons
@@ -173,7 +157,7 @@ def _table(
     header: list[str | TableColumn] = [
         contrast.noun.capitalize(),
         *names,
-        TableColumn(Cell("Significant"), short=""),
+        TableColumn(Cell("Significant"), short="Sig."),
     ]
     return TextTable.of(header, rows, right=_NUMBERS)
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.display import MAX_BYTES, TextTable, html_table
+from trectools_plus.display import MAX_BYTES, Cell, TextTable, html_table
 from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
+from trectools_plus.reporting.document import Paragraph, markdown
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
     check_suffixes,
     continued,
     frame_as_csv,
-    latex_document,
     table_as_csv,
     table_as_frame,
     table_as_latex,
@@ -27,7 +27,7 @@ from trectools_plus.reporting.export import (
     write_table,
     write_text,
 )
-from trectools_plus.reporting.markdown import harmless
+from trectools_plus.reporting.latex import latex_document
 from trectools_plus.reporting.wording import show
 from trectools_plus.text import plural, visible
 
@@ -152,8 +152,9 @@ def render_side_by_side(
         return "".join(latex_document(one, table.measure, "", first=1) for table, one in pairs)
     if kind == "markdown":
         parts = zip(tables, shown, strict=True)
-        blocks = [f"{harmless(table.measure)}\n\n{continued(one)}" for table, one in parts]
-        return "\n".join(f"\n{block}\n" for block in blocks)
+        return "".join(
+            f"\n{markdown([Paragraph(table.measure), *continued(one)])}" for table, one in parts
+        )
     lines = []
     for table, one in zip(tables, shown, strict=True):
         lines += ["", f"{table.measure} by {table.of}:"]
@@ -201,33 +202,23 @@ def _verdict(report: BenchmarkReport) -> str:
 
 def _means(report: BenchmarkReport, table: ComparisonTable, measures: int) -> list[str]:
     """Return aligned lines: the header, and the means of the first systems with their letters."""
-    letters = table.letters()
     names = report.headline_measures[:measures]
-    modes = list(report.modes)[:_MOST_ROWS]
-    columns = [[report.noun.capitalize(), *(_label(table, mode, letters) for mode in modes)]]
-    for name in names:
-        figures = {figure.mode: figure for figure in table.cells[name]}
-        cells = [figures[mode].as_cell(letters) for mode in modes]
-        numbers = [cell.text for cell in cells]
-        marks = [
-            f"{cell.marks}{cell.bracketed_count and f' {cell.bracketed_count}'}" for cell in cells
+    means = table.means("", names, table.letters()).transposed(report.noun.capitalize())
+    rows = [
+        [
+            f"{visible(row.cells[0].text, _LONGEST_NAME)} {row.cells[0].marks}".rstrip(),
+            *map(_brief, row.cells[1:]),
         ]
-        wide = max(map(len, numbers))
-        most = max(map(len, marks))
-        shown = [
-            f"{number:>{wide}}{mark:<{most}}" for number, mark in zip(numbers, marks, strict=True)
-        ]
-        columns.append([name, *shown])
-    header, *rows = zip(*columns, strict=True)
-    lines = [line.rstrip() for line in TextTable.of(header, rows, right=names).lines(_WIDTH)]
-    if len(report.modes) > len(modes):
-        lines.append(f"… and {plural(len(report.modes) - len(modes), f'further {report.noun}')}")
-    return lines
+        for row in means.rows[:_MOST_ROWS]
+    ]
+    header = [column.name for column in means.columns]
+    lines = [line.rstrip() for line in TextTable.of(header, rows).lines(_WIDTH)]
+    more = len(report.modes) - len(rows)
+    return [*lines, f"… and {plural(more, f'further {report.noun}')}"] if more else lines
 
 
-def _label(table: ComparisonTable, mode: str, letters: dict[str, str]) -> str:
-    shown = visible(table.labels[mode], _LONGEST_NAME)
-    return f"{shown} {letters[mode]}" if mode in letters else shown
+def _brief(cell: Cell) -> str:
+    return " ".join(filter(None, (f"{cell.text}{cell.marks}", cell.bracketed_count)))
 
 
 def _legend(report: BenchmarkReport, table: ComparisonTable, measures: int) -> str:

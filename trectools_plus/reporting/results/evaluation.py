@@ -91,8 +91,8 @@ def evaluation_for_paper(
     """
     from trectools_plus.display import Cell, TextTable
     from trectools_plus.reporting.comparison import fold
-    from trectools_plus.reporting.export import latex_document
-    from trectools_plus.reporting.markdown import harmless, render_table, show_cell
+    from trectools_plus.reporting.document import Paragraph, markdown
+    from trectools_plus.reporting.latex import latex_document
     from trectools_plus.reporting.wording import show, show_ci
 
     def cell(run: str, measure: str) -> Cell:
@@ -112,7 +112,7 @@ def evaluation_for_paper(
     caption = f"Means over {' to '.join(f'{n:,}' for n in scored[:1] + scored[1:][-1:])} queries"
     if kind == "latex":
         return latex_document(table, caption, note)
-    return f"{render_table(table, show_cell)}\n\n{harmless(caption)}. {harmless(note)}\n"
+    return markdown([table, Paragraph(f"{caption}. {note}")])
 
 
 def _as_json(interval: ConfidenceInterval | None) -> dict[str, Any] | None:

@@ -8,31 +8,38 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from trectools_plus.benchmark.run.output_folder import PLOT_ENDINGS
-from trectools_plus.display import TextTable
+from trectools_plus.display import Cell, TextTable
 from trectools_plus.extraction.comparison import ExtractionComparison
 from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE, write_predictions
-from trectools_plus.extraction.report import REPORT_FILE, ExtractionFigure, ExtractionReport, Score
+from trectools_plus.extraction.report import REPORT_FILE, ExtractionFigure, ExtractionReport
 from trectools_plus.extraction.runner import ExtractionResult, Sweep
 from trectools_plus.extraction.scoring import method_over_documents
 from trectools_plus.extraction.stored import GOLD_FILE
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
-from trectools_plus.reporting.export import render_json, write_text
-from trectools_plus.reporting.markdown import (
-    claims_section,
-    escape,
-    markdown_table,
-    render_table,
-    shorten,
+from trectools_plus.reporting.document import (
+    Block,
+    Bullets,
+    Fold,
+    Heading,
+    Paragraph,
+    markdown,
+    print_blocks,
 )
+from trectools_plus.reporting.export import render_json, write_text
 from trectools_plus.reporting.plots.figures import save_plots
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.plots.sweep import draw_tradeoff
-from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import TEST_NAMES, show_interval, show_p
+from trectools_plus.reporting.wording import (
+    CLAIMS_TITLE,
+    TEST_NAMES,
+    show_ci,
+    show_interval,
+    show_p,
+)
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.intervals import METHOD_NAMES
-from trectools_plus.text import make_console, plural
+from trectools_plus.text import plural, visible
 
 _MOST = 50
 _SHOWN_NEAR = 5
@@ -83,29 +90,34 @@ def describe_root(report: ExtractionReport) -> str:
     )
 
 
-def render_extraction_markdown(report: ExtractionReport) -> str:
-    """Return the report as Markdown: scores, documents, mistakes, and the origin of the figures.
+def extraction_blocks(report: ExtractionReport) -> list[Block]:
+    """Return the blocks: scores, documents, mistakes, and the origin of the figures.
 
     Args:
         report: The report.
     """
-    parts = [
-        f"# Extraction: {escape(describe_extraction(report))}",
-        describe_assertions(report),
-        markdown_table(_SCORES, _score_rows(report, VIEW_WORDS)),
-        _explain_scores(report),
-        describe_root(report),
-        *(f"> {escape(note)}" for note in report.notes),
-        "## Documents",
-        "Present-only, exact.",
-        markdown_table(
-            ("Document", "Gold", "Predicted", "Right", "Precision", "Recall", "F1"),
-            _score_documents(report),
-        ),
-        *_mistake_parts(report),
-        claims_section(extraction_claims(report)),
+    mistakes = report.mistakes
+    counts = (
+        f"Present-only, exact: {len(mistakes.missed):,} missed, {len(mistakes.spurious):,} "
+        f"spurious, {plural(len(mistakes.near), 'near pair')}."
+    )
+    lines = (describe_assertions(report), describe_root(report))
+    return [
+        Paragraph(describe_extraction(report), "result"),
+        *(Paragraph(line) for line in lines if line),
+        TextTable.of(_SCORES, _score_rows(report), right=_SCORES[3:]),
+        Paragraph(_explain_scores(report), "small"),
+        Paragraph(counts),
+        *(Paragraph(f"Note: {note}.", "note") for note in report.notes),
+        Fold("Documents", [Paragraph("Present-only, exact."), _documents(report)]),
+        *_mistakes(report),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_extraction_markdown(report: ExtractionReport) -> str:
+    """Return the report as Markdown."""
+    claims = Fold(CLAIMS_TITLE, [Bullets(extraction_claims(report))])
+    return markdown([Heading("Extraction", 1), *extraction_blocks(report), claims])
 
 
 def extraction_claims(report: ExtractionReport) -> list[str]:
@@ -128,35 +140,13 @@ def extraction_claims(report: ExtractionReport) -> list[str]:
 
 
 def print_extraction(report: ExtractionReport, stream: TextIO) -> None:
-    """Print scores, near misses and notes, at most 100 characters wide.
-
-    Args:
-        report: The report.
-        stream: The output.
-    """
-    console = make_console(stream)
-    console.print(describe_extraction(report), style="bold")
-    console.print(describe_assertions(report))
-    console.print()
-    short = {"present": "present-only", "any": "any assertion", "strict": "assertion-strict"}
-    rows = _score_rows(report, short)
-    for row in rows:  # three intervals do not fit; only that of F1 is shown
-        row[3:5] = [cell.partition(" ")[0] for cell in row[3:5]]
-    print_table(console, TextTable.of(_SCORES, rows, right=_SCORES[3:]))
-    console.print(_explain_scores(report), style="dim")
-    if root := describe_root(report):
-        console.print(root)
-    mistakes = report.mistakes
-    console.print(
-        f"Present-only, exact: {len(mistakes.missed)} missed, {len(mistakes.spurious)} spurious, "
-        f"{plural(len(mistakes.near), 'near pair')}."
-    )
-    for near in mistakes.near[:_SHOWN_NEAR]:
-        console.print(
-            f"  {near.doc_id}: {near.spurious_label} is a {near.relation} of {near.missed_label}"
-        )
-    for note in (*report.reported, *report.notes):
-        console.print(f"Note: {note}.")
+    """Print scores and notes, at most 100 characters wide."""
+    near = [
+        f"{one.doc_id}: {one.spurious_label} is a {one.relation} of {one.missed_label}"
+        for one in report.mistakes.near[:_SHOWN_NEAR]
+    ]
+    notes = (Paragraph(f"Note: {note}.") for note in report.reported)
+    print_blocks([*extraction_blocks(report), Bullets(near), *notes], stream)
 
 
 def check_extraction_folder(folder: str | Path) -> None:
@@ -262,37 +252,31 @@ def comparison_document(comparison: ExtractionComparison) -> dict[str, Any]:
     }
 
 
-def render_comparison_markdown(comparison: ExtractionComparison) -> str:
-    """Return the comparison as Markdown.
+def comparison_blocks(comparison: ExtractionComparison) -> list[Block]:
+    """Return the blocks: differences with intervals, the test, and F1 of the documents.
 
     Args:
         comparison: From :func:`compare_extractions`.
     """
-    parts = [
-        f"# {escape(_heading(comparison))}",
-        render_table(_difference_table(comparison)),
-        escape(_explain_comparison(comparison)),
-        "## F1 of the documents",
-        _tests_line(comparison),
-        render_table(_document_table(comparison)),
+    return [
+        _difference_table(comparison),
+        Paragraph(_explain_comparison(comparison), "small"),
+        Heading("F1 of the documents"),
+        Paragraph(_tests_line(comparison)),
+        _document_table(comparison),
     ]
-    return "\n\n".join(parts) + "\n"
+
+
+def render_comparison_markdown(comparison: ExtractionComparison) -> str:
+    """Return the comparison as Markdown."""
+    return markdown([Heading(_heading(comparison), 1), *comparison_blocks(comparison)])
 
 
 def print_comparison(comparison: ExtractionComparison, stream: TextIO) -> None:
-    """Print the comparison, at most 100 characters wide.
-
-    Args:
-        comparison: From :func:`compare_extractions`.
-        stream: The output.
-    """
-    console = make_console(stream)
-    console.print(_heading(comparison), style="bold")
-    console.print()
-    print_table(console, _difference_table(comparison))
-    console.print(_explain_comparison(comparison), style="dim")
-    console.print(_tests_line(comparison))
-    print_table(console, _document_table(comparison))
+    """Print the comparison, at most 100 characters wide."""
+    print_blocks(
+        [Paragraph(_heading(comparison), "result"), *comparison_blocks(comparison)], stream
+    )
 
 
 def sweep_document(sweep: Sweep) -> dict[str, Any]:
@@ -311,43 +295,41 @@ def print_sweep(sweep: Sweep, stream: TextIO) -> None:
         sweep: The figures by value of the setting.
         stream: The output.
     """
-    console = make_console(stream)
-    console.print(
+    title = (
         f"{sweep.dataset}: {sweep.documents:,} documents, {sweep.parameter} varied "
-        f"(micro, exact, {VIEW_WORDS[sweep.view].partition(':')[0]})",
-        style="bold",
+        f"(micro, exact, {VIEW_WORDS[sweep.view].partition(':')[0]})"
     )
     rows = []
     for curve in sweep.curves:
         best = max(point.f1 for point in curve.points)
         for point in curve.points:
             marks = ("*" if point.f1 == best else "") + (" default" if point.is_default else "")
-            f1 = f"{point.f1:.3f}"
-            if point.low is not None:
-                f1 += f" {show_interval(point.low, point.high)}"
-            value = f"{point.value:g}{marks}"
-            rows.append((curve.system, value, f"{point.precision:.3f}", f"{point.recall:.3f}", f1))
-    print_table(console, TextTable.of(_SWEEP, rows, right=_SWEEP[2:]))
+            interval = "" if point.low is None else f" {show_interval(point.low, point.high)}"
+            figures = f"{point.precision:.3f}", f"{point.recall:.3f}", f"{point.f1:.3f}{interval}"
+            rows.append((curve.system, f"{point.value:g}{marks}", *figures))
+    print_blocks([Paragraph(title, "result"), TextTable.of(_SWEEP, rows, right=_SWEEP[2:])], stream)
 
 
 def _show_figure(figure: ExtractionFigure) -> str:
     """Return a figure with three decimals and its interval."""
-    if figure.ci is None:
-        return f"{figure.value:.3f}"
-    return f"{figure.value:.3f} {show_interval(figure.ci.low, figure.ci.high)}"
+    return f"{figure.value:.3f} {show_ci(figure.ci)}".rstrip()
 
 
-def _score_rows(report: ExtractionReport, views: dict[str, str]) -> list[list[str]]:
+def _score_rows(report: ExtractionReport) -> list[list[str | Cell]]:
     return [
-        [views[view], MATCHING_WORDS[matching], average, *_cells(score)]
+        [
+            VIEW_WORDS[view],
+            MATCHING_WORDS[matching],
+            average,
+            *(
+                Cell(f"{figure.value:.3f}", detail=show_ci(figure.ci))
+                for figure in (score.precision, score.recall, score.f1)
+            ),
+        ]
         for view, by_matching in report.scores.items()
         for matching, by_average in by_matching.items()
         for average, score in by_average.items()
     ]
-
-
-def _cells(score: Score) -> list[str]:
-    return [_show_figure(figure) for figure in (score.precision, score.recall, score.f1)]
 
 
 def _explain_scores(report: ExtractionReport) -> str:
@@ -365,45 +347,47 @@ def _explain_scores(report: ExtractionReport) -> str:
     )
 
 
-def _score_documents(report: ExtractionReport) -> list[list[str]]:
+def _documents(report: ExtractionReport) -> TextTable:
     rows = []
     for document in report.documents:
         counts = document.counts["present"]["exact"]
-        right = f"{counts.credit_gold:.0f}"
         figures = (f"{value:.3f}" for value in (counts.precision, counts.recall, counts.f1))
-        rows.append([document.doc_id, str(counts.gold), str(counts.predicted), right, *figures])
-    return rows
+        sizes = (str(counts.gold), str(counts.predicted), f"{counts.credit_gold:.0f}")
+        rows.append([document.doc_id, *sizes, *figures])
+    header = ("Document", "Gold", "Predicted", "Right", "Precision", "Recall", "F1")
+    return TextTable.of(header, rows)
 
 
-def _mistake_parts(report: ExtractionReport) -> list[str]:
+def _mistakes(report: ExtractionReport) -> list[Block]:
+    """Return near, missed and spurious terms, at most 50 of each."""
     mistakes = report.mistakes
     near = [
-        [m.doc_id, m.spurious_label, f"is a {m.relation} of", m.missed_label]
-        for m in mistakes.near[:_MOST]
+        [one.doc_id, one.spurious_label, f"is a {one.relation} of", one.missed_label]
+        for one in mistakes.near
     ]
-    missed = [[m.doc_id, m.term_id, m.label, m.assertion] for m in mistakes.missed[:_MOST]]
+    missed = [[one.doc_id, one.term_id, one.label, one.assertion] for one in mistakes.missed]
     spurious = [
-        [m.doc_id, m.term_id, m.label, shorten(m.text or "", 60), f"{m.score or 0:.2f}"]
-        for m in mistakes.spurious[:_MOST]
+        [one.doc_id, one.term_id, one.label, visible(one.text or "", 60), f"{one.score or 0:.2f}"]
+        for one in mistakes.spurious
     ]
-    lists = (
-        ("Near", len(mistakes.near), ("Document", "Spurious term", "", "Missed term"), near),
-        ("Missed", len(mistakes.missed), ("Document", "Term", "Label", "Gold says"), missed),
-        (
-            "Spurious",
-            len(mistakes.spurious),
-            ("Document", "Term", "Label", "Found in", "Score"),
-            spurious,
-        ),
-    )
-    parts = []
-    for name, total, header, rows in lists:
-        parts.append(f"## {name}: {total}")
-        if rows:
-            parts.append(markdown_table(header, ([escape(cell) for cell in row] for row in rows)))
-        if total > _MOST:
-            parts.append(f"These are the first {_MOST}. The JSON report has all.")
-    return parts
+    lists: list[tuple[str, tuple[str, ...], list[list[str]]]] = [
+        ("Near", ("Document", "Spurious term", "", "Missed term"), near),
+        ("Missed", ("Document", "Term", "Label", "Gold says"), missed),
+        ("Spurious", ("Document", "Term", "Label", "Found in", "Score"), spurious),
+    ]
+    return [
+        Fold(
+            f"{name}: {len(rows):,}",
+            [
+                TextTable.of(header, rows[:_MOST]),
+                Paragraph(
+                    f"The first {_MOST}; the JSON report has all." if len(rows) > _MOST else ""
+                ),
+            ],
+        )
+        for name, header, rows in lists
+        if rows
+    ]
 
 
 def _heading(comparison: ExtractionComparison) -> str:

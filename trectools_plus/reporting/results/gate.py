@@ -6,42 +6,55 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
-from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
-from trectools_plus.reporting.markdown import collapsed, escape, markdown_table, render_table
-from trectools_plus.reporting.terminal import print_table
+from trectools_plus.reporting.document import (
+    Block,
+    Bullets,
+    Fold,
+    Heading,
+    Paragraph,
+    markdown,
+    print_blocks,
+)
 from trectools_plus.reporting.wording import describe_method, name_test, show, show_p
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.method import EQUAL
-from trectools_plus.text import make_console, plural, visible
+from trectools_plus.text import plural, visible
 
 MARKER = "<!-- trectools-plus benchmark gate -->"
 """The first line of the comment, which identifies it."""
 
 _NAMED = 10
 _REASONS = 3
-_MOST_STRATA = 60
 
 
-def render_gate_markdown(result: GateResult) -> str:
-    """Return the result as Markdown for a comment on a pull request.
-
-    It has the current and the baseline means, also per stratum, and the queries that got worse.
+def gate_blocks(result: GateResult) -> list[Block]:
+    """Return the blocks of a gate: the result, the means, the rules, and queries that got worse.
 
     Args:
         result: From :func:`run_gate`.
     """
-    head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
-    parts = [
-        f"{MARKER}\n### Retrieval benchmark: {head}",
-        f"**{escape(state_result(result))}**",
-        render_table(_table(result)),
-        escape(describe_rules(result)),
-        *(f"> {escape(line)}" for line in gate_remarks(result)),
-        _strata(result),
-        _fallen(result),
+    remarks = gate_remarks(result)
+    worse = [entry for entry in result.entries if entry.fallen and entry.drop > 0]
+    counts = [
+        f"{entry.label} {entry.measure}: {plural(len(entry.fallen or ()), 'query', 'queries')}"
+        for entry in worse
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    fallen = Paragraph(f"{'; '.join(counts)}. At most {_NAMED} of each are listed.", "small")
+    return [
+        Paragraph(state_result(result), "result"),
+        _table(result),
+        Paragraph(describe_rules(result)),
+        *([Bullets(remarks)] if remarks else []),
+        *([Fold("Queries that got worse", [_fallen(result, worse), fallen])] if worse else []),
+    ]
+
+
+def render_gate_markdown(result: GateResult) -> str:
+    """Return the result as Markdown for a comment on a pull request."""
+    head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
+    title = Heading(f"Retrieval benchmark: {head}", 3)
+    return f"{MARKER}\n{markdown([title, *gate_blocks(result)])}"
 
 
 def render_refusal_markdown(reason: str) -> str:
@@ -50,7 +63,8 @@ def render_refusal_markdown(reason: str) -> str:
     Args:
         reason: The error message.
     """
-    return f"{MARKER}\n### Retrieval benchmark: not compared ❌\n\n{escape(reason)}\n"
+    title = Heading("Retrieval benchmark: not compared ❌", 3)
+    return f"{MARKER}\n{markdown([title, Paragraph(reason)])}"
 
 
 def gate_document(result: GateResult) -> dict[str, Any]:
@@ -81,22 +95,7 @@ def print_gate(result: GateResult, stream: TextIO) -> None:
         result: From :func:`run_gate`.
         stream: The output.
     """
-    console = make_console(stream)
-    console.print(state_result(result), style="bold")
-    print_table(console, _table(result))
-    for line in [describe_rules(result), *gate_remarks(result)]:
-        console.print(line)
-    for entry in result.entries:
-        if entry.fallen and entry.drop > 0:
-            more = len(entry.fallen) - _NAMED
-            named = ", ".join(
-                f"{query.query_id} ({query.before:.2f} to {query.after:.2f})"
-                for query in entry.fallen[:_NAMED]
-            )
-            console.print(
-                f"{entry.label} {entry.measure}: {plural(len(entry.fallen), 'query', 'queries')} "
-                f"got worse: {named}{f' and {more} more' if more > 0 else ''}"
-            )
+    print_blocks(gate_blocks(result), stream, folds=True)
 
 
 def state_result(result: GateResult) -> str:
@@ -326,65 +325,21 @@ def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
     }
 
 
-def _strata(result: GateResult) -> str:
-    """Return current and baseline means per stratum; empty without strata in both reports."""
-    rows = []
-    for name, values in result.current.strata.items():
-        for value, modes in values.items():
-            for entry in result.entries:
-                now = modes.get(entry.mode, {}).get(entry.measure)
-                before = _stratum_mean(result.baseline, name, value, entry)
-                if now is None or before is None or now.mean is None:
-                    continue
-                rows.append(
-                    [
-                        f"{name}: {value} ({now.n:,})",
-                        entry.label,
-                        entry.measure,
-                        show(before),
-                        show(now.mean),
-                        show(now.mean - before, "+"),
-                    ]
-                )
-    if not rows:
-        return ""
-    noun = result.current.noun.capitalize()
-    header = ["Stratum (queries)", noun, "Metric", "Baseline", "Current", "Change"]
-    cells = [[escape(cell) for cell in row] for row in rows[:_MOST_STRATA]]
-    more = len(rows) - len(cells)
-    table = markdown_table(header, cells)
-    return collapsed("Per stratum", f"{table}\n\nand {more} more." if more else table)
-
-
-def _stratum_mean(report: BenchmarkReport, name: str, value: str, entry: GateEntry) -> float | None:
-    found = report.strata.get(name, {}).get(value, {}).get(entry.mode, {}).get(entry.measure)
-    return None if found is None else found.mean
-
-
-def _fallen(result: GateResult) -> str:
-    """Return the queries that got worse, with their texts, for each entry with a worse mean."""
-    parts = []
-    for entry in result.entries:
-        if not entry.fallen or entry.drop <= 0:
-            continue
-        rows = [
-            [
-                escape(_name(query.query_id, result.texts)),
-                show(query.before),
-                show(query.after),
-            ]
-            for query in entry.fallen[:_NAMED]
+def _fallen(result: GateResult, entries: list[GateEntry]) -> TextTable:
+    """Return the queries that got worse, at most ten for each entry."""
+    rows = [
+        [
+            _name(query.query_id, result.texts),
+            entry.label,
+            entry.measure,
+            show(query.before),
+            show(query.after),
         ]
-        more = len(entry.fallen) - len(rows)
-        count = plural(len(entry.fallen), "query", "queries")
-        table = markdown_table(["Query", "Baseline", "Current"], rows)
-        parts.append(
-            collapsed(
-                f"{escape(entry.label)}, {entry.measure}: {count} got worse",
-                f"{table}\n\nand {more} more." if more else table,
-            )
-        )
-    return "\n\n".join(parts)
+        for entry in entries
+        for query in (entry.fallen or ())[:_NAMED]
+    ]
+    noun = result.current.noun.capitalize()
+    return TextTable.of(["Query", noun, "Metric", "Baseline", "Current"], rows)
 
 
 def _name(query_id: str, texts: Mapping[str, str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,16 +15,21 @@ from trectools_plus.judging.estimates.estimate import QRELS_FILES
 from trectools_plus.judging.estimates.report import (
     REPORT_FILE,
     JudgmentReport,
-    PopulationEstimate,
     RunEstimate,
     ShownInterval,
 )
 from trectools_plus.judging.estimates.verdict import show_interval, show_mean
+from trectools_plus.reporting.document import (
+    Block,
+    Fold,
+    Heading,
+    Paragraph,
+    html_page,
+    markdown,
+    print_blocks,
+)
 from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.html.document_page import DrawnInterval, PageSection, render_document
-from trectools_plus.reporting.markdown import escape, render_table, show_cell
-from trectools_plus.reporting.terminal import print_table
-from trectools_plus.text import make_console, plural
+from trectools_plus.text import plural
 
 MARKDOWN_FILE = "JudgmentReport.md"
 HTML_FILE = "JudgmentReport.html"
@@ -33,7 +37,7 @@ _HEADINGS = {
     "like these": "For queries like these, of which these are a sample",
     "these": "For these queries only",
 }
-_KINDS = ("people", "model", "combined")
+_TITLE = "Judgments of people and a model"
 
 
 def check_judgment_folder(folder: str | Path) -> None:
@@ -160,65 +164,28 @@ def _cell(interval: ShownInterval | None, baseline: str | None) -> Cell:
     )
 
 
-def print_judgment_report(report: JudgmentReport, stream: TextIO = sys.stdout) -> None:
-    """Print the result: the sentence, the table for queries like these, and how to read it.
+def judgment_blocks(report: JudgmentReport) -> list[Block]:
+    """Return the blocks of an estimate: the result, a table for each population, the reading."""
+    blocks: list[Block] = [Paragraph(report.result, "result")]
+    for place, population in enumerate(report.estimates[0].estimates):
+        table = make_judgment_table(report, place)
+        if place:
+            blocks.append(Fold(_HEADINGS[population.population], [table]))
+        else:
+            blocks += [Heading(_HEADINGS[population.population]), table]
+    return [*blocks, *map(Paragraph, judgment_lines(report))]
 
-    Args:
-        report: The estimate.
-        stream: The output.
-    """
-    console = make_console(stream)
-    console.print(report.result, style="bold", highlight=False)
-    print_table(console, make_judgment_table(report))
-    for line in judgment_lines(report):
-        console.print(line, highlight=False)
+
+def print_judgment_report(report: JudgmentReport, stream: TextIO = sys.stdout) -> None:
+    """Print the result: the sentence, the table for queries like these, and how to read it."""
+    print_blocks(judgment_blocks(report), stream)
 
 
 def render_judgment_markdown(report: JudgmentReport) -> str:
     """Return the estimate as GitHub-flavoured Markdown."""
-    parts = ["# Judgments of people and a model", f"**{escape(report.result)}**"]
-    for place, one in enumerate(report.estimates[0].estimates):
-        table = make_judgment_table(report, place)
-        parts += [f"## {_HEADINGS[one.population]}", render_table(table, show_cell)]
-    return "\n\n".join([*parts, *map(escape, judgment_lines(report))]) + "\n"
+    return markdown([Heading(_TITLE, 1), *judgment_blocks(report)])
 
 
 def render_judgment_page(report: JudgmentReport) -> str:
     """Return the estimate as one HTML file."""
-    sections = []
-    for place, one in enumerate(report.estimates[0].estimates):
-        table = make_judgment_table(report, place)
-        drawn = [_draw(row.estimates[place], report, row) for row in report.estimates]
-        intervals, zeros = zip(*drawn, strict=True)
-        sections.append(PageSection(_HEADINGS[one.population], table, intervals, zeros))
-    lines = [report.result, *judgment_lines(report)]
-    legend = "Intervals from top to bottom: people, model alone (dashed), combined."
-    return render_document("Judgments of people and a model", [*lines, legend], sections)
-
-
-def _draw(
-    found: PopulationEstimate, report: JudgmentReport, row: RunEstimate
-) -> tuple[Sequence[DrawnInterval], float | None]:
-    """Place the intervals of a row on the scale of all rows of its measure and kind."""
-    alike = [
-        interval
-        for other in report.estimates
-        if other.measure == row.measure and (other.baseline is None) == (row.baseline is None)
-        for one in other.estimates
-        for interval in (one.people, one.model, one.combined)
-        if interval is not None
-    ]
-    ends = [end for one in alike for end in (one.low, one.mean, one.high) if end is not None]
-    low = min([*ends, *([0.0] if row.baseline is not None else [])])
-    span = max([*ends, *([0.0] if row.baseline is not None else [])]) - low or 1.0
-
-    def place(value: float) -> float:
-        return round(100.0 * (value - low) / span, 2)
-
-    intervals = [
-        DrawnInterval(kind, place(one.mean), place(one.low), place(one.high))
-        for kind in _KINDS
-        if (one := getattr(found, kind)) is not None
-        if one.low is not None and one.high is not None
-    ]
-    return intervals, None if row.baseline is None else place(0.0)
+    return html_page(_TITLE, judgment_blocks(report))

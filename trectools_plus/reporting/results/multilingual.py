@@ -14,11 +14,17 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualResult,
 )
 from trectools_plus.benchmark.report import StratumResult
-from trectools_plus.display import TextTable, make_row
+from trectools_plus.display import Cell, TextTable, make_row
+from trectools_plus.reporting.document import (
+    Block,
+    Fold,
+    Heading,
+    Paragraph,
+    markdown,
+    print_blocks,
+)
 from trectools_plus.reporting.export import render_json, write_text
-from trectools_plus.reporting.files import write_reports
-from trectools_plus.reporting.markdown import escape, markdown_table
-from trectools_plus.reporting.terminal import print_table
+from trectools_plus.reporting.files import HTML_FILE, write_reports
 from trectools_plus.reporting.wording import (
     describe_difference_intervals,
     describe_test,
@@ -27,7 +33,6 @@ from trectools_plus.reporting.wording import (
 )
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
 from trectools_plus.statistics.comparison import ConfidenceInterval
-from trectools_plus.text import make_console
 
 READING = (
     "Each language has its own evaluation and test set. Mean, variance (ddof 1) and gap (best "
@@ -56,92 +61,82 @@ def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
     return {**files, **pages}
 
 
-def render_multilingual_markdown(report: MultilingualReport) -> str:
-    """Return the report as GitHub-flavoured Markdown.
+def multilingual_blocks(report: MultilingualReport) -> list[Block]:
+    """Return the blocks: the languages, the means of each mode, and differences of languages.
 
     Args:
         report: The summary of all languages.
     """
-    parts = ["# Comparison of languages", f"Documents: {escape(report.corpus)}.", READING]
-    parts += [escape(line) for line in _on_pairs(report)]
     sets = [
         [
             code,
-            escape(one.test_set),
-            escape(one.version),
+            one.test_set,
+            one.version,
             f"{one.queries:,}",
-            _link(one.folder, code),
+            f"{Path(one.folder).name}/{HTML_FILE}",
         ]
         for code, one in report.languages.items()
     ]
-    parts.append(markdown_table(["Language", "Test set", "Version", "Queries", "Report"], sets))
-    for mode, measures in report.across.items():
-        parts.append(f"## {escape(report.mode_names[mode])}")
-        rows = [
+    means = [
+        make_row(
             [
+                report.mode_names[mode],
                 measure,
                 *(_with_interval(one) for one in _of_languages(report, mode, measure)),
                 *_across(across),
-            ]
-            for measure, across in measures.items()
-        ]
-        parts.append(markdown_table(["Metric", *report.languages, "Mean", "Variance", "Gap"], rows))
-        if mode in report.differences:
-            parts.append(markdown_table(_PAIRED_HEADER[1:], _paired_rows(measures)))
+            ],
+            ends_section=measure == list(measures)[-1],
+        )
+        for mode, measures in report.across.items()
+        for measure, across in measures.items()
+    ]
+    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
+    blocks: list[Block] = [
+        TextTable.of(["Language", "Test set", "Version", "Queries", "Report"], sets),
+        TextTable.of(header, means, right=["Mean", "Variance"]),
+    ]
     if report.parallel:
-        parts.append("## Differences of languages")
-        rows = [
-            [
-                escape(report.mode_names[mode]),
-                one.measure,
-                f"{one.contrast} − {one.baseline}",
-                f"{show(one.difference, '+')} {show_ci(one.ci, '+')}".rstrip(),
-                show(one.p_adjusted),
-            ]
-            for mode, compared in report.differences.items()
-            for one in compared
+        paired = [
+            [report.mode_names[mode], *cells]
+            for mode, measures in report.across.items()
+            for cells in _paired_rows(measures)
         ]
-        header = ["Mode", "Metric", "Languages", "Difference", "Adj. p"]
-        parts.append(markdown_table(header, rows))
-    parts += [f"> **{escape(head)}:** {escape(note)}" for head, note in _notes(report)]
-    if report.command:
-        parts.append(f"Created by `{report.command}`.")
-    return "\n\n".join(parts) + "\n"
+        blocks.append(TextTable.of(_PAIRED_HEADER, paired))
+        blocks.append(Fold("Differences of languages", [_differences(report)]))
+    blocks += [Paragraph(READING, "small"), *map(Paragraph, _on_pairs(report))]
+    return blocks + [
+        Paragraph(f"{languages}: {note}", "note") for languages, note in _notes(report)
+    ]
+
+
+def _differences(report: MultilingualReport) -> TextTable:
+    rows: list[list[str | Cell]] = [
+        [
+            report.mode_names[mode],
+            one.measure,
+            f"{one.contrast} − {one.baseline}",
+            Cell(show(one.difference, "+"), detail=show_ci(one.ci, "+")),
+            show(one.p_adjusted),
+        ]
+        for mode, compared in report.differences.items()
+        for one in compared
+    ]
+    return TextTable.of(["Mode", "Metric", "Languages", "Difference", "Adj. p"], rows)
+
+
+def render_multilingual_markdown(report: MultilingualReport) -> str:
+    """Return the report as GitHub-flavoured Markdown."""
+    head: list[Block] = [
+        Heading("Comparison of languages", 1),
+        Paragraph(f"Documents: {report.corpus}."),
+    ]
+    command = [Paragraph(f"Created by: {report.command}")] if report.command else []
+    return markdown([*head, *multilingual_blocks(report), *command])
 
 
 def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
-    """Print the report, at most 100 characters wide.
-
-    Args:
-        report: The summary of all languages.
-        stream: The output.
-    """
-    console = make_console(stream)
-    sets = ", ".join(
-        f"{code} {one.test_set} ({one.queries:,})" for code, one in report.languages.items()
-    )
-    console.print(f"{report.corpus} · {sets}", style="bold")
-    rows = []
-    for mode, measures in report.across.items():
-        last = list(measures)[-1]
-        for measure, across in measures.items():
-            means = [show(one.mean) for one in _of_languages(report, mode, measure)]
-            cells = [report.mode_names[mode], measure, *means, *_across(across)]
-            rows.append(make_row(cells, ends_section=measure == last))
-    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
-    print_table(console, TextTable.of(header, rows, right=header[2:]))
-    if report.parallel:
-        rows = [
-            make_row([report.mode_names[mode], *cells], ends_section=place == len(measures) - 1)
-            for mode, measures in report.across.items()
-            for place, cells in enumerate(_paired_rows(measures))
-        ]
-        print_table(console, TextTable.of(_PAIRED_HEADER, rows, right=_PAIRED_HEADER[2:]))
-    console.print(READING, style="dim")
-    for line in _on_pairs(report):
-        console.print(line)
-    for languages, note in _notes(report):
-        console.print(f"{languages}: {note}")
+    """Print the report, at most 100 characters wide."""
+    print_blocks([Paragraph(report.corpus, "result"), *multilingual_blocks(report)], stream)
 
 
 def _notes(report: MultilingualReport) -> list[tuple[str, str]]:
@@ -207,11 +202,5 @@ def _on_pairs(report: MultilingualReport) -> list[str]:
     return [f"The sets are not parallel, so gap and variance have no intervals: {why}."]
 
 
-def _with_interval(one: StratumResult) -> str:
-    return " ".join(filter(None, (show(one.mean), show_ci(one.ci))))
-
-
-def _link(folder: str, code: str) -> str:
-    """Return a link to the page of a language, relative to the folder of all languages."""
-    name = Path(folder).name
-    return f"[{code}]({name}/BenchmarkReport.html)"
+def _with_interval(one: StratumResult) -> Cell:
+    return Cell(show(one.mean), detail=show_ci(one.ci))

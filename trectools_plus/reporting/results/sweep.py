@@ -25,13 +25,21 @@ from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.formats.writing import write_parquet
+from trectools_plus.reporting.document import (
+    Block,
+    Bullets,
+    Fold,
+    Heading,
+    Paragraph,
+    Picture,
+    html_page,
+    markdown,
+    print_blocks,
+)
 from trectools_plus.reporting.export import render_json
-from trectools_plus.reporting.html.document_page import PageSection, render_document
-from trectools_plus.reporting.markdown import claims_section, escape, render_table, show_cell
 from trectools_plus.reporting.plots.style import can_draw
-from trectools_plus.reporting.terminal import print_table
-from trectools_plus.reporting.wording import NARROW, count_claims, name_test, show, show_ci
-from trectools_plus.text import make_console, plural
+from trectools_plus.reporting.wording import CLAIMS_TITLE, NARROW, name_test, show, show_ci
+from trectools_plus.text import plural
 
 PLOT_FILE = f"{PLOTS_FOLDER}/sweep.svg"
 _SHOWN = 20
@@ -202,33 +210,33 @@ def make_sweep_table(report: SweepReport, most: int | None = None) -> TextTable:
     return TextTable.of([*header, *others], rows, right=["Best in"])
 
 
-def print_sweep_report(report: SweepReport, stream: TextIO = sys.stdout) -> None:
-    """Print the result, at most 100 characters wide: the sentence, the table, the reading.
+def sweep_blocks(report: SweepReport, most: int | None = None) -> list[Block]:
+    """Return the blocks of a sweep: the result, the variants, and how to read them.
 
     Args:
         report: The sweep.
-        stream: The output.
+        most: Maximum number of variants; ``None`` for all.
     """
-    console = make_console(stream)
-    console.print(sweep_sentence(report), style="bold", highlight=False)
-    print_table(console, make_sweep_table(report, _SHOWN))
-    more = len(report.variants) - _SHOWN
-    if more > 0:
-        console.print(f"{plural(more, 'more variant')}: see {MARKDOWN_FILE}")
-    for line in (*sweep_lines(report), count_claims(sweep_claims(report))):
-        console.print(line, highlight=False)
+    more = len(report.variants) - (most or len(report.variants))
+    further = f"{plural(more, 'more variant')}: see {MARKDOWN_FILE}" if more > 0 else ""
+    lines = (Paragraph(line, "small") for line in sweep_lines(report))
+    return [
+        Paragraph(sweep_sentence(report), "result"),
+        make_sweep_table(report, most),
+        Paragraph(further),
+        *lines,
+    ]
+
+
+def print_sweep_report(report: SweepReport, stream: TextIO = sys.stdout) -> None:
+    """Print the result, at most 100 characters wide: the sentence, the table, the reading."""
+    print_blocks(sweep_blocks(report, _SHOWN), stream)
 
 
 def render_sweep_markdown(report: SweepReport) -> str:
     """Return the report as GitHub-flavoured Markdown."""
-    parts = [
-        "# Sweep",
-        f"**{escape(sweep_sentence(report))}**",
-        render_table(make_sweep_table(report), show_cell),
-        *map(escape, sweep_lines(report)),
-        claims_section(sweep_claims(report)),
-    ]
-    return "\n\n".join(parts) + "\n"
+    claims = Fold(CLAIMS_TITLE, [Bullets(sweep_claims(report))])
+    return markdown([Heading("Sweep", 1), *sweep_blocks(report), claims])
 
 
 def render_sweep_page(report: SweepReport, plot: Path | None = None) -> str:
@@ -238,13 +246,9 @@ def render_sweep_page(report: SweepReport, plot: Path | None = None) -> str:
         report: The sweep.
         plot: The plot as SVG, which becomes part of the page.
     """
-    sentences = [sweep_sentence(report), *sweep_lines(report)]
-    image = None if plot is None else plot.read_bytes()
-    return render_document(
-        f"Sweep on {report.dataset.id}",
-        sentences,
-        [PageSection("Variants", make_sweep_table(report))],
-        plot=image,
-        alt=f"{report.measure} by the values of each setting",
-        claims=sweep_claims(report),
-    )
+    blocks = sweep_blocks(report)
+    if plot is not None:
+        text = f"{report.measure} by the values of each setting"
+        blocks += [Heading("Means by setting"), Picture(plot.read_bytes(), text)]
+    claims = Fold(CLAIMS_TITLE, [Bullets(sweep_claims(report))])
+    return html_page(f"Sweep on {report.dataset.id}", [*blocks, claims])

@@ -8,10 +8,10 @@ from typing import Any, TextIO
 
 from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
 from trectools_plus.display import TextTable
-from trectools_plus.reporting.terminal import print_table
+from trectools_plus.reporting.document import Block, Paragraph, print_blocks
 from trectools_plus.reporting.wording import show, show_interval, show_p
 from trectools_plus.testsets.agreement import GradeAgreement
-from trectools_plus.text import make_console, plural, visible
+from trectools_plus.text import plural, visible
 
 _SHOWN = 20
 
@@ -46,13 +46,13 @@ def print_agreement(
         stream: The output.
         every: List all disagreements, not only the first 20.
     """
-    console = make_console(stream)
-    for place, name in zip("AB", names, strict=True):
-        console.print(f"{place}  {name}")
-    console.print(
-        f"{plural(found.pairs, 'pair')} graded by both, {found.agreed:,} with the same grade. Not "
-        f"counted: {found.only_first:,} graded only by A, {found.only_second:,} only by B."
-    )
+    print_blocks(agreement_blocks(found, names, every=every), stream)
+
+
+def agreement_blocks(
+    found: GradeAgreement, names: tuple[str, str], *, every: bool = False
+) -> list[Block]:
+    """Return the blocks: the verdict, the kappas and the disagreements."""
     kappas = [
         [
             "unweighted" if weights == "none" else f"{weights} weights",
@@ -61,23 +61,30 @@ def print_agreement(
         ]
         for weights, one in found.kappas.items()
     ]
-    print_table(console, TextTable.of(["Kappa", "Value", "Interval"], kappas))
     shown = found.disagreements if every else found.disagreements[:_SHOWN]
-    if shown:
-        pairs = [
-            [visible(pair.query_id), visible(pair.doc_id), str(pair.first), str(pair.second)]
-            for pair in shown
-        ]
-        print_table(console, TextTable.of(["Query", "Term", "A", "B"], pairs))
-    if len(shown) < len(found.disagreements):
-        console.print(f"… {len(found.disagreements) - len(shown):,} more: list them with --all")
+    pairs = [
+        [visible(pair.query_id), visible(pair.doc_id), str(pair.first), str(pair.second)]
+        for pair in shown
+    ]
+    more = len(found.disagreements) - len(shown)
     decisive = found.kappas[found.weights].value
     if math.isnan(decisive):
         verdict = "Not accepted: kappa is undefined, because both annotators gave only one grade"
     else:
         word, relation = ("Accepted", "above") if found.accepted else ("Not accepted", "not above")
         verdict = f"{word}: kappa {decisive:.3f} is {relation} {found.threshold:g}"
-    console.print(verdict, style="bold")
+    counts = (
+        f"{plural(found.pairs, 'pair')} graded by both, {found.agreed:,} with the same grade. Not "
+        f"counted: {found.only_first:,} graded only by A, {found.only_second:,} only by B."
+    )
+    return [
+        Paragraph(verdict, "result"),
+        *(Paragraph(f"{place}  {name}") for place, name in zip("AB", names, strict=True)),
+        Paragraph(counts),
+        TextTable.of(["Kappa", "Value", "Interval"], kappas),
+        *([TextTable.of(["Query", "Term", "A", "B"], pairs)] if pairs else []),
+        *([Paragraph(f"… {more:,} more: list them with --all")] if more else []),
+    ]
 
 
 def overfitting_document(found: OverfittingCheck) -> dict[str, Any]:
@@ -120,19 +127,15 @@ def print_overfitting(found: OverfittingCheck, stream: TextIO) -> None:
         found: From :func:`check_overfitting`.
         stream: The output.
     """
-    console = make_console(stream)
-    print_table(console, _contrast_table(found))
     level = found.contrasts[0].comparison.level
-    console.print(
+    reading = (
         f"Difference: used minus held out, with Welch's {level * 100:g}% interval. In brackets: "
         "the number of queries. p: two-sample permutation test. Adj. p: Holm over "
-        f"{len(found.contrasts)}.",
-        style="dim",
+        f"{len(found.contrasts)}."
     )
-    for note in found.notes:
-        console.print(f"Note: {note}.")
-    for line in _verdict(found):
-        console.print(line, style="bold")
+    verdict = (Paragraph(line, "result") for line in _verdict(found))
+    notes = (Paragraph(f"Note: {note}.") for note in found.notes)
+    print_blocks([*verdict, _contrast_table(found), Paragraph(reading, "small"), *notes], stream)
 
 
 def _contrast_table(found: OverfittingCheck) -> TextTable:

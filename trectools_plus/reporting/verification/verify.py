@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,6 @@ from trectools_plus.benchmark.rebuild import Rebuilt, find_other_version, rebuil
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import (
-    ANNOTATED_FOLDER,
     CHECKSUMS_FILE,
     COMPONENTS_FOLDER,
     MODE_REPORTS_FOLDER,
@@ -71,9 +70,11 @@ JUDGMENT_FILES = (
 """What ``judge estimate`` writes."""
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
+_NOT_WRITTEN = "a benchmark of these files does not write this file"
+_OTHER_PLOTS = "plots (another version of Matplotlib or another platform drew them)"
 _KEYS = ("run", "query_id", "measure", "doc_id")
 """Columns of tables that name a row."""
-_OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, ANNOTATED_FOLDER, COMPONENTS_FOLDER)
+_OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, COMPONENTS_FOLDER)
 """Folders in which only a benchmark writes."""
 
 
@@ -159,14 +160,168 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
     with tempfile.TemporaryDirectory() as temporary:
         rebuilt = rebuild_result(source, Path(temporary, "again"), progress)
         try:
-            comparison = _Files(source, rebuilt)
-            comparison.compare(progress)
+            remade = _compare_benchmark(source, rebuilt, progress)
         finally:
             rebuilt.result.folder.discard()
-    problems += comparison.problems
-    return Verification(
-        comparison.values, files, list(dict.fromkeys(problems)), comparison.unproven
-    )
+    return remade.verification(files, problems)
+
+
+class _Remade:
+    """Files of a report, compared with the same files made again.
+
+    Args:
+        files: The folder of the report.
+        scratch: The folder of the files made again.
+        unproven: Parts that cannot be made again.
+
+    Attributes:
+        problems: A line for each difference.
+        values: Number of compared values.
+    """
+
+    def __init__(self, files: ClosedFolder, scratch: Path, unproven: Iterable[str]) -> None:
+        self.files, self.scratch, self.unproven = files, scratch, [*unproven]
+        self.problems: list[str] = []
+        self.values = 0
+
+    def compare_document(
+        self,
+        where: str,
+        path: Path,
+        again: Any,
+        is_unknown: Callable[[str], bool] = lambda _: False,
+    ) -> dict[str, Any]:
+        """Compare a document; return the one made again, with figures that are nearly equal."""
+        comparison = DocumentComparison(where, is_unknown)
+        merged = comparison.compare(read_json(path), again)
+        self.values += comparison.values
+        self.problems += comparison.findings
+        return {**again, **merged} if isinstance(merged, dict) else again
+
+    def compare_table(self, where: str, again: pl.DataFrame) -> bool:
+        """Compare a table; return whether all values are right."""
+        stored = self.files.read_table(where)
+        assert stored is not None
+        problems = _compare_tables(stored, again, where)[:_MOST_FINDINGS]
+        self.problems += problems
+        self.values += again.height * again.width
+        return not problems
+
+    def compare(self, name: str, path: Path, is_unknown: Callable[[str], bool]) -> None:
+        """Compare a file by its kind: the values of tables and documents, then the text."""
+        again = self.scratch / name
+        if path.read_bytes() == again.read_bytes():
+            return
+        before = len(self.problems)
+        if name.endswith(".parquet"):
+            self.compare_table(name, pl.read_parquet(again))
+            return
+        if name.endswith(".json") and name != REPORT_FILE:  # which is compared before
+            self.compare_document(name, path, read_json(again), is_unknown)
+        if len(self.problems) == before:
+            self.compare_text(name, path)
+
+    def names(self) -> set[str]:
+        """Return the names of the files made again."""
+        files = (file for file in self.scratch.rglob("*") if file.is_file())
+        return {file.relative_to(self.scratch).as_posix() for file in files}
+
+    def compare_text(self, name: str, path: Path | None = None) -> None:
+        """Compare a file byte by byte; by default the one with this name in the folder.
+
+        Tables are compared by their values, so only their presence is checked.
+        """
+        path, again = path or self.files.find(name), self.scratch / name
+        if path is None or not again.is_file():
+            if path is not None:
+                self.problems.append(f"{name}: the inputs in the folder do not give this file")
+            elif again.is_file():
+                self.problems.append(f"{name}: the file is missing")
+            return
+        contents = [file.read_bytes() for file in (path, again)]
+        if contents[0] == contents[1] or name.endswith(".parquet"):
+            return
+        if name.startswith(f"{PLOTS_FOLDER}/"):
+            self.problems.append(f"{name}: the plot differs from the plot of these figures")
+            return
+        texts = [content.decode("utf-8", errors="replace") for content in contents]
+        changes = islice(find_text_changes(*texts), _MOST_FINDINGS)
+        found = [*changes] or ["some bytes are not UTF-8"]
+        self.problems += [f"{name}: {change}" for change in found]
+
+    def find_foreign(self, known: Collection[str], owned: Collection[str] = ()) -> None:
+        """Report files that are not part of a report; those in owned folders are problems."""
+        foreign = []
+        for file in sorted(self.files.path.rglob("*")):
+            name = file.relative_to(self.files.path).as_posix()
+            if not file.is_file() or name in known or name.startswith("."):
+                continue
+            if name.partition("/")[0] in owned:
+                self.problems.append(f"{name}: {_NOT_WRITTEN}")
+            else:
+                foreign.append(name)
+        if foreign:
+            self.unproven.append(f"files that are not part of the report: {', '.join(foreign)}")
+
+    def verification(self, files: int, problems: Iterable[str] = ()) -> Verification:
+        """Return the result, with further problems first."""
+        every = list(dict.fromkeys([*problems, *self.problems]))
+        return Verification(self.values, files, every, self.unproven)
+
+
+def _compare_benchmark(source: ReportFolder, rebuilt: Rebuilt, progress: Progress) -> _Remade:
+    """Write all files of a benchmark again, and compare them with those in the folder."""
+    result, manifest = rebuilt.result, source.report.manifest
+    claims = _name_claims(list_claims(source.report))
+    remade = _Remade(source.files, result.folder.partial, [claims, *rebuilt.unproven])
+
+    def is_unknown(path: str) -> bool:  # the text of a query, not that of the verdict
+        return not rebuilt.texts_known and path.endswith("].text")
+
+    again = result.report.model_dump(mode="json")
+    merged = remade.compare_document(source.path.name, source.path, again, is_unknown)
+    result = replace(result, report=BenchmarkReport.model_validate(merged))
+    skipped = {PER_QUERY_FILE, *([REPORT_FILE] if remade.problems else [])}
+    progress("rendering", 0, 1)
+    source.files.file(PER_QUERY_FILE)
+    values = source.files.read_table(PER_QUERY_FILE)
+    if remade.compare_table(PER_QUERY_FILE, result.per_query) and values is not None:
+        result = replace(result, per_query=values)  # which are shown with their last bits
+    stored = (source.folder / PLOTS_FOLDER).glob("*.*")
+    plots = {f"{PLOTS_FOLDER}/{one.name}" for one in stored if one.suffix[1:] in FORMATS}
+    render_files(result, plots=bool(plots) and can_draw())
+    progress("rendering", 1, 1)
+    if not _draws_alike(manifest.packages, manifest.platform):
+        skipped |= plots
+        remade.unproven += [_OTHER_PLOTS] if plots and can_draw() else []
+    expected = remade.names()
+    for done, name in enumerate(sorted(expected)):
+        progress("comparing files", done, len(expected))
+        path = source.path if name == REPORT_FILE else source.files.find(name)
+        if path is None:
+            remade.problems.append(f"{name}: the file is missing")
+        elif name not in skipped:
+            remade.compare(name, path, is_unknown)
+    progress("comparing files", len(expected), len(expected))
+    if plots and not can_draw():
+        expected |= plots
+        remade.unproven.append(f"plots ({MissingExtraError('drawing them again', 'plots')})")
+    _check_names(source, remade, expected)
+    return remade
+
+
+def _check_names(source: ReportFolder, remade: _Remade, expected: set[str]) -> None:
+    """Report files that are not listed, and those that a benchmark does not write."""
+    listed = {name for _, name in read_checksums(source.folder)}
+    known = {*expected, CHECKSUMS_FILE, source.path.name}
+    if listed:
+        unlisted = (name for name in sorted(remade.names() - listed) if source.files.find(name))
+        remade.problems += [f"{name}: not listed in {CHECKSUMS_FILE}" for name in unlisted]
+    if source.path.name != REPORT_FILE:
+        name = source.path.name
+        remade.problems.append(f"{name}: not listed in {CHECKSUMS_FILE}: a copy is not verified")
+    remade.problems += [f"{name}: {_NOT_WRITTEN}" for name in sorted(listed - known)]
+    remade.find_foreign(known | listed, _OF_THE_REPORT)
 
 
 def _verify_judgments(folder: PlanFolder) -> Verification:
@@ -179,12 +334,14 @@ def _verify_judgments(folder: PlanFolder) -> Verification:
     with tempfile.TemporaryDirectory() as temporary:
         scratch = Path(temporary)
         found = verify_plan(folder, scratch)
-        problems = list(found.problems)
         if found.report is not None:
             write_judgment_report(found.report, scratch)
             write_judgments(folder, found.report.model.model, scratch, found.people)
-        problems += _compare_made(folder.files, scratch, JUDGMENT_FILES)
+        remade = _Remade(folder.files, scratch, [])
+        for name in JUDGMENT_FILES:
+            remade.compare_text(name)
     files = len(folder.plan.files) + len(folder.plan.runs)
+    problems = [*found.problems, *remade.problems]
     return Verification(found.figures, files, problems, warnings=found.warnings)
 
 
@@ -209,23 +366,24 @@ def _verify_sweep(path: Path) -> Verification:
         output = OutputFolder(Path(temporary, "again"))
         try:
             rebuilt = rebuild_sweep(path, report, output)
-            comparison = DocumentComparison(path.name)
+            claims = _name_claims(sweep_claims(report))
+            remade = _Remade(files, output.partial, [claims, *rebuilt.unproven])
             again = rebuilt.result.report.model_dump(mode="json")
-            merged = {**again, **comparison.compare(read_json(path), again)}
-            again_report = SweepReport.model_validate(merged)
-            unproven = [_name_claims(sweep_claims(report)), *rebuilt.unproven]
-            unproven += _draw_again(files, again_report, output.partial)
-            write_sweep_files(replace(rebuilt.result, report=again_report), output.partial)
-            made = [file for file in output.partial.rglob("*") if file.is_file()]
-            names = {file.relative_to(output.partial).as_posix() for file in made}
-            problems += [*comparison.findings, *rebuilt.problems]
-            problems += _compare_made(files, output.partial, sorted({*names, *listed}))
+            report = SweepReport.model_validate(remade.compare_document(path.name, path, again))
+            remade.unproven += _draw_again(files, report, output.partial)
+            write_sweep_files(replace(rebuilt.result, report=report), output.partial)
+            names = remade.names()
+            remade.problems += rebuilt.problems
+            for name in sorted({*names, *listed}):
+                remade.compare_text(name)
         finally:
             output.discard()
-    problems += [f"{name}: not listed in {CHECKSUMS_FILE}" for name in sorted(names - {*listed})]
-    unproven += _list_foreign(path.parent, {*names, *listed, CHECKSUMS_FILE})
-    figures = comparison.values + rebuilt.result.per_query.height
-    return Verification(figures, len(listed), list(dict.fromkeys(problems)), unproven)
+    remade.problems += [
+        f"{name}: not listed in {CHECKSUMS_FILE}" for name in sorted(names - {*listed})
+    ]
+    remade.find_foreign({*names, *listed, CHECKSUMS_FILE})
+    remade.values += rebuilt.result.per_query.height
+    return remade.verification(len(listed), problems)
 
 
 def _verify_extraction(path: Path) -> Verification:
@@ -235,21 +393,21 @@ def _verify_extraction(path: Path) -> Verification:
     if other_version is not None:
         return Verification(0, 0, [f"{path.name}: {other_version}"])
     made, is_soft_known = rebuild_extraction(path, report)
-    comparison = DocumentComparison(
-        path.name, lambda place: not is_soft_known and ".soft." in place
-    )
-    again = made.report.model_dump(mode="json")
-    merged = {**again, **comparison.compare(read_json(path), again)}
     unproven = [_name_claims(extraction_claims(report))]
     if not is_soft_known:
         unproven.append("ontology-aware figures: the formula needs the whole ontology")
     with tempfile.TemporaryDirectory() as temporary:
-        scratch = Path(temporary)
+        remade = _Remade(files, Path(temporary), unproven)
+        again = made.report.model_dump(mode="json")
+        merged = remade.compare_document(
+            path.name, path, again, lambda place: not is_soft_known and ".soft." in place
+        )
         result = replace(made, report=ExtractionReport.model_validate(merged))
-        names = [file.name for file in write_extraction(result, scratch).values()]
-        problems = [*comparison.findings, *_compare_made(files, scratch, names)]
-    unproven += _list_foreign(path.parent, {*names})
-    return Verification(comparison.values, len(names), list(dict.fromkeys(problems)), unproven)
+        names = [file.name for file in write_extraction(result, remade.scratch).values()]
+        for name in names:
+            remade.compare_text(name)
+    remade.find_foreign(names)
+    return remade.verification(len(names))
 
 
 def _draw_again(files: ClosedFolder, report: SweepReport, scratch: Path) -> list[str]:
@@ -258,38 +416,20 @@ def _draw_again(files: ClosedFolder, report: SweepReport, scratch: Path) -> list
     stored = {name: files.find(name) for name in drawn}
     if not any(stored.values()):
         return []
-    version = package_versions(["matplotlib"]).get("matplotlib")
-    is_same = report.packages.get("matplotlib") == version
-    if is_same and can_draw() and report.platform == describe_machine()["platform"]:
+    if can_draw() and _draws_alike(report.packages, report.platform):
         draw_sweep(report, scratch)
         return []
     for name, path in stored.items():
         if path is not None:
             (scratch / name).parent.mkdir(exist_ok=True)
             shutil.copyfile(path, scratch / name)
-    return ["plots (another version of Matplotlib or another platform drew them)"]
+    return [_OTHER_PLOTS]
 
 
-def _compare_made(files: ClosedFolder, scratch: Path, names: Iterable[str]) -> Iterator[str]:
-    """Compare files with those made again; tables are compared before."""
-    for name in names:
-        path, again = files.find(name), scratch / name
-        if path is None and again.is_file():
-            yield f"{name}: the file is missing"
-        elif path is not None and not again.is_file():
-            yield f"{name}: the inputs in the folder do not give this file"
-        elif path is None or path.suffix == ".parquet":
-            continue
-        elif path.read_bytes() != again.read_bytes():
-            for change in islice(_compare_texts(path, again), _MOST_FINDINGS):
-                yield f"{name}: {change}"
-
-
-def _list_foreign(folder: Path, known: Collection[str]) -> list[str]:
-    """List files that are not part of a report, in one line."""
-    names = (file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
-    foreign = sorted(name for name in names if name not in known and not name.startswith("."))
-    return [f"files that are not part of the report: {', '.join(foreign)}"] if foreign else []
+def _draws_alike(packages: Mapping[str, str], platform: str) -> bool:
+    """Return whether the same Matplotlib on the same platform drew the plots."""
+    version = package_versions(["matplotlib"]).get("matplotlib")
+    return packages.get("matplotlib") == version and platform == describe_machine()["platform"]
 
 
 def _name_claims(claims: Collection[str]) -> str:
@@ -363,166 +503,3 @@ def _rows_by_key(table: pl.DataFrame) -> dict[str, Any]:
             key = f"{key} (repeated)"
         found[key] = next(iter(row.values())) if len(row) == 1 else row
     return found
-
-
-class _Files:
-    """The comparison of the files in the folder with the same files made again.
-
-    Args:
-        source: The report in the folder.
-        rebuilt: The result made again.
-
-    Attributes:
-        problems: A line for each difference.
-        unproven: Parts that cannot be made again.
-        values: Number of compared values.
-    """
-
-    def __init__(self, source: ReportFolder, rebuilt: Rebuilt) -> None:
-        self.problems: list[str] = []
-        self.unproven = [_name_claims(list_claims(source.report)), *rebuilt.unproven]
-        self.values = 0
-        self._report_is_right = False
-        self._source = source
-        self._rebuilt = rebuilt
-        self._again = rebuilt.result.folder.partial
-        packages, versions = source.report.manifest.packages, package_versions()
-        machine = source.report.manifest.platform == describe_machine()["platform"]
-        self._same_plots = machine and packages.get("matplotlib") == versions.get("matplotlib")
-        drawn = (source.folder / PLOTS_FOLDER).glob("*.*")
-        self._drawn = {f"{PLOTS_FOLDER}/{one.name}" for one in drawn if one.suffix[1:] in FORMATS}
-
-    def compare(self, progress: Progress) -> None:
-        """Compare all files, and find files without a counterpart."""
-        source = self._source
-        report = self._compare_report()
-        progress("rendering", 0, 1)
-        self._render(report)
-        progress("rendering", 1, 1)
-        made = (file for file in self._again.rglob("*") if file.is_file())
-        expected = sorted(file.relative_to(self._again).as_posix() for file in made)
-        listed = {name for _, name in read_checksums(source.folder)}
-        for done, name in enumerate(expected):
-            progress("comparing files", done, len(expected))
-            self._compare_file(name, listed)
-        progress("comparing files", len(expected), len(expected))
-        if source.path.name != REPORT_FILE:
-            name = source.path.name
-            self.problems.append(f"{name}: not listed in {CHECKSUMS_FILE}: a copy is not verified")
-        if self._drawn and not can_draw():
-            expected += self._drawn
-            missing = MissingExtraError("drawing them again", "plots")
-            self.unproven.append(f"plots ({missing})")
-        elif self._drawn and not self._same_plots:
-            self.unproven.append(
-                "plots (another version of Matplotlib or another platform drew them)"
-            )
-        known = {*expected, CHECKSUMS_FILE, source.path.name}
-        for name in sorted(listed - known):
-            self.problems.append(f"{name}: a benchmark of these files does not write this file")
-        self._find_foreign(known | listed)
-
-    def _compare_report(self) -> BenchmarkReport:
-        """Compare the report; return the one made again.
-
-        Figures that are nearly equal are those of the folder, because they are shown in full.
-        """
-        path = self._source.path
-        comparison = self._new_comparison(path.name)
-        again = self._rebuilt.result.report.model_dump(mode="json")
-        found = comparison.compare(read_json(path), again)
-        self._add(comparison)
-        self._report_is_right = not comparison.findings
-        return BenchmarkReport.model_validate({**again, **found})
-
-    def _render(self, report: BenchmarkReport) -> None:
-        """Write all files again, with the values per query of the folder if they are right."""
-        source, result = self._source, self._rebuilt.result
-        source.files.file(PER_QUERY_FILE)
-        values = source.files.read_table(PER_QUERY_FILE)
-        assert values is not None
-        problems = _compare_tables(values, result.per_query, PER_QUERY_FILE)
-        self.problems += problems
-        self.values += result.per_query.height * result.per_query.width
-        result = replace(result, report=report)
-        if not problems:
-            result = replace(result, per_query=values)
-        annotated = any((source.folder / ANNOTATED_FOLDER).glob("*.run"))
-        render_files(result, ir_metadata=annotated, plots=bool(self._drawn) and can_draw())
-
-    def _new_comparison(self, name: str) -> DocumentComparison:
-        texts_known = self._rebuilt.texts_known
-
-        def is_unknown(path: str) -> bool:  # the text of a query, not that of the verdict
-            return not texts_known and path.endswith("].text")
-
-        return DocumentComparison(name, is_unknown)
-
-    def _add(self, comparison: DocumentComparison) -> None:
-        self.values += comparison.values
-        self.problems += comparison.findings
-
-    def _find_foreign(self, known: set[str]) -> None:
-        foreign = []
-        for file in sorted(self._source.folder.rglob("*")):
-            name = file.relative_to(self._source.folder).as_posix()
-            if not file.is_file() or name in known or name.startswith("."):
-                continue
-            if name.partition("/")[0] in _OF_THE_REPORT:
-                self.problems.append(f"{name}: a benchmark of these files does not write this file")
-            else:
-                foreign.append(name)
-        if foreign:
-            self.unproven.append(f"files that are not part of the report: {', '.join(foreign)}")
-
-    def _compare_file(self, name: str, listed: set[str]) -> None:
-        is_report = name == REPORT_FILE
-        path = self._source.path if is_report else self._source.files.find(name)
-        again = self._again / name
-        if path is None:
-            self.problems.append(f"{name}: the file is missing")
-            return
-        if listed and name not in listed:
-            self.problems.append(f"{name}: not listed in {CHECKSUMS_FILE}")
-        if path.stat().st_size == again.stat().st_size and path.read_bytes() == again.read_bytes():
-            return
-        found = list(islice(self._differences(name, path, again), 10 * _MOST_FINDINGS))
-        shown = found if name.endswith(".json") else found[:_MOST_FINDINGS]
-        self.problems += [f"{name}: {one}" for one in shown]
-        if len(found) > len(shown):
-            self.problems.append(f"{name}: at least {len(found) - len(shown)} more differences")
-
-    def _differences(self, name: str, path: Path, again: Path) -> Iterator[str]:
-        if name.endswith(".parquet"):
-            if name == PER_QUERY_FILE:  # compared before
-                return
-            table, stored = pl.read_parquet(again), self._source.files.read_table(name)
-            assert stored is not None
-            self.values += table.height * table.width
-            self.problems += _compare_tables(stored, table, name)[:_MOST_FINDINGS]
-        elif name.startswith(f"{PLOTS_FOLDER}/"):
-            if self._same_plots:
-                yield "the plot differs from the plot of these figures"
-        elif not name.endswith(".json"):
-            yield from _compare_texts(path, again)
-        else:
-            yield from self._compare_json(name, path, again)
-
-    def _compare_json(self, name: str, path: Path, again: Path) -> Iterator[str]:
-        """Compare the report of a mode; of right documents, compare the form of the text."""
-        is_right = self._report_is_right
-        if name != REPORT_FILE:  # compared before
-            comparison = self._new_comparison(name)
-            comparison.compare(read_json(path), read_json(again))
-            self._add(comparison)
-            is_right = not comparison.findings
-        if is_right:
-            yield from _compare_texts(path, again)
-
-
-def _compare_texts(path: Path, again: Path) -> Iterator[str]:
-    """Yield each difference of two files that are not equal."""
-    texts = [file.read_bytes().decode("utf-8", errors="replace") for file in (path, again)]
-    if texts[0] == texts[1]:
-        yield "some bytes are not UTF-8"
-    yield from find_text_changes(*texts)

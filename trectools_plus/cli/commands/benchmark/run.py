@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from trectools_plus import benchmark, formats, reporting, retrieval
-from trectools_plus.choices import Panel
 from trectools_plus.cli.options.common import (
     FIGURE_SETTINGS,
     Everything,
@@ -91,14 +90,6 @@ def benchmark_run(
     ] = None,
     no_cache: NoCache = False,
     strict_input: StrictInput = False,
-    ir_metadata: Annotated[
-        bool,
-        typer.Option(
-            "--ir-metadata",
-            help="Also write each run as annotated/<mode>.run, with an ir_metadata header.",
-            rich_help_panel=Panel.WORK,
-        ),
-    ] = False,
     plots: Plots = False,
     scheduler: Scheduler = None,
     further_runs: Annotated[
@@ -138,7 +129,6 @@ def benchmark_run(
         configuration,
         cached=not no_cache,
         strict_input=strict_input,
-        ir_metadata=ir_metadata,
         as_json=output_format == "json",
         everything=everything,
         scheduler=scheduler,
@@ -171,7 +161,6 @@ def report_benchmark(
     *,
     cached: bool,
     strict_input: bool = False,
-    ir_metadata: bool = False,
     as_json: bool = False,
     everything: bool = False,
     scheduler: str | None = None,
@@ -183,7 +172,6 @@ def report_benchmark(
         config: The benchmark.
         cached: Whether earlier results of the same configuration, data and code are reused.
         strict_input: Whether every error of the qrels and of given runs is refused.
-        ir_metadata: Whether the runs are also written with an ir_metadata header.
         as_json: Whether the report is printed as JSON instead of text.
         everything: Whether all measures and notes are printed.
         scheduler: Address of the Dask scheduler that distributes the work; ``None`` for none.
@@ -199,7 +187,7 @@ def report_benchmark(
     topics = None if result.dataset is None else result.dataset.topics
     if topics is not None and topics.read_as is not None:
         note(f"{topics.path} {topics.read_as}")
-    files = reporting.write_reports(result, ir_metadata=ir_metadata, plots=plots)
+    files = reporting.write_reports(result, plots=plots)
     if as_json:
         typer.echo(reporting.render_json(result.report), nl=False)
     else:

@@ -42,21 +42,15 @@ function labelOn(scale, value) {
 
 /** Return the labels at equal distances of an axis around zero, from its upper end. */
 function labelsAround(scale) {
-  const half = scale.count / 2;
-  const steps = half > 1 ? [...Array(scale.count + 1).keys()].map((place) => half - place)
-    : [1, 0.5, 0, -0.5, -1];
-  return steps.map((step) => (step === 0 ? "0" : (step * scale.step).toLocaleString("en",
+  return stepsOf(scale).reverse().map((value) => (value === 0 ? "0" : value.toLocaleString("en",
     { signDisplay: "always", maximumFractionDigits: 12 }).replace("-", "−")));
 }
 
 /** Draw a mean with its interval, next to which the same figures are text. */
-function drawWhisker(svg, [mean, low, high], scale, hasGrid = false) {
+function drawWhisker(svg, [mean, low, high], scale) {
   const middle = AXIS_HEIGHT / 2;
   const at = (value) => placeOn(scale, value);
-  const paths = [];
-  if (hasGrid) {
-    paths.push(["grid", stepsOf(scale).map((value) => `M${at(value)} 0V${AXIS_HEIGHT}`).join("")]);
-  }
+  const paths = [["grid", stepsOf(scale).map((value) => `M${at(value)} 0V${AXIS_HEIGHT}`).join("")]];
   if (scale.aroundZero) {
     paths.push(["zero", `M${at(0)} 0V${AXIS_HEIGHT}`]);
   }
@@ -71,27 +65,13 @@ function drawWhisker(svg, [mean, low, high], scale, hasGrid = false) {
   svg.replaceChildren(...paths.map(([name, d]) => draw("path", { class: name, d })));
 }
 
-/** Label an axis: a drawing at its ends and its middle, a text at its ends only. */
+/** Label an axis at its ends and its middle. */
 function labelAxis(axis, scale) {
   const steps = stepsOf(scale);
-  if (axis.tagName !== "svg") {
-    axis.replaceChildren(...[steps[0], steps.at(-1)].map((value) => make("span", null, labelOn(scale, value))));
-    return;
-  }
   const labelled = steps.filter((_, place) => [0, scale.count / 2, scale.count].includes(place));
   axis.setAttribute("viewBox", `0 0 ${AXIS_WIDTH} ${AXIS_HEIGHT}`);
   axis.replaceChildren(...labelled.map((value) => draw("text",
     { x: placeOn(scale, value), y: 11, "text-anchor": "middle" }, labelOn(scale, value))));
-}
-
-/** Draw the fractions of queries won, tied and lost. */
-function drawShare(svg, [won, lost, all]) {
-  const width = (count) => ((100 * count) / all).toFixed(1);
-  const paths = [["tied", "M0 0h100v4H0z"], ["won", `M0 0h${width(won)}v4H0z`],
-    ["lost", `M100 0h-${width(lost)}v4H100z`]];
-  svg.setAttribute("viewBox", "0 0 100 4");
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.replaceChildren(...(all ? paths : []).map(([name, d]) => draw("path", { class: name, d })));
 }
 
 /** Return the numbers of an element to draw: NaN where one is undefined. */
@@ -108,9 +88,7 @@ function drawTable(table, given = {}) {
     const [axes, whiskers] = [true, false].map(
       (kind) => group.filter((part) => part.classList.contains("axis") === kind));
     const scale = given[name] || makeScale(whiskers.flatMap(valuesIn));
-    const hasGrid = axes.some((axis) => axis.tagName === "svg");
     axes.forEach((axis) => labelAxis(axis, scale));
-    whiskers.forEach((whisker) => drawWhisker(whisker, valuesIn(whisker), scale, hasGrid));
+    whiskers.forEach((whisker) => drawWhisker(whisker, valuesIn(whisker), scale));
   }
-  table.querySelectorAll(".share").forEach((share) => drawShare(share, valuesIn(share)));
 }

@@ -23,17 +23,6 @@ class Queries {
     return this.modes.map((_, mode) => values.subarray(mode * this.size, (mode + 1) * this.size));
   }
 
-  /** Return the largest value of any mode and query, at least 1. */
-  topOf(measure) {
-    let top = 1;
-    for (const values of this.valuesOf(measure)) {
-      for (const value of values) {
-        top = value > top ? value : top;
-      }
-    }
-    return top;
-  }
-
   /** Return the largest difference of two modes on any query; of a single mode, its largest value. */
   furthestOf(measure) {
     const values = this.valuesOf(measure);

@@ -1,10 +1,6 @@
-/** Make a bar of a value; all bars of a measure have the same scale, from 0 to top. */
-function makeBar(value, top, best) {
-  const share = Number.isNaN(value) ? 0 : Math.min(1, Math.max(0, value / top));
-  const width = (share * 100).toFixed(2);
-  return draw("svg", { class: best ? "share best" : "share", viewBox: "0 0 100 4",
-    preserveAspectRatio: "none", "aria-hidden": "true" },
-  draw("rect", { class: "rest", width: 100, height: 4 }), draw("rect", { class: "fill", width, height: 4 }));
+/** Make the cells of values, of which the best is emphasised. */
+function makeValues(values, best) {
+  return values.map((value) => make("td", { className: value === best ? "best" : "" }, show(value)));
 }
 
 /** Make the table of all measures of one query, by mode; the chosen measure is the first row. */
@@ -14,14 +10,7 @@ function makeMeasures(queries, query, measure) {
   const others = [...queries.measures.keys()].filter((one) => one !== measure);
   const rows = [measure, ...others].map((one) => {
     const values = queries.valuesOf(one).map((ofMode) => ofMode[query]);
-    const best = bestOf(values, queries.lower[one]);
-    const cells = values.map((value) => {
-      const cell = make("td", { className: value === best ? "best" : "" }, show(value));
-      if (one === measure && !queries.lower[one]) {
-        cell.append(makeBar(value, queries.topOf(one), value === best));
-      }
-      return cell;
-    });
+    const cells = makeValues(values, bestOf(values, queries.lower[one]));
     return make("tr", { className: one === measure ? "chosen" : "" },
       make("th", { scope: "row" }, queries.measures[one]), ...cells);
   });

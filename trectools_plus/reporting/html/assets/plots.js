@@ -78,7 +78,7 @@ class DifferencePlot {
       size: () => this.order.length,
       point: (place) => this.point(place),
       leave: () => this.leave(),
-      open: (place) => page.openQuery(this.order[place], this.order),
+      open: (place) => page.dialog.open(this.order[place], this.order),
     });
   }
 
@@ -98,7 +98,6 @@ class DifferencePlot {
     }
     this.chosen = true;
     this.update(this.page.measure);
-    this.page.pairChanged();
   }
 
   /** Return the difference of a query; NaN if it is undefined. */
@@ -159,14 +158,12 @@ class DifferencePlot {
   /** Return [difference, low, high, result in words] of the pair, or nulls. */
   comparison(measure) {
     const [contrast, baseline] = this.pair;
-    for (const [one, other, difference, low, high, result] of this.data.comparisons[measure]) {
-      if (one === contrast && other === baseline) {
-        return [difference, low, high, result];
-      }
-      if (one === baseline && other === contrast && difference !== null) {
-        const turn = (end) => (end === null ? null : 0 - end);
-        return [turn(difference), turn(high), turn(low), result];
-      }
+    const entry = this.data.comparisons[measure].find(
+      ([one, other]) => [one, other].sort().join() === [contrast, baseline].sort().join());
+    if (entry) {
+      const [one, , difference, low, high, result] = entry;
+      const turn = (end) => (end === null ? null : 0 - end);
+      return one === contrast ? [difference, low, high, result] : [turn(difference), turn(high), turn(low), result];
     }
     return [null, null, null, ""];
   }
@@ -214,85 +211,4 @@ class DifferencePlot {
     this.drawPath("cursor", "");
     this.readout.textContent = "Point at a bar, or use the arrow keys; click or press Enter to open the query.";
   }
-}
-
-/** Return the bars of a histogram as [label, contains]; ten ranges, or few distinct values. */
-function binsOf(values, top) {
-  const distinct = [...new Set(values)].sort((one, other) => one - other);
-  const short = (value) => String(Number(value.toFixed(top > 1 ? 1 : 2)));
-  if (distinct.length <= 11) {
-    return distinct.map((value) => [short(value), `${show(value)}`, (each) => each === value]);
-  }
-  return [...Array(10).keys()].map((place) => {
-    const [low, high] = [(place * top) / 10, ((place + 1) * top) / 10];
-    return [short(low), `${short(low)} to ${short(high)}`,
-      (value) => value >= low && (value < high || (place === 9 && value <= high))];
-  });
-}
-
-const RANKS = [[1, 1], [2, 2], [3, 3], [4, 5], [6, 10], [11, 20], [21, 50], [51, 100], [101, Infinity]];
-
-/** The bars of the ranks of first relevant results, as far as the runs go. */
-function rankBins(deepest) {
-  const bins = RANKS.filter(([low]) => low <= deepest).map(([low, high]) => {
-    const label = low === high ? String(low) : high === Infinity ? `${low}+` : `${low}–${high}`;
-    return [label, `rank ${label}`, (rank) => rank >= low && rank <= high];
-  });
-  return [...bins, ["none", "not found", (rank) => rank === 0]];
-}
-
-/** Draw the histogram of one mode. Each bar is a button that lists its queries. */
-function drawHistogram(mode, bins, counts, most, choose) {
-  const [width, height, floor, letter] = [260, 118, 86, 5.6];
-  const step = width / bins.length;
-  const isCrowded = bins.some(([label]) => label.length * letter > step);
-  const texts = draw("g", { class: "texts", "aria-hidden": "true" });
-  const bars = bins.map(([label, words], place) => {
-    const size = counts[place].length;
-    const tall = most ? (size / most) * 66 : 0;
-    const x = place * step;
-    const bar = draw("g", { class: "bar", role: "button", tabindex: place ? -1 : 0,
-      "aria-label": `${countQueries(size)}: ${words}` },
-    draw("title", null, `${countQueries(size)}: ${words}`),
-    draw("rect", { class: "hit", x, y: 0, width: step, height }),
-    draw("rect", { class: "fill", x: x + step * 0.1, y: floor - tall, width: step * 0.8, height: tall }));
-    texts.append(
-      draw("text", { class: "number", x: x + step / 2, y: floor - tall - 4, "text-anchor": "middle" },
-        size ? count(size) : ""),
-      draw("text", { x: x + step / 2, y: floor + (isCrowded && place % 2 ? 27 : 13), "text-anchor": "middle" }, label));
-    const chosen = () => size && choose(counts[place], words);
-    bar.addEventListener("click", chosen);
-    bar.addEventListener("keydown", (event) => {
-      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (event.key === "Enter" || event.key === " ") {
-        event.preventDefault();
-        chosen();
-      } else if (move) {
-        const next = bars[(place + move + bars.length) % bars.length];
-        bars.forEach((one) => one.setAttribute("tabindex", one === next ? 0 : -1));
-        next.focus();
-      }
-    });
-    return bar;
-  });
-  const base = draw("path", { class: "zero", d: `M0 ${floor}H${width}` });
-  return make("figure", { className: "histogram" }, make("figcaption", null, mode),
-    draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "toolbar", "aria-label": mode }, base, ...bars, texts));
-}
-
-/** Draw the histograms of all modes with one scale. */
-function drawHistograms(target, queries, bins, valueOf, choose) {
-  const counts = queries.modes.map((_, mode) => {
-    const found = bins.map(() => []);
-    for (let query = 0; query < queries.size; query += 1) {
-      const place = bins.findIndex(([, , contains]) => contains(valueOf(mode, query)));
-      if (place >= 0) {
-        found[place].push(query);
-      }
-    }
-    return found;
-  });
-  const most = Math.max(...counts.flat().map((found) => found.length));
-  target.replaceChildren(...queries.modes.map((label, mode) =>
-    drawHistogram(label, bins, counts[mode], most, (found, words) => choose(found, mode, words))));
 }

@@ -16,8 +16,7 @@ class ReportPage {
     this.dialog = queries && new QueryDialog(queries, this);
     this.plot = queries && find("plot") && new DifferencePlot(data, queries, this);
     this.list = queries && new QueryList(queries, this);
-    this.stale = new Set();
-    this.drawers = { queries: () => this.list.update(), distribution: () => this.drawDistribution() };
+    this.stale = false;
     this.addSections();
     this.change(0);
     this.dialog?.follow();
@@ -44,23 +43,34 @@ class ReportPage {
 
   addSections() {
     const sections = [...document.querySelectorAll("details.section")];
-    for (const section of sections) {
-      section.addEventListener("toggle", () => section.open && this.refresh(section.id));
-    }
+    find("queries")?.addEventListener("toggle", () => find("queries").open && this.refresh());
     find("unfold").addEventListener("click", () => {
       const open = find("unfold").getAttribute("aria-pressed") !== "true";
       sections.forEach((section) => { section.open = open; });
       find("unfold").setAttribute("aria-pressed", String(open));
       find("unfold").textContent = open ? "Close all sections" : "Open all sections";
     });
-    for (const link of document.querySelectorAll("[data-query]")) {
-      link.addEventListener("click", (event) => {
-        event.preventDefault();
-        this.dialog.openId(link.dataset.query);
-      });
+    if (this.dialog) {
+      document.querySelectorAll("details.section table").forEach((table) => this.linkQueries(table));
     }
     addEventListener("beforeprint", () => this.unfoldForPrint());
     addEventListener("afterprint", () => this.foldAfterPrint());
+  }
+
+  /** Make the ids in the first column of a table open their queries, if they are ids of queries. */
+  linkQueries(table) {
+    if (table.tHead.rows[0].cells[0]?.textContent !== "Query" || table === this.list.table) {
+      return;
+    }
+    for (const { cells: [cell] } of table.tBodies[0].rows) {
+      const id = cell.textContent;
+      const link = make("a", { href: "#queries", "data-query": id }, id);
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        this.dialog.openId(id);
+      });
+      cell.replaceChildren(link);
+    }
   }
 
   /** Show another measure everywhere. */
@@ -78,8 +88,10 @@ class ReportPage {
     this.markColumn(name);
     if (this.queries && measure < this.queries.measures.length) {
       this.plot?.update(measure);
-      Object.keys(this.drawers).forEach((part) => this.stale.add(part));
-      Object.keys(this.drawers).filter((part) => find(part).open).forEach((part) => this.refresh(part));
+      this.stale = true;
+      if (find("queries").open) {
+        this.refresh();
+      }
     }
   }
 
@@ -118,56 +130,26 @@ class ReportPage {
     makeSortable(this.table);
   }
 
-  /** Draw a section, if it is not up to date. */
-  refresh(part) {
-    if (this.stale.delete(part)) {
-      this.drawers[part]();
+  /** Draw the list of queries, if it is not up to date. */
+  refresh() {
+    if (this.stale) {
+      this.stale = false;
+      this.list.update();
     }
-  }
-
-  pairChanged() {
-    if (this.list.order.value.startsWith("difference")) {
-      this.stale.add("queries");
-      if (find("queries").open) {
-        this.refresh("queries");
-      }
-    }
-  }
-
-  openQuery(query, order) {
-    this.dialog.open(query, order);
   }
 
   /** List the queries behind a bar. */
   showQueries(queries, words) {
     this.list.setOrigin(queries, words);
-    this.stale.add("queries");
+    this.stale = true;
     find("queries").open = true;
-    this.refresh("queries");
+    this.refresh();
     find("query-origin").scrollIntoView({ block: "start" });
     find("query-origin").querySelector("button").focus({ preventScroll: true });
   }
 
-  drawDistribution() {
-    const { queries, measure } = this;
-    const values = queries.valuesOf(measure);
-    const known = defined(values.flatMap((ofMode) => [...ofMode]));
-    const name = queries.measures[measure];
-    drawHistograms(find("histogram-values"), queries, binsOf(known, queries.topOf(measure)),
-      (mode, query) => values[mode][query],
-      (found, mode, words) => this.showQueries(found, `${queries.modes[mode]}, ${name} ${words}`));
-    if (queries.first !== null) {
-      const deepest = Math.max(...queries.modes.flatMap((_, mode) =>
-        [...queries.queries.keys()].map((query) => queries.firstOf(mode, query))).slice(0, 100000));
-      find("histogram-ranks-part").hidden = false;
-      drawHistograms(find("histogram-ranks"), queries, rankBins(deepest),
-        (mode, query) => queries.firstOf(mode, query),
-        (found, mode, words) => this.showQueries(found, `${queries.modes[mode]}, first relevant result: ${words}`));
-    }
-  }
-
   unfoldForPrint() {
-    Object.keys(this.drawers).filter((part) => this.queries && find(part)).forEach((part) => this.refresh(part));
+    this.refresh();
     this.list?.drawRows(true);
     for (const details of document.querySelectorAll("details:not([open])")) {
       details.open = true;

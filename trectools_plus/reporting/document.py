@@ -1,0 +1,409 @@
+"""Results as blocks, and their renderings: the terminal, Markdown and HTML.
+
+A function of :mod:`trectools_plus.reporting.blocks` returns the blocks of a result; nothing else
+renders it. Every text may be from outside: each rendering escapes all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
+from html import escape as escape_html
+from importlib import resources
+from typing import TYPE_CHECKING, Literal, TextIO
+
+from trectools_plus.display import Cell, TableColumn, TextTable
+from trectools_plus.text import make_console, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table as RichTable
+
+_NUMBER = re.compile(r"[*\[<>≥≤+−-]* ?(\d[\d,.]*%?(?![\w:])|∞)")
+_NOTHING = ("–", "")
+_LINK = re.compile(r"\]\((?!\w[\w./-]*\))")
+"""The middle of a link or an image, unless it leads to a file beside the report."""
+_BAR = re.compile(r"(\\*)\|")
+_LONG = 12
+"""A section of more lines than this is collapsed in Markdown."""
+_TEXT_WIDTH = 24
+"""Characters of a text in a table of the terminal; a longer one is broken where room is needed."""
+_STYLES = ("base.css", "tables.css", "print.css", "document.css")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading; the level of a title is 1."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph: the ``result``, a ``note``, an explanation in ``small`` letters, or another."""
+
+    text: str
+    role: Literal["", "result", "small", "note"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of sentences."""
+
+    items: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines to copy."""
+
+    text: str
+    language: str = "sh"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A plot as SVG, with a text for readers who cannot see it."""
+
+    svg: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A section that opens with a click, and which the terminal shows with ``--all`` only.
+
+    Attributes:
+        title: Its heading.
+        blocks: Its content.
+        key: Its id on a page.
+    """
+
+    title: str
+    blocks: Sequence[Block]
+    key: str = ""
+
+
+Block = Heading | Paragraph | Bullets | Code | Picture | Fold | TextTable
+_STYLE_OF = {"result": "bold", "small": "dim", "note": "", "": ""}
+
+
+def numeric_columns(rows: Sequence[Sequence[str]]) -> list[bool]:
+    """Return whether each column has numbers only, and is therefore aligned on the right.
+
+    The first column has the names of the rows, so it is never aligned on the right.
+
+    Args:
+        rows: The cells: numbers with or without signs, intervals and emphasis, dashes, or texts.
+    """
+    return [
+        place > 0
+        and any(cell not in _NOTHING for cell in column)
+        and all(cell in _NOTHING or _NUMBER.match(cell) is not None for cell in column)
+        for place, column in enumerate(zip(*rows, strict=True))
+    ]
+
+
+def _numeric(table: TextTable) -> list[bool]:
+    texts = [[cell.text for cell in row.cells] for row in table.rows]
+    return numeric_columns(texts) or [False] * len(table.columns)
+
+
+def print_blocks(
+    blocks: Iterable[Block], stream: TextIO, *, width: int | None = None, folds: bool = False
+) -> None:
+    """Print blocks, at most 100 characters wide.
+
+    Args:
+        blocks: The blocks.
+        stream: The output; colours and bold text are used if it is a terminal.
+        width: Characters per line; by default the width of the terminal, at most 100.
+        folds: Print sections that are folded elsewhere, too.
+    """
+    console = make_console(stream, width)
+    for block in blocks:
+        for line in block_lines(console, block, folds=folds):
+            stream.write(f"{line}\n")
+
+
+def print_table(console: Console, table: TextTable) -> None:
+    """Print a table; columns that exceed the width follow below, each with the first column."""
+    for part in _fit(console, table):
+        console.print(_as_rich(console, part))
+
+
+def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[str]:
+    """Return the lines of a block on a console."""
+    match block:
+        case Heading():
+            return ["", *_capture(console, printable(block.text), "bold")]
+        case Paragraph():
+            text = printable(block.text, breaks=True)
+            return _capture(console, text, _STYLE_OF[block.role]) if text else []
+        case Bullets():
+            return [line for text in block.items for line in _item(console, printable(text))]
+        case Code():
+            return printable(block.text, breaks=True).splitlines()
+        case TextTable():
+            tables = [_capture(console, _as_rich(console, part)) for part in _fit(console, block)]
+            return [line for place, one in enumerate(tables) for line in [""] * (place > 0) + one]
+        case Fold() if folds:
+            lines = block_lines(console, Heading(block.title))
+            return lines + [line for each in block.blocks for line in block_lines(console, each)]
+    return []
+
+
+def _capture(console: Console, content: RenderableType, style: str = "") -> list[str]:
+    """Return printed lines without the blank ones around them."""
+    with console.capture() as capture:
+        console.print(content, style=style or None)
+    lines = [line.rstrip() for line in capture.get().split("\n")]
+    shown = [place for place, line in enumerate(lines) if line]
+    return lines[shown[0] : shown[-1] + 1] if shown else []
+
+
+def _item(console: Console, text: str) -> list[str]:
+    """Return the lines of an item of a list, of which all but the first are indented."""
+    from rich.padding import Padding
+
+    first, *others = _capture(console, Padding(text, (0, 0, 0, 2))) or [""]
+    return [f"- {first[2:]}", *others]
+
+
+def _fit(console: Console, table: TextTable) -> Iterable[TextTable]:
+    """Yield the table, or several of its columns each, that fit into the width of the console."""
+    numeric = _numeric(table)
+    labels = numeric.index(True) if True in numeric else 1
+    return table.blocks(lambda part: table_width(console, part) <= console.width, min(labels, 2))
+
+
+def table_width(console: Console, table: TextTable) -> int:
+    """Return the width at which no number and no short text of the table is broken."""
+    from rich.measure import Measurement
+
+    columns = [
+        column
+        if numeric or column.whole or column.fills
+        else replace(column, widest=min(_TEXT_WIDTH, column.widest or _TEXT_WIDTH))
+        for column, numeric in zip(table.columns, _numeric(table), strict=True)
+    ]
+    options = console.options.update(max_width=10_000)
+    content = _as_rich(console, replace(table, columns=tuple(columns)))
+    return Measurement.get(console, options, content).maximum
+
+
+def _as_rich(console: Console, table: TextTable) -> RichTable:
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text as RichText
+
+    shown = RichTable(
+        box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0)
+    )
+    numeric = _numeric(table)
+    widths = [0] * len(table.columns)
+    for place, column in enumerate(table.columns):
+        cells = [row.cells[place] for row in table.rows]
+        # Marks and intervals of different length would shift figures that are aligned on the right.
+        if numeric[place] and any(cell.marks or cell.detail for cell in cells):
+            widths[place] = max(len(cell.text) for cell in cells)
+        shown.add_column(
+            printable(column.name if column.short is None else column.short),
+            justify="right" if column.right or (numeric[place] and not widths[place]) else "left",
+            overflow="ellipsis" if column.fills else "fold",
+            no_wrap=column.whole or column.fills,
+            max_width=_room_left(console, table, place) if column.fills else column.widest,
+        )
+
+    def filled(cell: Cell, width: int) -> RichText:
+        """Return a cell; its figure is aligned on the right of so many characters."""
+        first = " ".join(filter(None, (printable(cell.text).rjust(width), cell.marks, cell.count)))
+        text, below = RichText(first, "bold green" if cell.best else ""), printable(cell.detail)
+        return text.append(f"\n{below}", style="not bold dim default") if below else text
+
+    for row in table.rows:
+        shown.add_row(
+            *map(filled, row.cells, widths),
+            style="bold red" if row.alarming else None,
+            end_section=row.ends_section,
+        )
+    return shown
+
+
+def _room_left(console: Console, table: TextTable, place: int) -> int:
+    """Return the width of the console that the other columns of the table leave."""
+    others = [other for other in range(len(table.columns)) if other != place]
+    lines = [[column.name for column in table.columns]]
+    lines += [[cell.text for cell in row.cells] for row in table.rows]
+    return console.width - 2 - sum(max(len(line[at]) for line in lines) + 2 for at in others)
+
+
+def markdown(blocks: Iterable[Block]) -> str:
+    """Return blocks as GitHub-flavoured Markdown."""
+    return "\n\n".join(filter(None, map(_as_markdown, blocks))) + "\n"
+
+
+def harmless(text: str) -> str:
+    """Return text from outside on one line: without tags, emphasis, and links to other places."""
+    line = printable(" ".join(text.split()))
+    return _LINK.sub(r"]\\(", line.replace("<", "&lt;")).replace("*", "\\*")
+
+
+def _as_markdown(block: Block) -> str:
+    match block:
+        case Heading():
+            return f"{'#' * block.level} {harmless(block.text)}"
+        case Paragraph():
+            text = harmless(block.text)
+            marked = {"result": f"**{text}**", "note": f"> {text}"}
+            return marked.get(block.role, text) if text else ""
+        case Bullets():
+            return "\n".join(f"- {harmless(text)}" for text in block.items)
+        case Code():
+            fence = "```"
+            while fence in block.text:
+                fence += "`"
+            return f"{fence}{block.language}\n{block.text}\n{fence}"
+        case Fold():
+            content = markdown(block.blocks).rstrip("\n")
+            if content.count("\n") >= _LONG:
+                content = f"<details><summary>Show</summary>\n\n{content}\n\n</details>"
+            return f"## {harmless(block.title)}\n\n{content}"
+        case TextTable():
+            return markdown_table(block)
+    return ""
+
+
+def _is_raised(marks: str) -> bool:
+    """Return whether marks are letters that are not superscripts yet."""
+    return marks.isascii() and marks.isalpha()
+
+
+def markdown_table(table: TextTable) -> str:
+    """Return a table; the best cells are bold, and columns of numbers are aligned on the right."""
+
+    def line(cells: Iterable[str]) -> str:
+        return f"| {' | '.join(cells)} |"
+
+    def filled(cell: Cell) -> str:
+        text = harmless(" ".join(filter(None, (cell.text, cell.detail))))
+        text = f"**{text}**" if cell.best else text
+        raised = f"<sup>{cell.marks}</sup>" if _is_raised(cell.marks) else ""
+        parts = (text + raised, cell.bracketed_count, "" if raised else harmless(cell.marks))
+        # A bar would end the cell, also after backslashes.
+        return _BAR.sub(lambda bar: f"{2 * bar[1]}\\|", " ".join(filter(None, parts)))
+
+    rule = ["---:" if numeric else "---" for numeric in _numeric(table)]
+    lines = [[filled(column.heading) for column in table.columns], rule]
+    lines += [[filled(cell) for cell in row.cells] for row in table.rows]
+    return "\n".join(map(line, lines))
+
+
+def html(blocks: Iterable[Block]) -> str:
+    """Return blocks as HTML: the body of a page, or a part of one."""
+    return "\n".join(filter(None, map(_as_html, blocks)))
+
+
+def _safe(text: str) -> str:
+    return escape_html(printable(text, breaks=True))
+
+
+def _as_html(block: Block) -> str:
+    match block:
+        case Heading():
+            return f"<h{block.level}>{_safe(block.text)}</h{block.level}>"
+        case Paragraph():
+            kind = {"result": "verdict", "small": "reading"}.get(block.role, "line")
+            return f'<p class="{kind}">{_safe(block.text)}</p>' if block.text else ""
+        case Bullets():
+            return "\n".join(
+                ["<ul>", *(f"<li>{_safe(text)}</li>" for text in block.items), "</ul>"]
+            )
+        case Code():
+            return f'<pre tabindex="0" aria-label="Code"><code>{_safe(block.text)}</code></pre>'
+        case Picture():
+            data = b64encode(block.svg).decode()
+            return f'<img src="data:image/svg+xml;base64,{data}" alt="{_safe(block.text)}">'
+        case Fold():
+            summary = f"<summary><h2>{_safe(block.title)}</h2></summary>"
+            key = f' id="{_safe(block.key)}"' if block.key else ""
+            content = f'<div class="content">\n{html(block.blocks)}\n</div>'
+            return f'<details class="section"{key}>\n{summary}\n{content}\n</details>'
+        case TextTable():
+            return _html_table(block)
+
+
+def _html_table(table: TextTable) -> str:
+    """Return a table in a frame that scrolls; the best cells are emphasised."""
+    numeric = _numeric(table)
+    kinds = ["" if each else ' class="text"' for each in numeric]
+
+    def filled(cell: Cell) -> str:
+        text = f"<strong>{_safe(cell.text)}</strong>" if cell.best else _safe(cell.text)
+        raised = f"<sup>{cell.marks}</sup>" if _is_raised(cell.marks) else ""
+        marks = " ".join(filter(None, ("" if raised else cell.marks, cell.bracketed_count)))
+        text += raised + (f' <span class="marks">{_safe(marks)}</span>' if marks else "")
+        return text + (f'<span class="interval">{_safe(cell.detail)}</span>' if cell.detail else "")
+
+    def heading(column: TableColumn, is_numeric: bool) -> str:
+        kind = "name" if is_numeric else "text name"
+        return f'<th scope="col" class="{kind}">{filled(column.heading)}</th>'
+
+    head = "".join(map(heading, table.columns, numeric))
+    rows = (
+        f'<tr><th scope="row">{filled(row.cells[0])}</th>'
+        + "".join(
+            f"<td{kind}>{filled(cell)}</td>"
+            for cell, kind in zip(row.cells[1:], kinds[1:], strict=True)
+        )
+        + "</tr>\n"
+        for row in table.rows
+    )
+    name = _safe(table.caption or ", ".join(column.name for column in table.columns if column.name))
+    return (
+        f'<div class="scroll" role="group" aria-label="{name}" tabindex="0">\n<table>\n'
+        f'<caption class="unseen">{name}</caption>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody>\n</table>\n</div>"
+    )
+
+
+def html_page(title: str, blocks: Iterable[Block]) -> str:
+    """Return blocks as one page that loads nothing else.
+
+    Args:
+        title: The title.
+        blocks: The content below the title.
+    """
+    styles = "".join(map(read_asset, _STYLES))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{make_policy(styles, "")}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{_safe(title)}</title>\n<style>{styles}</style>\n</head>\n<body>\n"
+        f'<main id="main">\n<h1>{_safe(title)}</h1>\n{html(blocks)}\n</main>\n</body>\n</html>\n'
+    )
+
+
+@cache
+def read_asset(name: str) -> str:
+    """Return a style sheet or a script of pages."""
+    folder = resources.files("trectools_plus.reporting.html") / "assets"
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def make_policy(styles: str, scripts: str) -> str:
+    """Return a content security policy that allows exactly this style and this script."""
+    style, script = (
+        b64encode(sha256(text.encode()).digest()).decode() for text in (styles, scripts)
+    )
+    return (
+        f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
