@@ -43,7 +43,7 @@ def extend_plan(
     options: PlanOptions | None = None,
     progress: Progress = no_progress,
 ) -> PlanFolder:
-    """Make a plan with the queries, runs and all judgments of another, and further runs.
+    """Create a plan with the queries, runs and all judgments of another, and further runs.
 
     Only pairs that the old plan lacks are left to judge. The texts of the other documents are those
     of the old plan, because people and models judged them.
