@@ -132,7 +132,10 @@ class LineIndex:
 
     @cached_property
     def _ends(self) -> Rows:
-        return np.flatnonzero(np.frombuffer(self._data, np.uint8) == _LF)
+        data = np.frombuffer(self._data, np.uint8)
+        blocks = range(0, len(data), CHUNK_BYTES)
+        ends = [np.flatnonzero(data[at : at + CHUNK_BYTES] == _LF) + at for at in blocks]
+        return np.concatenate([np.zeros(0, np.int64), *ends])
 
     def text(self, line: int) -> str:
         """Return a line (from 1) without its end; bytes that are not UTF-8 become U+FFFD."""

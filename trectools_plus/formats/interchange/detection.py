@@ -165,6 +165,15 @@ def _names_fields(header: Header, columns: ColumnNames) -> bool:
 # Columns without a header.
 
 
+def _read_delimited(source: FileContent, kind: Kind) -> HeadedTable | None:
+    """Read TREC's columns with another separator than blanks."""
+    first = find_header(_head_of(source), lambda _: True)
+    if first is None or first.separator not in ",;|" or len(first.names) != len(kind.columns):
+        return None
+    columns = {field: str(at) for at, field in enumerate(kind.columns, 1) if field in kind.fields}
+    return None if _names_fields(first, columns) else _read_mapped(source, kind, columns)
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format of runs or qrels.
@@ -193,9 +202,8 @@ class Format:
 
     def columns(self, source: FileContent, kind: Kind) -> Columns | None:
         """Read a file; ``None`` if it has another format."""
-        if self.name == "trec":
-            columns = scan_columns(source, len(kind.columns))
-            return columns if columns.n_rows else None
+        if self.name == "trec" and (columns := scan_columns(source, len(kind.columns))).n_rows:
+            return columns
         tables = (self._table(source, kind, layout) for layout in self.layouts)
         table = next(filter(None, tables), None) if self.read is None else self.read(source, kind)
         return None if table is None else arrange_table(source, kind, table)
@@ -283,7 +291,7 @@ _DIRECT = (
 _FORMATS: Mapping[KindName, tuple[Format, ...]] = {
     "run": (
         *_DIRECT,
-        Format("trec", "TREC's six columns"),
+        Format("trec", "TREC's six columns", read=_read_delimited),
         Format(
             "msmarco",
             "MS MARCO's columns 'qid pid rank'",
@@ -311,7 +319,7 @@ _FORMATS: Mapping[KindName, tuple[Format, ...]] = {
             _relevant,
             (LISTED,),
         ),
-        Format("trec", "TREC's four columns"),
+        Format("trec", "TREC's four columns", read=_read_delimited),
         Format(
             "prels",
             "prels with five columns",
@@ -385,5 +393,12 @@ def _find(source: FileContent, kind: KindName) -> Format | None:
 
 def find_convertible(source: FileContent, kind: KindName) -> Format | None:
     """Return the format of a file that only ``runs convert`` and ``qrels convert`` read."""
-    found = _find(source, kind)
-    return None if found is None or found.is_direct or found.name == "trec" else found
+    known = _find(source, kind)
+    is_trec = known is not None and known.name == "trec"
+    if (
+        known is None
+        or known.is_direct
+        or (is_trec and _read_delimited(source, KINDS[kind]) is None)
+    ):
+        return None
+    return known
