@@ -197,7 +197,7 @@ def test_the_queries_of_a_test_set_are_topics(tmp_path: Path) -> None:
     path.write_text("queries:\n- query_id: q1\n  query_text: words\n  relevant_docs: [d1]\n")
     assert load_topics(path).to_dict() == {"q1": "words"}
     assert load_topics(path).read_as == (
-        "read as test set in YAML: 1 topic; id from query_id, text from query_text"
+        "read as YAML: 1 topic; id from query_id, text from query_text"
     )
 
 

@@ -54,7 +54,6 @@ def test_only_listed_errors_do_not_block_scoring() -> None:
         "Q111",
         "Q122",
         "P105",
-        "T101",
     }
     blocking = {rule.code for rule in CATALOGUE if rule.blocks_scoring}
     assert about_sets & blocking == {"T201", "T202", "T203", "T213"}

@@ -255,9 +255,9 @@ def repeated_key(n_keys: int) -> str:
         (repeated_key(DEEP // 10), "is repeated"),
         pytest.param(repeated_key(DEEP), "is repeated", marks=pytest.mark.slow("many keys")),
         pytest.param(
-            "<top>\n" * DEEP, "<num> is missing", marks=pytest.mark.slow("like the next one")
+            "<top>\n" * DEEP, "the id is missing", marks=pytest.mark.slow("like the next one")
         ),
-        ("<top>\n<num> 1 <title> a\n</top>\n" + "<top>\n" * DEEP, "<num> is missing"),
+        ("<top>\n<num> 1 <title> a\n</top>\n" + "<top>\n" * DEEP, "the id is missing"),
         ("<topic number='1'>" + "<a>x" * DEEP, "invalid XML"),
         ("<topic number='1'>" * (DEEP // 4), "invalid XML"),
         ("x" * DEEP, "no tab"),
