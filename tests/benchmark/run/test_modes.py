@@ -124,8 +124,8 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
     assert isinstance(result.exception, CheckFailedError)
     assert str(result.exception) == (
         "half is incomplete: 1 of 8 queries has no answer (q3: TimeoutError: the index is gone)"
-        " — runs — add --resume to send only these queries again; half.run.manifest.json lists"
-        " them with the reasons"
+        " — runs — add --resume to send only these queries again; the manifest and the journal have"
+        " the reasons"
     )
     assert "q3" not in read_run("runs/half.run").query_ids
     manifest = json.loads(Path("runs/half.run.manifest.json").read_text())

@@ -68,8 +68,8 @@ def fetch(behaviour: str, *names: str, corpus: Corpus | None = None, timeout: fl
         ("raise SystemExit('bye')", "SystemExit: bye"),
         (
             "return 3",
-            "TypeError: expected ids, pairs of id and score, dictionaries or a data frame but got "
-            "int 3",
+            "TypeError: expected ids, pairs of id and score, {id: score}, results with doc_id and "
+            "score, or a data frame but got int 3",
         ),
     ],
 )

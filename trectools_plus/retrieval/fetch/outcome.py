@@ -68,7 +68,7 @@ def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> 
     return Latency(mean=float(timed.mean()), p50=p50, p95=p95, p99=p99, queries=len(timed))
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+@dataclass(slots=True, eq=False, kw_only=True, repr=False)
 class FetchOutcome(Displayed):
     """Outcome of the queries of one mode.
 
@@ -85,9 +85,9 @@ class FetchOutcome(Displayed):
             results: it returned fewer than requested, or ``max_chunks`` was reached.
     """
 
-    results: int
-    latency_ms: npt.NDArray[np.float64]
-    missing_queries: list[str]
+    results: int = 0
+    latency_ms: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    missing_queries: list[str] = field(default_factory=list)
     index_keys: dict[str, str]
     failures: dict[str, Failure] = field(default_factory=dict)
     cut_short: list[str] = field(default_factory=list)
@@ -113,7 +113,7 @@ class FetchOutcome(Displayed):
         return "unavailable" if unavailable else "failed"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+@dataclass(slots=True, eq=False, kw_only=True, repr=False)
 class FetchedRun(FetchOutcome):
     """The answers of one mode in memory.
 
@@ -143,6 +143,7 @@ class AnsweredRun:
         failures: The failures of the other queries, by query id.
         index_keys: The key of each searched index, by mode.
         without: For a mode that merges rankings, the run without each component, by component.
+        outcome: Outcome of the queries; complete after :meth:`frames` has yielded all rows.
     """
 
     mode: str
@@ -151,21 +152,12 @@ class AnsweredRun:
     failures: Mapping[str, Failure]
     index_keys: dict[str, str]
     without: dict[str, AnsweredRun] = field(default_factory=dict)
-    _outcome: FetchOutcome | None = None
-
-    @property
-    def outcome(self) -> FetchOutcome:
-        """Outcome of the queries; available after :meth:`frames` has yielded all rows."""
-        assert self._outcome is not None
-        return self._outcome
+    outcome: FetchOutcome = field(init=False)
 
     def frames(self) -> Iterator[pl.DataFrame]:
         """Yield the run's rows with ranks; skip empty frames."""
-        results, latencies = 0, array("d")
-        failures: dict[str, Failure] = {}
-        missing: list[str] = []
-        cut_short: list[str] = []
-        queries = iter_queries(self.topics)
+        self.outcome = outcome = FetchOutcome(index_keys=self.index_keys)
+        latencies, queries = array("d"), iter_queries(self.topics)
         while query_ids := [one.query_id for one in islice(queries, _QUERIES_PER_STEP)]:
             rankings = []
             for query_id in query_ids:
@@ -173,24 +165,16 @@ class AnsweredRun:
                 latencies.append(np.nan if answer is None else answer.latency_ms)
                 rankings.append(empty_ranking() if answer is None else answer.ranking)
                 if answer is None:
-                    failures[query_id] = self.failures[query_id]
-                    continue
-                if not answer.ranking:
-                    missing.append(query_id)
-                if answer.cut_short:
-                    cut_short.append(query_id)
+                    outcome.failures[query_id] = self.failures[query_id]
+                elif not answer.ranking:
+                    outcome.missing_queries.append(query_id)
+                if answer is not None and answer.cut_short:
+                    outcome.cut_short.append(query_id)
             frame = run_of(query_ids, rankings, self.mode).frame
-            results += frame.height
+            outcome.results += frame.height
             if frame.height:
                 yield frame
-        self._outcome = FetchOutcome(
-            results=results,
-            latency_ms=np.array(latencies),
-            missing_queries=missing,
-            index_keys=self.index_keys,
-            failures=failures,
-            cut_short=cut_short,
-        )
+        outcome.latency_ms = np.array(latencies)
 
     def collect(self) -> FetchedRun:
         """Return the complete run in memory."""
@@ -217,7 +201,8 @@ def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None =
         is_empty = run.status == "empty"
         if run.status == "ok" or (is_empty and folder is None):
             continue
-        what = f"{mode} is {run.status}: {describe_failures(run)}"
+        verb = "" if run.status == "failed" else "is "
+        what = f"{mode} {verb}{run.status}: {describe_failures(run)}"
         remedy = (
             "add --resume to send only these queries again; the manifest and the journal have the "
             "reasons"
