@@ -62,7 +62,7 @@ OF_PACKAGES = [
 
 def test_every_package_of_every_extra_has_a_case() -> None:
     tested = {(extra, package) for extra, package, *_ in OF_EXTRAS}
-    tested.add(("service", "markdown-it-py"))  # Rich needs it, so it is always installed
+    tested.add(("service", "anyio"))  # httpx needs it, so it is always installed
     assert tested == {(extra, package) for extra, names in EXTRAS.items() for package in names}
 
 

@@ -4,8 +4,6 @@
 from trectools_plus.judging.review.judgments import export_qrels as export_qrels
 from trectools_plus.judging.review.store import read_store as read_store
 from trectools_plus.service.api.app import create_app as create_app
-from trectools_plus.service.api.metrics import check_gateway as check_gateway
-from trectools_plus.service.api.metrics import push as push
 from trectools_plus.service.api.metrics import render_metrics as render_metrics
 from trectools_plus.service.api.metrics import write_textfile as write_textfile
 from trectools_plus.service.api.settings import Limits as Limits
@@ -17,7 +15,6 @@ from trectools_plus.service.review.app import run_review as run_review
 from trectools_plus.service.review.importing import import_judgments as import_judgments
 from trectools_plus.service.review.plan_summary import PlanSummary as PlanSummary
 from trectools_plus.service.review.plan_summary import summarise_plan as summarise_plan
-from trectools_plus.service.review.summary import Adjudication as Adjudication
 from trectools_plus.service.review.summary import ModePositions as ModePositions
 from trectools_plus.service.review.summary import Remark as Remark
 from trectools_plus.service.review.summary import ReviewSummary as ReviewSummary

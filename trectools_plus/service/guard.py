@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -37,9 +37,6 @@ _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
 )
-
-_CHUNK_BYTES = 1 << 16
-"""Responses are sent in parts of this size, so that a client that disconnects is noticed."""
 
 _SLOW_SECONDS = 1.0
 """The time after which a body can be refused because others arrive."""
@@ -138,8 +135,7 @@ class Guard:
                 message = {**message, "headers": headers}
             elif is_head:
                 message = {**message, "body": b""}
-            for part in _in_parts(message):
-                await send(part)
+            await send(message)
             finished = message["type"] == "http.response.body" and not message.get("more_body")
 
         def disconnect() -> None:
@@ -248,7 +244,7 @@ class _Body:
             return
         if len(self._arriving) >= self._rules.bodies:
             now = monotonic()
-            slow = [one for one in self._arriving if now - one._began > _SLOW_SECONDS]
+            slow = [body for body in self._arriving if now - body._began > _SLOW_SECONDS]
             if not slow:
                 raise ProblemError(
                     503,
@@ -257,7 +253,7 @@ class _Body:
                     remedy="try again later",
                     headers={"Retry-After": "1", "Connection": "close"},
                 )
-            min(slow, key=lambda one: one._size / (now - one._began))._refuse()
+            min(slow, key=lambda body: body._size / (now - body._began))._refuse()
         self._arriving.add(self)
 
     def _refuse(self) -> None:
@@ -299,18 +295,6 @@ class _Body:
         while (await self._receive())["type"] != "http.disconnect":
             pass
         self._disconnect()
-
-
-def _in_parts(message: Message) -> Iterator[Message]:
-    body = message.get("body", b"")
-    if len(body) <= _CHUNK_BYTES:
-        yield message
-        return
-    view = memoryview(body)
-    for start in range(0, len(body), _CHUNK_BYTES):
-        more = start + _CHUNK_BYTES < len(body) or message.get("more_body", False)
-        part = bytes(view[start : start + _CHUNK_BYTES])
-        yield {**message, "body": part, "more_body": more}
 
 
 def _check_length(scope: Scope, headers: Headers) -> None:

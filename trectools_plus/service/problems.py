@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import json
 import logging
-import sqlite3
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -23,8 +22,6 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.validation.findings import FindingsError
 
 MEDIA_TYPE = "application/problem+json"
-NO_SPACE = "no-space"
-"""The code of the problem for a full disk."""
 _LOG = logging.getLogger("trectools_plus.service")
 _MAX_ERRORS = 20
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
@@ -107,13 +104,6 @@ class ProblemError(Exception):
         return error
 
 
-def is_disk_full(error: Exception) -> bool:
-    """Return true if an error of the system or of a database means that a disk is full."""
-    if isinstance(error, sqlite3.Error):
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-
-
 def to_json(content: Any) -> bytes:
     """Return JSON in ASCII, because ids can contain lone surrogates, which UTF-8 cannot encode."""
     return json.dumps(content, ensure_ascii=True, allow_nan=False).encode("ascii")
@@ -151,12 +141,12 @@ def as_problem(error: Exception) -> ProblemError:
         return _from_package_error(error)
     if isinstance(error, HTTPException):
         return _from_http_error(error)
-    if is_disk_full(error):
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return ProblemError(
             507,
-            NO_SPACE,
+            "no-space",
             "the disk of the service is full",
-            remedy="free space on the disks of --state-dir and of temporary files",
+            remedy="free space on the disk of temporary files",
             headers={"Retry-After": "60"},
         )
     _LOG.error("unexpected error", exc_info=error)

@@ -7,6 +7,8 @@ import ipaddress
 import logging
 import os
 import socket
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -22,8 +24,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
 from trectools_plus.service.api.settings import MIN_KEY_LENGTH, NO_DATASET, ServiceSettings
-from trectools_plus.service.api.snapshots import MONITORED_MEASURE, Snapshot
-from trectools_plus.service.log import prepare_log
 from trectools_plus.testsets.loading import find_test_set, read_test_set
 
 REQUEST_HEADER_SECONDS = 15.0
@@ -51,6 +51,18 @@ def read_key(variable: str, option: str = "--key-from-env") -> str:
             "example the output of 'openssl rand -hex 32'",
         )
     return key
+
+
+def prepare_log() -> None:
+    """Send log lines to stderr, with the time in UTC."""
+    handler = logging.StreamHandler(sys.stderr)
+    formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
+    formatter.converter = time.gmtime
+    handler.setFormatter(formatter)
+    for name in ("trectools_plus", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(logging.INFO if name == "trectools_plus" else logging.WARNING)
 
 
 def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
@@ -117,28 +129,21 @@ def run_server(
     from trectools_plus.service.api.app import create_app
     from trectools_plus.service.api.snapshots import read_snapshots
 
-    # Raise errors before the service starts.
-    lacking = [one for one in settings.reports if not _is_monitored(read_snapshots(one))]
+    for report in settings.reports:  # raise errors before the service starts
+        read_snapshots(report)
     _check_documents(settings)
     app = create_app(settings, key=key, publish_key=publish_key)
 
     prepare_log()
     opened = listen(host, port, has_key=key is not None or publish_key is not None)
     address = f"http://{format_host(host)}:{opened.getsockname()[1]}"
-    close = app.state.context.work.close
-
-    def report_start() -> None:
-        _LOG.info("listening on %s", address)
-        for report in lacking:
-            _LOG.warning(
-                "%s has no %s, which the shipped alerts name; run its benchmark with --measures %s",
-                report,
-                MONITORED_MEASURE,
-                MONITORED_MEASURE,
-            )
-
     with opened:
-        serve_app(app, opened, started=report_start, stopping=close)
+        serve_app(
+            app,
+            opened,
+            started=lambda: _LOG.info("listening on %s", address),
+            stopping=app.state.context.work.close,
+        )
 
 
 def serve_app(
@@ -146,7 +151,7 @@ def serve_app(
     listener: socket.socket,
     *,
     started: Callable[[], None],
-    stopping: Callable[[], None] | None = None,
+    stopping: Callable[[], None] = lambda: None,
     lifespan: Literal["on", "off"] = "on",
 ) -> None:
     """Serve an application until a signal ends it.
@@ -192,17 +197,9 @@ def _check_documents(settings: ServiceSettings) -> None:
     find_collection_files(str(dataset))
 
 
-def _is_monitored(snapshots: list[Snapshot]) -> bool:
-    """Return true if a report has the measure that the shipped alerts name."""
-    return any(figure.measure == MONITORED_MEASURE for one in snapshots for figure in one.figures)
-
-
 class _Server(uvicorn.Server):
     def __init__(
-        self,
-        config: uvicorn.Config,
-        started: Callable[[], None],
-        stopping: Callable[[], None] | None,
+        self, config: uvicorn.Config, started: Callable[[], None], stopping: Callable[[], None]
     ) -> None:
         super().__init__(config)
         self._on_start = started
@@ -214,8 +211,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Otherwise the server would wait for the requests, and they for the work.
-        if self._on_stop is not None:
-            self._on_stop()
+        self._on_stop()
         await super().shutdown(sockets)
 
 

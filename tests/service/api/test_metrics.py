@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +21,6 @@ from trectools_plus.errors import InputError, UsageError
 from trectools_plus.measures.parser import measure_labels
 from trectools_plus.service.api.metrics import (
     BUCKETS,
-    push,
     render_metrics,
     write_textfile,
 )
@@ -311,87 +307,6 @@ def test_textfile(report: Path, tmp_path: Path) -> None:
         write_textfile(tmp_path / "retrieval.txt", b"")
     with pytest.raises(InputError):
         write_textfile(tmp_path / "nowhere" / "a.prom", b"")
-
-
-@pytest.fixture
-def gateway() -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
-    """A stand-in that takes what is pushed; it refuses the job ``bad``."""
-    taken: list[tuple[str, str, bytes]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_PUT(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            taken.append(("PUT", self.path, body))
-            self.send_response(400 if self.path.endswith("bad") else 200)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=[0.01])
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", taken
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_pushgateway(report: Path, gateway: tuple[str, list[tuple[str, str, bytes]]]) -> None:
-    url, taken = gateway
-    assert call(report, "--pushgateway", url, "--job", "nightly").exit_code == 0
-    assert taken == [("PUT", "/metrics/job/nightly", render_report(report))]
-    with pytest.raises(InputError):
-        push(url, read_snapshots(report), job="bad")
-
-
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "localhost:9091", "http://", ""])
-def test_a_gateway_that_is_none(report: Path, url: str) -> None:
-    with pytest.raises(UsageError, match="URL"):
-        push(url, read_snapshots(report))
-
-
-def test_a_gateway_that_is_not_there(report: Path) -> None:
-    with pytest.raises(InputError):
-        push("http://127.0.0.1:1", read_snapshots(report))
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://user:hunter2@{host}",
-        "http://hunter2@{host}",
-        "http://user:hun/hunter2@{host}",
-        "http://user:hun?hunter2@{host}",
-        "HTTPS://user:hunter2@{host}/path",
-        "user:hunter2@{host}",
-        "http://{host}?token=hunter2",
-        "http://{host}/?x=1&api_key=hunter2",
-        "http://{host}/#hunter2",
-        "http://user:hunter2",
-        "http://[hunter2",
-        "http://{host}/hunter2 x",
-    ],
-)
-def test_a_gateway_with_a_secret_is_refused_before_anything_is_looked_up(
-    report: Path,
-    gateway: tuple[str, list[Any]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    url: str,
-) -> None:
-    address, taken = gateway
-    url = url.format(host=address.removeprefix("http://"))
-    looked_up: list[object] = []
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *given, **_: looked_up.append(given))
-    path = tmp_path / "figures.prom"
-    result = call(report, "--pushgateway", url, "--textfile", path)
-    assert isinstance(result.exception, UsageError)
-    assert "hunter2" not in result.output + str(result.exception)
-    assert "--pushgateway" in str(result.exception)
-    assert not looked_up
-    assert not taken
-    assert not path.exists()
 
 
 def test_without_the_extra(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.api.snapshots import MONITORED_MEASURE, split_measure
+from trectools_plus.service.api.snapshots import split_measure
+
+MONITORED_MEASURE = "R@10"
+"""The measure that the shipped alerts name."""
 
 ROOT = Path(__file__).resolve().parents[3]
 MONITORING = ROOT / "docs/monitoring"

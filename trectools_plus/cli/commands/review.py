@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from importlib.util import find_spec
@@ -148,8 +147,7 @@ def review_export(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Export the judgments of this annotator only, before adjudication.  "
-            "[default: all annotators, merged and adjudicated]",
+            help="Export the judgments of this annotator only.  [default: all annotators, merged]",
         ),
     ] = None,
     choices: Annotated[
@@ -163,7 +161,6 @@ def review_export(
 ) -> None:
     """If several annotators graded a pair, the merged qrels contain the median of their grades; of
     an even number, the lower of the two middle grades. Results flagged as irrelevant have grade 0.
-    The decision of an adjudicator replaces the merged grade.
 
     \b
     Examples:
@@ -246,7 +243,6 @@ def _print_summary(summary: service.ReviewSummary) -> None:
         typer.echo(f"Positions of the results with grade 3; {over}")
     if summary.agreements:
         _print_agreements(summary)
-        _print_adjudication(summary.adjudication)
     if summary.remarks:
         _print_remarks(summary.remarks)
 
@@ -377,16 +373,6 @@ def _print_agreements(summary: service.ReviewSummary) -> None:
         )
     names = ["Annotators", "Both graded", "Kappa", "Quadratic", "Same result", "Kappa of columns"]
     print_numbers(names, rows)
-
-
-def _print_adjudication(adjudication: service.Adjudication) -> None:
-    queries = plural(adjudication.disagreements, "query", "queries")
-    typer.echo(
-        f"Before adjudication, annotators differ on {queries}; {adjudication.decided} decided."
-    )
-    for name, count in Counter(one["adjudicator"] for one in adjudication.decisions).items():
-        typer.echo(f"Adjudicated by {name}: {plural(count, 'decision')}.")
-    typer.echo("")
 
 
 def _print_remarks(remarks: Sequence[service.Remark]) -> None:

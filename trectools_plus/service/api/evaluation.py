@@ -120,7 +120,14 @@ def evaluate_test_set(
     # /metrics has the measures that the shipped alerts and dashboard name, whatever is asked.
     monitored = [one for one in parse_measures(DEFAULT_MEASURES) if one not in measures]
     evaluation = score_runs(queries.qrels, {mode: run}, [*measures, *monitored], Averaging())
-    groups = _summarise(evaluation, mode, topics, settings)
+    config = BenchmarkConfig(
+        dataset=documents.name,
+        modes=(mode,),
+        confidence=settings.confidence,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
+    groups = _summarise(evaluation, mode, topics, config)
     snapshot = _snapshot(groups, queries.name, mode, latency_ms)
     asked = {measure.name for measure in measures}
     answer = _answer(_only(groups, asked), evaluation, snapshot)
@@ -152,15 +159,9 @@ Groups = dict[str | None, dict[str, StratumResult]]
 
 
 def _summarise(
-    evaluation: Evaluation, mode: str, topics: Topics, settings: ServiceSettings
+    evaluation: Evaluation, mode: str, topics: Topics, config: BenchmarkConfig
 ) -> Groups:
     """Return means and intervals over all queries, and over the queries of each type."""
-    config = BenchmarkConfig(
-        modes=(mode,),
-        confidence=settings.confidence,
-        resamples=settings.resamples,
-        seed=settings.seed,
-    )
     query_ids = evaluation.query_ids[mode]
     rows: dict[str | None, Rows] = {None: np.arange(len(query_ids))}
     field = group_field(topics.frame.columns)

@@ -1,18 +1,14 @@
-"""Metrics for Prometheus: as text for scraping, in a text file, or pushed to a gateway."""
+"""Metrics for Prometheus: as text for scraping, or in a text file."""
 
 from __future__ import annotations
 
-import urllib.error
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from trectools_plus.errors import InputError, MissingExtraError, UsageError
+from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
-from trectools_plus.redaction import secret_in_url
 from trectools_plus.service.api.settings import DEFAULT_PREFIX, check_prefix
 from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, as_label, split_measure
 
@@ -22,16 +18,12 @@ if TYPE_CHECKING:
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper ends of the buckets of latency histograms, in seconds."""
 
-JOB = "trectools_plus"
-"""The default group of metrics at a gateway."""
-
 _LABELS = ("dataset", "mode")
 _STRATUM = "stratum_"
 """Begins the names of the figures of one type of queries, which have the label ``query_type``.
 
 Names without it are over all queries, so that a selector without ``query_type`` finds only them.
 """
-_GATEWAY_SECONDS = 10.0
 
 
 def render_metrics(snapshots: Iterable[Snapshot], prefix: str = DEFAULT_PREFIX) -> bytes:
@@ -65,67 +57,6 @@ def write_textfile(path: str | Path, content: bytes) -> None:
         )
     with atomic_write(path, "wb") as stream:
         stream.write(content)
-
-
-def push(
-    url: str, snapshots: Iterable[Snapshot], prefix: str = DEFAULT_PREFIX, job: str = JOB
-) -> None:
-    """Push figures to a Pushgateway; they replace the earlier figures of the group.
-
-    Args:
-        url: The gateway, ``http://host:9091``.
-        snapshots: One for each dataset and mode.
-        prefix: The prefix of names.
-        job: The group.
-
-    Raises:
-        UsageError: If the URL is invalid, see :func:`check_gateway`, or the prefix is.
-        MissingExtraError: If the extra ``service`` is not installed.
-        InputError: If the gateway cannot be reached, or refuses the figures.
-    """
-    client = _client()
-    check_gateway(url)
-    registry = make_registry(lambda: snapshots, prefix)
-    try:
-        client.push_to_gateway(url, job=job, registry=registry, timeout=_GATEWAY_SECONDS)
-    except (urllib.error.URLError, OSError, ValueError, HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        raise InputError(
-            f"the gateway does not accept the figures: {reason}",
-            where=url,
-            remedy="check that it is running and can be reached from this machine",
-        ) from error
-
-
-def check_gateway(url: str) -> None:
-    """Check the URL of a gateway.
-
-    prometheus_client treats user and password as part of the host name, which can appear in logs.
-    It appends the path of the group to the URL, so a URL with a query does not work.
-
-    Raises:
-        UsageError: If it is not an http or https URL, or has a user, a password, a query or a
-            fragment. The message does not contain the URL, because it can contain a password.
-    """
-    secret = secret_in_url(url)
-    if secret is not None or "@" in url or "?" in url or "#" in url:
-        raise UsageError(
-            f"the URL contains {secret or 'a query'}, which must not appear in logs",
-            where="--pushgateway",
-            remedy="give only the address, for example http://host:9091; a proxy on this machine "
-            "can add the header with the credentials",
-        )
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # for example, the port is not a number
-        usable = False
-    if not usable or not url.isprintable() or " " in url:
-        raise UsageError(
-            "expected an http or https URL",
-            where="--pushgateway",
-            remedy="for example, http://host:9091",
-        )
 
 
 def make_registry(snapshots: Any, prefix: str) -> CollectorRegistry:
@@ -165,7 +96,19 @@ class RetrievalCollector:
         yield self._latencies(found)
 
     def _gauges(self, snapshots: list[Snapshot]) -> Iterator[Any]:
+        from prometheus_client.core import GaugeMetricFamily
+
         families: dict[str, Any] = {}
+
+        def add(name: str, text: str, labels: dict[str, str], number: float | None) -> None:
+            is_stratum = "query_type" in labels
+            name = f"{self._prefix}_{_STRATUM if is_stratum else ''}{name}"
+            if name not in families:
+                text += " Of one type of queries." if is_stratum else ""
+                families[name] = GaugeMetricFamily(name, text, labels=list(labels))
+            if number is not None:
+                families[name].add_metric(list(labels.values()), number)
+
         for snapshot in snapshots:
             counted: dict[str | None, int] = {}
             added: set[tuple[str | None, str]] = set()
@@ -179,37 +122,10 @@ class RetrievalCollector:
                 name, further, text = _family(figure.measure)
                 ends = {"": figure.mean, "_low": figure.low, "_high": figure.high}
                 for ending, number in ends.items():
-                    if number is not None:
-                        help_text = text + _INTERVAL_ENDS[ending]
-                        self._add(families, (name + ending, help_text), labels | further, number)
+                    add(name + ending, text + _INTERVAL_ENDS[ending], labels | further, number)
             for query_type, count in counted.items():
-                labels = _labels(snapshot, query_type)
-                self._add(families, ("queries", "Queries averaged over."), labels, count)
-        yield from families.values()
-
-    def _add(
-        self,
-        families: dict[str, Any],
-        names: tuple[str, str],
-        labels: dict[str, str],
-        number: float,
-    ) -> None:
-        """Add a value to its family.
-
-        Args:
-            families: All families by name.
-            names: The name, for all queries and without the prefix, and the help text.
-            labels: The labels.
-            number: The value.
-        """
-        from prometheus_client.core import GaugeMetricFamily
-
-        is_stratum = "query_type" in labels
-        name = f"{self._prefix}_{_STRATUM if is_stratum else ''}{names[0]}"
-        if name not in families:
-            text = names[1] + (" Of one type of queries." if is_stratum else "")
-            families[name] = GaugeMetricFamily(name, text, labels=list(labels))
-        families[name].add_metric(list(labels.values()), number)
+                add("queries", "Queries averaged over.", _labels(snapshot, query_type), count)
+        return (family for family in families.values() if family.samples)
 
     def _timestamps(self, snapshots: list[Snapshot]) -> Any:
         from prometheus_client.core import GaugeMetricFamily

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, ConfigDict
 
-from trectools_plus.benchmark.report import FindingRecord, Latency
+from trectools_plus.benchmark.report import Latency
 from trectools_plus.service.problems import MEDIA_TYPE, ProblemDocument
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.testsets.model import TestSet
@@ -32,18 +32,8 @@ class Readiness(BaseModel):
     modes: list[str]
 
 
-class Figures(BaseModel):
-    """Intervals of the means, by the same keys; null for a mean of fewer than two queries."""
-
-    metrics: dict[str, ConfidenceInterval | None]
-    per_query_type: dict[str, dict[str, ConfidenceInterval | None]]
-
-
-class QueryCounts(BaseModel):
-    """The number of queries in each mean."""
-
-    all: int
-    per_query_type: dict[str, int]
+Means = dict[str, float | None]
+Intervals = dict[str, ConfidenceInterval | None]
 
 
 class EvaluationAnswer(BaseModel):
@@ -51,17 +41,18 @@ class EvaluationAnswer(BaseModel):
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
-    metrics: dict[str, float | None]
+    metrics: Means
     """Means over the queries with a relevant document; null where undefined."""
-    per_query_type: dict[str, dict[str, float | None]]
+    per_query_type: dict[str, Means]
     """Means over the queries of each type; see ``grouped_by``."""
     grouped_by: str | None
     """The field with the type of a query: ``query_type``, or ``category`` if no query has a
     ``query_type``; null if there is neither."""
-    intervals: Figures
-    """Bootstrap intervals of all means."""
-    queries: QueryCounts
-    """The number of queries in each mean."""
+    intervals: dict[str, Intervals | dict[str, Intervals]]
+    """Bootstrap intervals of ``metrics`` and ``per_query_type``, by the same keys; null for a mean
+    of fewer than two queries."""
+    queries: dict[str, int | dict[str, int]]
+    """The number of queries in each mean: ``all``, and ``per_query_type``."""
     definitions: dict[str, dict[str, Any]]
     """Definition of each measure: canonical name, formula, denominator, provider and more."""
     latency_ms: Latency | None
@@ -84,23 +75,6 @@ class EvaluationAnswer(BaseModel):
     """Remarks on the figures."""
 
 
-class FindingModel(FindingRecord):
-    """One problem of a file."""
-
-    lines: list[int]
-    """The first few lines with the problem."""
-
-
-class FileModel(BaseModel):
-    """The findings of one file."""
-
-    path: str
-    kind: str
-    rows: int
-    queries: int
-    findings: list[FindingModel]
-
-
 class ValidationAnswer(BaseModel):
     """The output of ``… validate --format json``, and whether the file is valid."""
 
@@ -108,20 +82,10 @@ class ValidationAnswer(BaseModel):
 
     passed: bool
     """True if there is no error and, with ``strict``, no warning."""
-    files: list[FileModel]
+    files: list[dict[str, Any]]
     """The uploaded file and its findings."""
     summary: dict[str, int]
     """Numbers of errors, warnings and infos."""
-
-
-class ScoredRun(BaseModel):
-    """The figures of one run."""
-
-    name: str
-    path: str | None
-    sha256: str | None
-    counts: dict[str, int]
-    measures: dict[str, dict[str, Any]]
 
 
 class ScoreAnswer(BaseModel):
@@ -131,7 +95,7 @@ class ScoreAnswer(BaseModel):
     missing: Literal["zero", "drop"]
     no_relevant: Literal["zero", "drop"]
     notes: list[str]
-    runs: list[ScoredRun]
+    runs: list[dict[str, Any]]
     definitions: dict[str, dict[str, Any]]
 
 
@@ -216,7 +180,6 @@ _DESCRIPTIONS = {
     413: "Too large, or too many queries",
     415: "Unsupported media type",
     422: "Invalid content or parameter",
-    429: "Too many requests are waiting",
     503: "Not ready, busy, or the time limit is exceeded",
     507: "The disk of the service is full",
 }
@@ -235,7 +198,7 @@ def answers(example: dict[str, Any], *statuses: int) -> dict[int | str, dict[str
     """Return descriptions of all responses to a request for work, with an example of success."""
     return {
         200: {"content": {"application/json": {"example": example}}},
-        **problems(400, 408, 413, 415, 422, 429, 503, 507, *statuses),
+        **problems(400, 408, 413, 415, 422, 503, 507, *statuses),
     }
 
 

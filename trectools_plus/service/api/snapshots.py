@@ -17,9 +17,6 @@ from trectools_plus.formats.ir_datasets import is_catalogue_name
 from trectools_plus.measures.parser import plain_name
 from trectools_plus.statistics.comparison import ends_of
 
-MONITORED_MEASURE = "R@10"
-"""The measure that the alerts in ``docs/monitoring`` name."""
-
 MAX_LABEL_LENGTH = 100
 """Maximum number of characters of a label's value."""
 

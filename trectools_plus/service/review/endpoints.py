@@ -51,13 +51,13 @@ class Undo(Message):
     """Undo the last judgment."""
 
 
-class Judged(Message):
+class QueryMessage(Message):
     """A judgment of a query."""
 
     query: int = Field(ge=1)
 
 
-class GradeResult(Judged):
+class GradeResult(QueryMessage):
     """Grade a result; a null ``grade`` removes the judgment."""
 
     doc_id: DocId
@@ -65,32 +65,32 @@ class GradeResult(Judged):
     flagged: bool = False
 
 
-class CannotJudgeResult(Judged):
+class CannotJudgeResult(QueryMessage):
     """Declare that a document of a plan cannot be judged, with a reason, which can be empty."""
 
     doc_id: DocId
     reason: Reason
 
 
-class Choose(Judged):
+class Choose(QueryMessage):
     """Choose a column: its label, ``none``, or null for no answer."""
 
     choice: str | None = Field(max_length=8)
 
 
-class ChooseResult(Judged):
+class ChooseResult(QueryMessage):
     """Choose a result of a query; null removes the answer."""
 
     doc_id: DocId | None
 
 
-class CannotJudge(Judged):
+class CannotJudge(QueryMessage):
     """Declare that a query cannot be judged: a reason, which can be empty; null removes it."""
 
     reason: Reason | None
 
 
-class Comment(Judged):
+class Comment(QueryMessage):
     """Comment on a query; an empty text removes the comment."""
 
     text: str = Field(max_length=4000)
@@ -212,11 +212,10 @@ def choose(controller: Controller, annotator: CurrentAnnotator, body: Choose) ->
         UsageError: If no column has the label, or the results are those of a plan.
     """
     query = controller.offer(annotator, body.query)
-    choices: dict[str | None, str | None] = {None: None, NONE_OF_THEM: NONE_CHOSEN}
-    choices.update(controller.labels(annotator, query))
-    if controller.is_plan or body.choice not in choices:
+    modes = {NONE_OF_THEM: NONE_CHOSEN, **controller.labels(annotator, query)}
+    if controller.is_plan or (body.choice is not None and body.choice not in modes):
         raise UsageError("no column has this label")
-    mode = choices[body.choice]
+    mode = None if body.choice is None else modes[body.choice]
     judgments.record_choice(controller.store, annotator, query.query_id, mode)
     return controller.state(annotator, body.query)
 
@@ -252,7 +251,7 @@ def comment(controller: Controller, annotator: CurrentAnnotator, body: Comment) 
 def _record(
     controller: ReviewController,
     annotator: Annotator,
-    body: Judged,
+    body: QueryMessage,
     kind: Literal["result", "cannot_judge", "comment"],
     value: str | None,
 ) -> State:

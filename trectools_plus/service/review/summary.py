@@ -1,7 +1,7 @@
-"""Summarise a review: agreement of the annotators, chosen results and modes, adjudication, flags.
+"""Summarise a review: agreement of the annotators, chosen results and modes, flags.
 
-Agreement is computed from the judgments before adjudication. Chosen modes and positions are
-computed from the labels after it.
+Agreement is computed from the judgments of each annotator, chosen modes and positions from the
+labels that are exported.
 """
 
 from __future__ import annotations
@@ -25,13 +25,10 @@ from trectools_plus.judging.review.judgments import (
     final_choices,
     final_grades,
     final_results,
-    find_disagreements,
     grades_of,
-    is_decided,
     list_annotators,
     read_all_judgments,
     read_counted,
-    read_decisions,
     read_shown,
 )
 from trectools_plus.judging.review.shown import POOL
@@ -248,23 +245,6 @@ class PairAgreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Adjudication:
-    """Disagreements of the annotators, and who decided them.
-
-    Attributes:
-        disagreements: Number of queries on which annotators differ.
-        decided: Number of these that adjudicators have decided completely.
-        decisions: Every current decision: ``adjudicator``, ``made_at``, ``query_id``, and
-            ``doc_id`` with ``grade`` and ``flagged``, or ``mode`` (``none`` for none of them),
-            ``result``, ``cannot_judge`` or ``comment``.
-    """
-
-    disagreements: int
-    decided: int
-    decisions: tuple[dict[str, Any], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Remark:
     """A comment on a query, or the reason why it cannot be judged.
 
@@ -307,7 +287,6 @@ class ReviewSummary:
         flags: The flags by mode.
         positions: The positions of the results with grade 3, by mode; empty if there are none.
         chosen_results: The positions of the chosen results, by mode; empty if there are none.
-        adjudication: The disagreements and decisions.
         remarks: Comments, and queries that cannot be judged, by query and annotator.
     """
 
@@ -319,7 +298,6 @@ class ReviewSummary:
     flags: dict[str, ModeFlags]
     positions: dict[str, ModePositions]
     chosen_results: dict[str, ModePositions]
-    adjudication: Adjudication
     remarks: tuple[Remark, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -338,7 +316,6 @@ class ReviewSummary:
             "flagged": {mode: asdict(flags) for mode, flags in self.flags.items()},
             "positions": {mode: asdict(found) for mode, found in self.positions.items()},
             "chosen_results": {mode: asdict(found) for mode, found in self.chosen_results.items()},
-            "adjudication": asdict(self.adjudication),
             "remarks": [asdict(remark) for remark in self.remarks],
             "methods": {"would_choose": METHOD, "kappa": KAPPA_METHOD, "merge": MERGE_RULE},
         }
@@ -398,7 +375,6 @@ def summarise_review(
         flags={mode: _count_flags(mode, counted.values(), shown) for mode in modes},
         positions=find_positions(store, final_grades(store)),
         chosen_results=find_positions(store, final_results(store), grade=1),
-        adjudication=_summarise_adjudication(store),
         remarks=tuple(list_remarks(store, annotators)),
     )
 
@@ -424,34 +400,6 @@ def _summarise(
         shares=shares,
         cannot_judge=cannot_judge,
     )
-
-
-def _summarise_adjudication(store: Store) -> Adjudication:
-    disagreements, decisions = find_disagreements(store), read_decisions(store)
-    decided = [
-        query_id
-        for query_id, one in disagreements.items()
-        if is_decided(one, decisions.get(query_id, QueryJudgments()))
-    ]
-    return Adjudication(len(disagreements), len(decided), tuple(_list_decisions(store)))
-
-
-def _list_decisions(store: Store) -> Iterator[dict[str, Any]]:
-    """Yield the last decision about each answer, in the order in which they were made."""
-    rows = store.rows(
-        "SELECT a.name, max(j.id), j.made_at, j.query_id, j.doc_id, j.grade, j.flagged, j.choice, "
-        "j.kind, j.value FROM judgment j JOIN annotator a ON a.id = j.annotator "
-        "WHERE j.final = 1 AND j.undone_at IS NULL "
-        "GROUP BY j.query_id, j.doc_id, j.kind ORDER BY max(j.id)"
-    )
-    for name, _, made_at, query_id, doc_id, grade, flagged, choice, kind, value in rows:
-        decision = {"adjudicator": name, "made_at": made_at, "query_id": query_id}
-        if doc_id is not None and grade is not None:
-            yield {**decision, "doc_id": doc_id, "grade": grade, "flagged": bool(flagged)}
-        elif kind and value is not None:
-            yield {**decision, kind: value}
-        elif choice is not None:
-            yield {**decision, "mode": choice or "none"}
 
 
 def list_remarks(store: Store, annotators: Sequence[Annotator]) -> Iterator[Remark]:
