@@ -8,9 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from harness.plans import TIME, label_all, make_small, topics_of, write_corpus, write_runs
+from harness.plans import label_all, make_small, topics_of, write_corpus, write_runs
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.corpus import load_corpus
@@ -320,10 +319,3 @@ def test_imported_judgments_of_a_part_are_completed_by_people(tmp_path: Path) ->
     import_judgments(plan, _qrels(part), "Ben", leave_out=True)
     by_ben = [label for label in read_people(plan.path) if label.annotator == "Ben"]
     assert list(find_complete(plan, by_ben).left_out) == [second]
-
-
-def test_times_of_copied_judgments_stay(judged: PlanFolder, tmp_path: Path) -> None:
-    new = extend(judged, tmp_path, "c", seed=1)
-    before = [label.time for label in read_people(judged.path)]
-    assert [label.time for label in read_people(new.path)] == before != [TIME] * len(before)
-    assert np.all(np.diff([len(time) for time in before]) == 0)

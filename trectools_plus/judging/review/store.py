@@ -210,7 +210,11 @@ def copy_store(old: Path, new: Path, material: ReviewMaterial, seed: int) -> Non
             name: source.rows(f"SELECT * FROM {name}")
             for name in ("annotator", "session", "judgment")
         }
-    with closing(open_store(new, material, seed)) as store, store.writing() as connection:
+    with (
+        _translated_errors(str(old)),
+        closing(open_store(new, material, seed)) as store,
+        store.writing() as connection,
+    ):
         for name, rows in tables.items():
             if rows:
                 places = ", ".join("?" for _ in rows[0])
