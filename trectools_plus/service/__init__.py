@@ -11,19 +11,13 @@ __getattr__, __dir__ = import_lazily(
     internal={
         "judging.review.judgments": ["export_qrels"],
         "judging.review.store": ["read_store"],
-        "service.api.metrics": ["check_gateway", "push", "render_metrics", "write_textfile"],
+        "service.api.metrics": ["render_metrics", "write_textfile"],
         "service.api.settings": ["Limits", "ServiceSettings"],
         "service.api.snapshots": ["read_snapshots"],
         "service.review.app": ["ReviewOptions", "run_review"],
         "service.review.importing": ["import_judgments"],
         "service.review.plan_summary": ["PlanSummary", "summarise_plan"],
-        "service.review.summary": [
-            "Adjudication",
-            "ModePositions",
-            "Remark",
-            "ReviewSummary",
-            "summarise_review",
-        ],
+        "service.review.summary": ["ModePositions", "Remark", "ReviewSummary", "summarise_review"],
         "service.server": ["read_key", "run_server"],
     },
 )
