@@ -31,12 +31,14 @@ from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
 from trectools_plus.judging.prompt import DEFAULT_PROMPT, Prompt, find_relevant_level
 from trectools_plus.judging.review.judgments import (
     begin_session,
+    find_annotator,
     find_session_annotator,
     record_labels,
 )
 from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import open_store
 from trectools_plus.judging.values import find_complete
+from trectools_plus.service.review.app import review_app
 from trectools_plus.service.review.importing import import_judgments
 
 
@@ -307,6 +309,15 @@ def test_imported_judgments_of_a_part_are_completed_by_people(tmp_path: Path) ->
     reasons = {(label.query_id, label.doc_id) for label in people if label.grade is None}
     assert reasons == {pair for pair in drop if pair[0] == first}
     assert list(find_complete(plan, people).grades) == [first]
+    app = review_app(plan.path, plan.path / "review.db")  # the page asks about the rest
+    controller = app.state.controller
+    anna = find_annotator(controller.store, "Anna")
+    assert anna is not None
+    assert [one.judged for one in controller.progress(anna).queries] == [
+        sizes[first],
+        sizes[second] - 3,
+    ]
+    controller.store.close()
     # What is there already is not imported again, and the rest continues in the plan's order.
     again = import_judgments(plan, _qrels(labels), "Anna")
     assert (again.graded, again.open) == (4, 0)

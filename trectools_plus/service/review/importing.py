@@ -84,7 +84,9 @@ def import_judgments(
         blanks += len(lacking)
         still_open += is_open
         blank += [] if is_open else [(query_id, doc_id) for doc_id in lacking]
-    with closing(open_store(folder.path / DATABASE_NAME, load_plan_material(folder))) as store:
+    database = folder.path / DATABASE_NAME
+    seed = None if database.exists() else folder.plan.seed
+    with closing(open_store(database, load_plan_material(folder), seed)) as store:
         secret = begin_session(
             store, annotator, resume=find_annotator(store, annotator) is not None
         )
