@@ -103,15 +103,10 @@ def review_app(report: str | FilePath, database: str | FilePath, **options: Any)
         material, seed = load_material(report, given.modes, given.depth), given.seed
     else:
         _check_plan_options(given)
-<<<<<<< HEAD
-        material, seed = load_plan_material(plan), plan.plan.seed
-=======
         material = load_plan_material(plan)
         seed = None if FilePath(database).exists() else plan.plan.seed
     store = open_store(database, material, seed)
->>>>>>> jud2
     app = FastAPI(title="Review", docs_url=None, redoc_url=None, openapi_url=None)
-    store = open_store(database, material, seed)
     app.state.controller = ReviewController(material, store, guideline, share=given.share)
     page, policy = read_page(given.key is not None)
 
