@@ -385,6 +385,7 @@ FILES = (
             "trectools-plus review show plan --format json",
             "trectools-plus review export plan",
             "trectools-plus judge estimate plan --format json",
+            "trectools-plus judge qrels plan --qrels plan-qrels.txt",
             "trectools-plus benchmark verify plan --format json",
             "trectools-plus review import made judged.txt --annotator Anna",
         ),
