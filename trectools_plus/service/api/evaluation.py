@@ -13,7 +13,6 @@ from trectools_plus.benchmark.report import (
     MeasureDefinition,
     StratumResult,
 )
-from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import check_id_overlap
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
@@ -29,6 +28,7 @@ from trectools_plus.service.api.settings import Limits, ServiceSettings
 from trectools_plus.service.api.snapshots import MeasuredMean, Snapshot, answer_key, group_field
 from trectools_plus.service.api.uploads import Folder, Upload, check_size, file_name, private_folder
 from trectools_plus.service.problems import ProblemError
+from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.testsets.loading import read_test_set
 from trectools_plus.text import split_list
@@ -158,14 +158,10 @@ def evaluate_test_set(
         every = [*measures, *(one for one in monitored if one not in measures)]
         evaluation = score_runs(queries.qrels, {mode: run}, every, Averaging())
         progress("resampling", 0, 1)
-        config = BenchmarkConfig(
-            dataset=documents.name,
-            modes=(mode,),
-            confidence=settings.confidence,
-            resamples=settings.resamples,
-            seed=settings.seed,
+        options = IntervalOptions(
+            confidence=settings.confidence, resamples=settings.resamples, seed=settings.seed
         )
-        groups = _summarise(evaluation, mode, topics, config)
+        groups = _summarise(evaluation, mode, topics, options)
         snapshot = _snapshot(groups, queries.name, mode, latency_ms)
         asked = {measure.name for measure in measures}
         answer = _answer(_only(groups, asked), evaluation, snapshot)
@@ -208,7 +204,7 @@ Groups = dict[str | None, dict[str, StratumResult]]
 
 
 def _summarise(
-    evaluation: Evaluation, mode: str, topics: Topics, config: BenchmarkConfig
+    evaluation: Evaluation, mode: str, topics: Topics, options: IntervalOptions
 ) -> Groups:
     """Return means and intervals over all queries, and over the queries of each type."""
     query_ids = evaluation.query_ids[mode]
@@ -224,7 +220,7 @@ def _summarise(
     return {
         value: {
             canonical[name]: one
-            for name, one in summarise_rows(alone, places, config)[mode].items()
+            for name, one in summarise_rows(alone, places, options)[mode].items()
         }
         for value, places in rows.items()
     }
