@@ -183,8 +183,8 @@ def test_means_over_different_queries_are_not_ranked(make_report: Any) -> None:
     assert "1.5000 n = 19" in console(report)
     page = render_html(report)
     assert (
-        "The modes are not ranked on MeanRank, because the means are over different queries: few "
-        "1.500 over 19, all 9.000 over 225." in page
+        "The modes are not ranked on MeanRank, because the means are over different queries."
+        in page
     )
     assert page.count("(best)") == 1
     shown = report_table(report)

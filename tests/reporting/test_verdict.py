@@ -90,10 +90,10 @@ def test_a_tie(make_report: Make) -> None:
     means = {"a": {"RR": 0.5}, "b": {"RR": 0.5}, "c": {"RR": 0.5}}
     tie = {"best_mode": {"RR": None}, "best_mode_significant": {"RR": False}}
     all_tied = changed(make_report(means), **tie)
-    assert text_of(all_tied) == "All modes have the same mean on RR: 0.500 with 225 queries."
+    assert text_of(all_tied) == "a, b and c have the same mean on RR: 0.500 with 225 queries."
     assert all_tied.best_overall is None
     some = changed(make_report({**means, "c": {"RR": 0.1}}), **tie)
-    assert text_of(some) == "a and b tie for the highest mean on RR: 0.500 with 225 queries."
+    assert text_of(some) == "a and b have the same best mean on RR: 0.500 with 225 queries."
     assert (some.verdict.best, some.verdict.value, some.verdict.significant) == (None, 0.5, None)
 
 
@@ -134,8 +134,7 @@ def test_means_over_different_queries_are_not_ranked(make_report: Make) -> None:
     modes["few"]["measures"]["MeanRank"]["n"] = 19
     found = changed(report, modes=modes)
     assert text_of(found) == (
-        "The modes are not ranked on MeanRank, because the means are over different queries: few "
-        "1.500 over 19, all 9.000 over 225."
+        "The modes are not ranked on MeanRank, because the means are over different queries."
     )
     assert found.best_overall is None
     cells = report_table(found).cells["MeanRank"]
@@ -149,8 +148,7 @@ def test_sums_are_not_ranked(make_report: Make) -> None:
         mode["measures"]["NumRel"]["definition"]["aggregate"] = "sum"
     found = changed(report, modes=modes, best_mode={"NumRel": None}, comparisons=[])
     assert text_of(found) == (
-        "The modes are not ranked on NumRel, because it is a sum over the queries: a 12.000, b "
-        "3,456.000."
+        "The modes are not ranked on NumRel, because it is a sum over the queries."
     )
 
 
@@ -197,33 +195,27 @@ def test_the_verdict_with_a_baseline_and_one_other_mode(make_report: Make) -> No
     near = against(make_report({"a": {"RR": 0.5}, "b": {"RR": 0.51}}), "a")
     assert text_of(near).startswith("b does not differ significantly from a on RR with 225 queries")
     equal = against(make_report({"a": {"RR": 0.5}, "b": {"RR": 0.5}}), "a")
-    assert text_of(equal) == "b and a have the same mean on RR: 0.500 with 225 queries."
+    assert text_of(equal).startswith("b does not differ significantly from a on RR with 225")
 
 
 def test_the_verdict_with_several_baselines(make_report: Make) -> None:
     means = {f"s{n}": {"RR": value} for n, value in enumerate((0.3, 0.4, 0.31, 0.5))}
     assert text_of(against(make_report(means), "s0", "s1")) == (
-        "1 of 2 modes is significantly better than s0; 1 of 2 modes is significantly better than "
-        "s1 and 1 worse on RR with 225 queries; the best is s3, +0.100 over s1 [+0.080, +0.120]."
+        "1 of 2 modes is significantly better than s1 and 1 worse on RR with 225 queries; the "
+        "best is s3, +0.100 [+0.080, +0.120]."
     )
 
 
 def test_baselines_of_earlier_reports(make_report: Make) -> None:
-    """Reports of versions before 0.2 have a best mode, whose verdict is about the best baseline."""
+    """Reports of versions before 0.2 have a best mode, but the verdict is on the best baseline."""
     report = make_report()
-    pairs = [
-        one for one in report.comparisons if one.baseline == "vector" or one.contrast == "vector"
-    ]
-    comparisons = [one.model_dump(mode="json") for one in pairs]
-    found = changed(report, comparisons=comparisons, **configured(report, baseline=["vector"]))
-    assert text_of(found) == (
-        "Hybrid scores highest on nDCG@10: 0.342, +0.045 over the baseline Vector-Only [+0.025, "
-        "+0.065]; significant with 225 queries, but not against Lexical-Only."
-    )
-    both = changed(report, **configured(report, baseline=["lexical", "vector"]))
-    assert "over the baseline Lexical-Only" in text_of(both)
-    itself = changed(report, **configured(report, baseline=["hybrid"]))
-    assert "+0.019 over Lexical-Only" in text_of(itself)
+    for baselines, best, second in (
+        (["vector"], "hybrid", "vector"),
+        (["lexical", "vector"], "hybrid", "lexical"),
+        (["hybrid"], "lexical", "hybrid"),
+    ):
+        found = changed(report, **configured(report, baseline=baselines)).verdict
+        assert (found.best, found.second) == (best, second)
 
 
 def test_one_query(make_report: Make) -> None:
@@ -245,7 +237,7 @@ def test_modes_that_failed_are_named(make_report: Make) -> None:
         label="SPLADE", status="failed", reason="no model", queries=225, failed_queries={}
     )
     report = changed(make_report(), unscored={"splade": failed.model_dump(mode="json")})
-    assert text_of(report) == f"{CONTRACT[:-1]}; SPLADE was not scored."
+    assert text_of(report) == f"{CONTRACT[:-1]}; not scored: SPLADE."
     markdown = render_markdown(report)
     assert "SPLADE failed and was neither scored nor compared." in markdown
     assert "- SPLADE: no model." in markdown

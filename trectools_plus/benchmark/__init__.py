@@ -31,6 +31,7 @@ __getattr__, __dir__ = import_lazily(
         "benchmark.report.folder": ["ReportFolder"],
         "benchmark.report.listing": ["ListedReport"],
         "benchmark.report.model": ["load_report"],
+        "benchmark.run.comparing": ["Comparing"],
         "benchmark.run.config": ["BenchmarkConfig"],
         "benchmark.run.config_file": [
             "ConfigOptions",

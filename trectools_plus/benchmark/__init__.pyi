@@ -29,6 +29,7 @@ from trectools_plus.benchmark.report.listing import list_reports as list_reports
 from trectools_plus.benchmark.report.model import BenchmarkReport as BenchmarkReport
 from trectools_plus.benchmark.report.model import load_report as load_report
 from trectools_plus.benchmark.report.model import report_json_schema as report_json_schema
+from trectools_plus.benchmark.run.comparing import Comparing as Comparing
 from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import ConfigOptions as ConfigOptions
 from trectools_plus.benchmark.run.config_file import FetchSettings as FetchSettings

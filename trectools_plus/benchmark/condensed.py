@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.errors import InputError
 from trectools_plus.formats.tables import Run
-from trectools_plus.measures.definitions.base import FloatArray, Measure
+from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.definitions.builtin import Judged
 from trectools_plus.measures.evaluation import JUDGED, Evaluation, score_runs
 from trectools_plus.measures.judged import (
@@ -78,11 +78,16 @@ class JudgedShares:
         """
         modes = list(dict.fromkeys(pair.contrast for pair in pairs))
         scores = [_score_condensed(source, modes, measures) for source in self.sources]
-        return [
-            replace(pair.shared, before=before, after=after)
-            for pair, measure in zip(pairs, measures, strict=True)
-            for before, after in [[_values(one, pair, measure) for one in scores]]
-        ]
+        condensed = []
+        for pair, measure in zip(pairs, measures, strict=True):
+            shared, values = pair.shared, []
+            for one in scores:
+                ids = one.query_ids[pair.contrast]
+                place = {query_id: row for row, query_id in enumerate(ids)}
+                rows = [place[query_id] for query_id in shared.ids]
+                values.append(one.values(pair.contrast, measure.name)[rows])
+            condensed.append(replace(shared, before=values[0], after=values[1]))
+        return condensed
 
 
 def _score_condensed(
@@ -98,9 +103,3 @@ def _score_condensed(
     averaging = source.report.manifest.averaging._replace(missing="zero")
     distinct = list({measure.name: measure for measure in measures}.values())
     return score_runs(qrels, runs, source.config.bind_measures(distinct), averaging)
-
-
-def _values(evaluation: Evaluation, pair: PairedScores, measure: Measure) -> FloatArray:
-    place = {query_id: row for row, query_id in enumerate(evaluation.query_ids[pair.contrast])}
-    rows = [place[query_id] for query_id in pair.shared.ids]
-    return evaluation.values(pair.contrast, measure.name)[rows]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from trectools_plus.benchmark.compare.compare_reports import (
     note_undefined,
@@ -29,7 +29,6 @@ from trectools_plus.errors import (
     TrectoolsPlusError,
     UsageError,
 )
-from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import queries_needed
 from trectools_plus.statistics.arrays import Resampling
@@ -74,6 +73,31 @@ class GateRules:
     def __post_init__(self) -> None:
         if self.max_drop is None and self.non_inferior is None:
             object.__setattr__(self, "max_drop", DEFAULT_DROP)
+
+    def check(self) -> None:
+        """Check the limits.
+
+        Raises:
+            UsageError: If one is out of range, there is no measure, or two cannot be combined.
+        """
+        if not self.measures:
+            raise UsageError("no measure to compare with the baseline", where="--measure")
+        if self.max_drop is not None and not 0 <= self.max_drop < 1:
+            raise UsageError(f"expected a drop of at least 0 and below 1 but got {self.max_drop}")
+        if self.non_inferior is None:
+            return
+        if not 0 < self.non_inferior < 1:
+            raise UsageError(
+                f"expected a margin above 0 and below 1 but got {self.non_inferior:g}",
+                where="--non-inferior",
+                remedy="pass the largest drop that does not matter in practice, for example 5%",
+            )
+        if self.require_significant:
+            raise UsageError(
+                "--require-significant and --non-inferior cannot be combined",
+                remedy="use --require-significant to fail on a proven drop only, or "
+                "--non-inferior to pass only if a drop is excluded",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,54 +221,34 @@ def run_gate(
             reports.
     """
     rules = rules or GateRules()
-    _check_rules(rules)
-    current_source, baseline_source = ReportFolder(current), ReportFolder(baseline)
-    if current_source.path.samefile(baseline_source.path):
+    rules.check()
+    sources = ReportFolder(current), ReportFolder(baseline)
+    if sources[0].path.samefile(sources[1].path):
         raise UsageError("a report cannot be its own baseline", where=str(current))
-    refuse_incomparable(
-        current_source.report, baseline_source.report, (str(current), str(baseline))
-    )
-    _refuse_missing_modes(current_source, baseline_source)
-    measures = parse_measures(rules.measures)
-    names = [measure.requested_name for measure in measures]
-    stored = ReportScores(current_source, measures), ReportScores(baseline_source, measures)
-    cases = [(mode, name) for mode in baseline_source.report.modes for name in names]
-    means = [_means(stored, case) for case in cases]
-    pairs = [pair_scores((stored[1], stored[0]), (mode, mode), name) for mode, name in cases]
-    shared_means = [
-        _means_over_shared_queries(current_source.report, baseline_source.report, case, pair)
-        for case, pair in zip(cases, pairs, strict=True)
-    ]
-    means = [over_shared or mean for mean, over_shared in zip(means, shared_means, strict=True)]
-    sources = current_source, baseline_source
-    if rules.require_significant:
-        _refuse_unknown_values("--require-significant", pairs, sources)
-    if rules.non_inferior is not None:
-        _refuse_unknown_values("--non-inferior", pairs, sources)
-        _refuse_sums(stored[0], names)
-    alone = rules.non_inferior is not None
-    changes = _test_changes(pairs, current_source.report.manifest.config, alone=alone)
-    entries = [
-        _make_entry(stored[0], case, mean, change, rules)
-        for case, mean, change in zip(cases, means, changes, strict=True)
-    ]
-    shares = JudgedShares.of(baseline_source, current_source)
-    notes = [*_notes(current_source, baseline_source, pairs), *shares.notes]
+    reports = sources[0].report, sources[1].report
+    refuse_incomparable(*reports, (str(current), str(baseline)))
+    missing = [mode for mode in reports[1].modes if mode not in reports[0].modes]
+    if missing:
+        raise IncomparableError(
+            f"modes of the baseline are missing in the current report: {', '.join(missing)}",
+            where=str(sources[0].path),
+            remedy="compare the same modes, or make a new baseline",
+        )
+    gate = _Gate(sources, rules)
+    entries = gate.make_entries()
+    shares = JudgedShares.of(sources[1], sources[0])
+    notes = [*_notes(sources, is_tested=None not in gate.pairs), *shares.notes]
     try:
-        entries = _fail_without_unjudged(entries, pairs, measures, shares, (stored[0], rules))
+        entries = gate.fail_without_unjudged(entries, shares)
     except InputError as error:
         notes.append(f"the means without unjudged documents are not known: {error}")
-    for (mode, name), pair, over_shared in zip(cases, pairs, shared_means, strict=True):
-        if pair is not None and over_shared is not None:
-            label = current_source.report.modes[mode].label
-            notes += [
-                note_undefined(label, pair),
-                f"{name} of {label} is compared over the {len(pair.shared.ids)} queries that "
-                "both reports define",
-            ]
-    reports = current_source.report, baseline_source.report
-    texts = _find_texts(current_source, entries)
-    return GateResult(rules, entries, notes, *reports, shares.by_mode, texts)
+    worse = {query.query_id for entry in entries for query in entry.fallen or ()}
+    texts = {one.query_id: one.text or "" for one in reports[0].failing_queries}
+    with suppress(TrectoolsPlusError):
+        topics = read_report_topics(sources[0])
+        texts |= {} if topics is None else topics.to_dict()
+    texts = {query_id: text for query_id, text in texts.items() if text and query_id in worse}
+    return GateResult(rules, entries, [*notes, *gate.notes], *reports, shares.by_mode, texts)
 
 
 def parse_drop(text: str, where: str = "--max-drop") -> float:
@@ -271,131 +275,6 @@ def parse_drop(text: str, where: str = "--max-drop") -> float:
     return value
 
 
-def _find_texts(source: ReportFolder, entries: Sequence[GateEntry]) -> dict[str, str]:
-    """Return the texts of the queries that got worse; empty if the topics are not available."""
-    worse = {query.query_id for entry in entries for query in entry.fallen or ()}
-    texts = {one.query_id: one.text or "" for one in source.report.failing_queries}
-    with suppress(TrectoolsPlusError):
-        topics = read_report_topics(source)
-        texts |= {} if topics is None else topics.to_dict()
-    return {query_id: text for query_id, text in texts.items() if text and query_id in worse}
-
-
-def _check_rules(rules: GateRules) -> None:
-    if not rules.measures:
-        raise UsageError("no measure to compare with the baseline", where="--measure")
-    if rules.max_drop is not None and not 0 <= rules.max_drop < 1:
-        raise UsageError(f"expected a drop of at least 0 and below 1 but got {rules.max_drop}")
-    if rules.non_inferior is None:
-        return
-    if not 0 < rules.non_inferior < 1:
-        raise UsageError(
-            f"expected a margin above 0 and below 1 but got {rules.non_inferior:g}",
-            where="--non-inferior",
-            remedy="pass the largest drop that does not matter in practice, for example 5%",
-        )
-    if rules.require_significant:
-        raise UsageError(
-            "--require-significant and --non-inferior cannot be combined",
-            remedy="use --require-significant to fail on a proven drop only, or --non-inferior to "
-            "pass only if a drop is excluded",
-        )
-
-
-def _refuse_missing_modes(current_source: ReportFolder, baseline_source: ReportFolder) -> None:
-    missing = [
-        mode for mode in baseline_source.report.modes if mode not in current_source.report.modes
-    ]
-    if missing:
-        raise IncomparableError(
-            f"modes of the baseline are missing in the current report: {', '.join(missing)}",
-            where=str(current_source.path),
-            remedy="compare the same modes, or make a new baseline",
-        )
-
-
-def _means(scores: tuple[ReportScores, ReportScores], case: tuple[str, str]) -> tuple[float, float]:
-    """Return the current mean and the baseline's; refuse undefined ones and a baseline of 0."""
-    mode, measure = case
-    means: list[float] = []
-    for one_report, name in zip(scores, ("the current report", "the baseline"), strict=True):
-        mean = one_report.mean(mode, measure)
-        if mean is None or not math.isfinite(mean):
-            raise IncomparableError(
-                f"{measure} of {mode} is undefined in {name}",
-                remedy="use a measure that is defined for at least one query",
-            )
-        means.append(mean)
-    current, baseline = means
-    if baseline == 0:
-        raise IncomparableError(
-            f"{measure} of {mode} is 0 in the baseline and cannot get worse",
-            remedy="leave out that mode or measure, or make a new baseline",
-        )
-    return current, baseline
-
-
-def _means_over_shared_queries(
-    current_report: BenchmarkReport,
-    baseline_report: BenchmarkReport,
-    case: tuple[str, str],
-    pair: PairedScores | None,
-) -> tuple[float, float] | None:
-    """Return the means over the queries with a value in both reports.
-
-    If a mode no longer answers its worst queries, the mean of a measure that is undefined without
-    results gets better. So means over different queries are not compared.
-
-    Returns:
-        The current mean and the baseline's; ``None`` if the means are over the same queries.
-    """
-    mode, measure = case
-    if pair is not None:
-        both = pair.shared
-        counts = list(pair.counts[::-1])
-        if counts == [len(both.ids)] * 2:
-            return None
-        if both.ids:
-            baseline, current = both.means
-            return current, baseline
-    else:
-        found = [
-            one.modes[mode].measures.get(one.find_measure(measure) or measure)
-            for one in (current_report, baseline_report)
-        ]
-        counts = [0 if one is None else one.n for one in found]
-        if counts[0] == counts[1]:
-            return None
-    raise IncomparableError(
-        f"{measure} of {current_report.modes[mode].label} is defined for {counts[0]} queries in "
-        f"the current report and for {counts[1]} in the baseline, but not for the same ones: the "
-        "means cannot be compared",
-        remedy="use a measure that is defined for every query, for example RR@10",
-    )
-
-
-def _refuse_unknown_values(
-    option: str, pairs: Sequence[PairedScores | None], sources: tuple[ReportFolder, ReportFolder]
-) -> None:
-    if any(pair is None for pair in pairs):
-        lacking = [str(one.folder) for one in sources if one.per_query is None]
-        raise InputError(
-            f"{option} needs the per-query values of both reports",
-            where=" and ".join(lacking),
-            remedy="keep per_query.parquet beside BenchmarkReport.json",
-        )
-
-
-def _refuse_sums(scores: ReportScores, measures: Sequence[str]) -> None:
-    sums = [name for name in measures if scores.is_sum(name)]
-    if sums:
-        raise UsageError(
-            f"{sums[0]} is a sum over the queries and has no interval",
-            where="--non-inferior",
-            remedy="use a measure that is averaged over queries, or --max-drop",
-        )
-
-
 class _Change(NamedTuple):
     """The change of one entry.
 
@@ -410,119 +289,214 @@ class _Change(NamedTuple):
     level: float
 
 
-def _make_entry(
-    scores: ReportScores,
-    case: tuple[str, str],
-    means: tuple[float, float],
-    change: _Change | None,
-    rules: GateRules,
-) -> GateEntry:
-    mode, measure = case
-    current, baseline = means
-    sign = 1.0 if scores.higher_is_better(measure) else -1.0
-    unit = 1.0 if rules.absolute else abs(baseline)
-    drop = sign * (baseline - current) / unit
-    significant = None if change is None else change.comparison.significant
-    ci = None if change is None or scores.is_sum(measure) else change.comparison.ci
-    beyond = rules.max_drop is not None and drop > rules.max_drop + EQUAL
-    tolerance = (rules.non_inferior if rules.max_drop is None else rules.max_drop) or 0.0
-    margin = non_inferior = None
-    undecided = beyond and significant is False
-    if rules.non_inferior is not None:
-        margin = rules.non_inferior * unit
-        worst, best = _ends_from_worst(change, sign)
-        non_inferior = worst > -margin + EQUAL
-        undecided = not non_inferior and best > -margin
-    needed = None
-    if undecided and change is not None and not scores.is_sum(measure):
-        limit = tolerance * unit if margin is None else margin
-        needed = _count_queries(change, limit, one_sided=margin is not None)
-    return GateEntry(
-        mode=mode,
-        label=scores.label(mode),
-        measure=measure,
-        baseline=baseline,
-        current=current,
-        drop=0.0 if abs(drop) <= EQUAL else drop,
-        ci=ci,
-        p_adjusted=None if change is None else change.comparison.p_adjusted,
-        significant=significant,
-        margin=margin,
-        non_inferior=non_inferior,
-        queries=None if change is None else change.comparison.n,
-        undecided=undecided,
-        queries_needed=needed,
-        failed=non_inferior is False
-        or (beyond and (significant is True or not rules.require_significant)),
-        higher=drop < -EQUAL and (-drop > tolerance + EQUAL or significant is True),
-        fallen=None if change is None else change.scores.changes(only_losses=True),
-    )
-
-
-def _fail_without_unjudged(
-    entries: Sequence[GateEntry],
-    pairs: Sequence[PairedScores | None],
-    measures: Sequence[Measure],
-    shares: JudgedShares,
-    rules: tuple[ReportScores, GateRules],
-) -> list[GateEntry]:
-    """Check failures that unjudged documents may explain again, without these documents.
+class _Gate:
+    """The modes and measures of a gate.
 
     Args:
-        entries: The entries, of which each mode has one per measure.
-        pairs: Their scores.
-        measures: The measures.
-        shares: The judgments.
-        rules: The scores of the current report, and the limits.
+        sources: The current report and the baseline.
+        rules: The limits.
 
-    Returns:
-        The entries; a failure that is gone is not decidable.
-
-    Raises:
-        InputError: If runs or judgments are missing, or not those of the report.
+    Attributes:
+        pairs: The scores of each mode and measure in the baseline and in the current report;
+            ``None`` without values per query.
+        notes: Notes on means over the queries that both reports define.
     """
-    checked = {
-        place: (pair, measure)
-        for place, (entry, pair) in enumerate(zip(entries, pairs, strict=True))
-        if entry.failed and pair is not None
-        if shares.may_explain(entry.mode, measure := measures[place % len(measures)])
-    }
-    if not checked:
-        return [*entries]
-    failing, of_measures = zip(*checked.values(), strict=True)
-    condensed = dict(zip(checked, shares.condense(failing, of_measures), strict=True))
-    family = [condensed.get(place, pair) for place, pair in enumerate(pairs)]
-    config = shares.sources[1].report.manifest.config
-    changes = _test_changes(family, config, alone=rules[1].non_inferior is not None)
-    found = [*entries]
-    for place, pair in condensed.items():
-        baseline, current = pair.means
-        if not baseline:
-            continue
-        case = found[place].mode, found[place].measure
-        again = _make_entry(rules[0], case, (current, baseline), changes[place], rules[1])
-        fails = again.failed and not _only_lacks_proof(again, found[place], rules[1])
-        found[place] = replace(
-            found[place], condensed=(baseline, current), failed=fails, decidable=fails
+
+    def __init__(self, sources: tuple[ReportFolder, ReportFolder], rules: GateRules) -> None:
+        self._reports, self._rules = (sources[0].report, sources[1].report), rules
+        self._measures = parse_measures(rules.measures)
+        self._stored = [ReportScores(source, self._measures) for source in sources]
+        self._config = sources[0].report.manifest.config
+        self._cases = [
+            (mode, measure.requested_name)
+            for mode in self._reports[1].modes
+            for measure in self._measures
+        ]
+        current, baseline = self._stored
+        self.pairs = [
+            pair_scores((baseline, current), (mode, mode), name) for mode, name in self._cases
+        ]
+        self.notes: list[str] = []
+
+    def make_entries(self) -> list[GateEntry]:
+        """Apply the rules to each mode and measure."""
+        means = [
+            self._means(case, pair) for case, pair in zip(self._cases, self.pairs, strict=True)
+        ]
+        needs = {
+            "--require-significant": self._rules.require_significant,
+            "--non-inferior": self._rules.non_inferior is not None,
+        }
+        option = next((name for name, needed in needs.items() if needed), None)
+        if option and None in self.pairs:
+            raise InputError(
+                f"{option} needs the per-query values of both reports",
+                remedy="keep per_query.parquet beside BenchmarkReport.json",
+            )
+        sums = [name for _, name in self._cases if self._stored[0].is_sum(name)]
+        if self._rules.non_inferior is not None and sums:
+            raise UsageError(
+                f"{sums[0]} is a sum over the queries and has no interval",
+                where="--non-inferior",
+                remedy="use a measure that is averaged over queries, or --max-drop",
+            )
+        changes = self._test(self.pairs)
+        return [self._entry(*one) for one in zip(self._cases, means, changes, strict=True)]
+
+    def _means(self, case: tuple[str, str], pair: PairedScores | None) -> tuple[float, float]:
+        """Return the current mean and the baseline's, over the queries with a value in both.
+
+        If a mode no longer answers its worst queries, the mean of a measure that is undefined
+        without results gets better. So means over different queries are not compared.
+        """
+        mode, measure = case
+        means = [scores.mean(mode, measure) for scores in self._stored]
+        for mean, name in zip(means, ("the current report", "the baseline"), strict=True):
+            if mean is None or not math.isfinite(mean):
+                raise IncomparableError(
+                    f"{measure} of {mode} is undefined in {name}",
+                    remedy="use a measure that is defined for at least one query",
+                )
+        current, baseline = (mean or 0.0 for mean in means)
+        if baseline == 0:
+            raise IncomparableError(
+                f"{measure} of {mode} is 0 in the baseline and cannot get worse",
+                remedy="leave out that mode or measure, or make a new baseline",
+            )
+        counts = [scores.count(mode, measure) for scores in self._stored]
+        counts = counts if pair is None else list(pair.counts[::-1])
+        shared = counts[0] if pair is None else len(pair.shared.ids)
+        if counts == [shared] * 2:
+            return current, baseline
+        label = self._stored[0].label(mode)
+        if pair is None or not shared:
+            raise IncomparableError(
+                f"{measure} of {label} is defined for {counts[0]} queries in the current report "
+                f"and for {counts[1]} in the baseline, but not for the same ones: the means "
+                "cannot be compared",
+                remedy="use a measure that is defined for every query, for example RR@10",
+            )
+        both = (
+            f"{measure} of {label} is compared over the {shared} queries that both reports define"
         )
-    return found
+        self.notes += [note_undefined(label, pair), both]
+        baseline, current = pair.shared.means
+        return current, baseline
 
+    def _test(self, pairs: Sequence[PairedScores | None]) -> list[_Change | None]:
+        """Test several changes as one family, by the paired t-test with Holm.
 
-def _only_lacks_proof(again: GateEntry, entry: GateEntry, rules: GateRules) -> bool:
-    """Return whether an inferior mean is no longer inferior, but not shown to be non-inferior."""
-    is_within = rules.max_drop is None or again.drop <= rules.max_drop + EQUAL
-    return again.margin is not None and again.undecided and not entry.undecided and is_within
+        With a margin of non-inferiority, each change has the interval for itself alone.
+        """
+        shared = [None if pair is None else pair.shared for pair in pairs]
+        method = Method(resampling_of(self._config))
+        tested = [pair for pair in shared if pair is not None and pair.ids]
+        compared = iter(compare_scores(tested, method, one_family=True) if tested else [])
+        level = method.options["confidence"]
+        changes: list[_Change | None] = []
+        for pair in shared:
+            if pair is None or not pair.ids:
+                changes.append(None)
+                continue
+            comparison = next(compared)
+            if self._rules.non_inferior is not None:
+                ci = _interval_alone(pair, level)
+                comparison = comparison.model_copy(update={"ci": ci})
+            changes.append(_Change(pair, comparison, level))
+        return changes
 
+    def _entry(
+        self, case: tuple[str, str], means: tuple[float, float], change: _Change | None
+    ) -> GateEntry:
+        (mode, measure), (current, baseline), rules = case, means, self._rules
+        scores, is_sum = self._stored[0], self._stored[0].is_sum(measure)
+        sign = 1.0 if scores.higher_is_better(measure) else -1.0
+        unit = 1.0 if rules.absolute else abs(baseline)
+        drop = sign * (baseline - current) / unit
+        comparison = None if change is None else change.comparison
+        significant = None if comparison is None else comparison.significant
+        beyond = rules.max_drop is not None and drop > rules.max_drop + EQUAL
+        limit = (rules.non_inferior if rules.max_drop is None else rules.max_drop) or 0.0
+        margin = non_inferior = None
+        undecided = beyond and significant is False
+        if rules.non_inferior is not None:
+            margin = rules.non_inferior * unit
+            ends = ends_of(None if comparison is None else comparison.ci)
+            worst, best = sorted(sign * end for end in ends if end is not None) or (
+                -math.inf,
+                math.inf,
+            )
+            non_inferior = worst > -margin + EQUAL
+            undecided = not non_inferior and best > -margin
+        needed = None
+        if undecided and change is not None and not is_sum:
+            difference = limit * unit if margin is None else margin
+            needed = _count_queries(change, difference, one_sided=margin is not None)
+        is_proven = significant is True or not rules.require_significant
+        return GateEntry(
+            mode=mode,
+            label=scores.label(mode),
+            measure=measure,
+            baseline=baseline,
+            current=current,
+            drop=0.0 if abs(drop) <= EQUAL else drop,
+            ci=None if comparison is None or is_sum else comparison.ci,
+            p_adjusted=None if comparison is None else comparison.p_adjusted,
+            significant=significant,
+            margin=margin,
+            non_inferior=non_inferior,
+            queries=None if comparison is None else comparison.n,
+            undecided=undecided,
+            queries_needed=needed,
+            failed=non_inferior is False or (beyond and is_proven),
+            higher=drop < -EQUAL and (-drop > limit + EQUAL or significant is True),
+            fallen=None if change is None else change.scores.changes(only_losses=True),
+        )
 
-def _ends_from_worst(change: _Change | None, sign: float) -> tuple[float, float]:
-    """Return the worst and the best difference in the interval, negative if the mean is worse.
+    def fail_without_unjudged(
+        self, entries: Sequence[GateEntry], shares: JudgedShares
+    ) -> list[GateEntry]:
+        """Check failures that unjudged documents may explain again, without these documents.
 
-    Without an interval, for few queries or changes, nothing is shown.
-    """
-    low, high = (None, None) if change is None else ends_of(change.comparison.ci)
-    if low is None or high is None:
-        return -math.inf, math.inf
-    return (low, high) if sign > 0 else (-high, -low)
+        Args:
+            entries: The entries of all cases.
+            shares: The judgments.
+
+        Returns:
+            The entries; a failure that is gone is not decidable.
+
+        Raises:
+            InputError: If runs or judgments are missing, or not those of the report.
+        """
+        measures = self._measures * len(self._reports[1].modes)
+        cases = zip(entries, self.pairs, measures, strict=True)
+        checked = {
+            place: (pair, measure)
+            for place, (entry, pair, measure) in enumerate(cases)
+            if entry.failed and pair is not None and shares.may_explain(entry.mode, measure)
+        }
+        if not checked:
+            return [*entries]
+        condensed = dict(
+            zip(checked, shares.condense(*zip(*checked.values(), strict=True)), strict=True)
+        )
+        changes = self._test([condensed.get(place, pair) for place, pair in enumerate(self.pairs)])
+        found = [*entries]
+        for place, pair in condensed.items():
+            baseline, current = pair.means
+            if not baseline:
+                continue
+            entry = found[place]
+            again = self._entry(self._cases[place], (current, baseline), changes[place])
+            limit = self._rules.max_drop
+            is_within = limit is None or again.drop <= limit + EQUAL
+            # An inferior mean that is no longer inferior, but not shown to be non-inferior.
+            lacks_proof = again.margin is not None and again.undecided and not entry.undecided
+            fails = again.failed and not (lacks_proof and is_within)
+            found[place] = replace(
+                entry, condensed=(baseline, current), failed=fails, decidable=fails
+            )
+        return found
 
 
 def _count_queries(change: _Change, difference: float, *, one_sided: bool) -> int | None:
@@ -534,75 +508,11 @@ def _count_queries(change: _Change, difference: float, *, one_sided: bool) -> in
             a difference of the margin is detected on one side.
         one_sided: Use the level of one end of the interval.
     """
-    spread, level = change.scores.spread, alpha_of(change.level)
-    if not spread or not difference:
-        return None
-    with suppress(UsageError):  # more than a billion
-        return queries_needed(
-            difference, spread, level=level / 2 if one_sided else level, one_sided=one_sided
-        )
+    spread, level = change.scores.spread, alpha_of(change.level) / (2 if one_sided else 1)
+    if spread and difference:
+        with suppress(UsageError):  # more than a billion
+            return queries_needed(difference, spread, level=level, one_sided=one_sided)
     return None
-
-
-def _notes(
-    current_source: ReportFolder,
-    baseline_source: ReportFolder,
-    pairs: Sequence[PairedScores | None],
-) -> list[str]:
-    notes = []
-    if any(pair is None for pair in pairs):
-        lacking = [
-            str(one.path) for one in (current_source, baseline_source) if one.per_query is None
-        ]
-        notes.append(
-            f"no per_query.parquet beside {' and '.join(lacking)}: queries cannot be listed, and "
-            "significance is not tested"
-        )
-    new = [mode for mode in current_source.report.modes if mode not in baseline_source.report.modes]
-    if new:
-        notes.append(f"modes that are not in the baseline are not compared: {', '.join(new)}")
-    fields = [
-        one.report.manifest.dataset.contents.get("query_fields")
-        for one in (current_source, baseline_source)
-    ]
-    if None not in fields and fields[0] != fields[1]:
-        notes.append("the fields of queries changed, so a stratum may have different queries")
-    if (
-        current_source.report.manifest.experiment_id
-        == baseline_source.report.manifest.experiment_id
-    ):
-        notes.append("both reports are of the same experiment")
-    return notes
-
-
-def _test_changes(
-    pairs: Sequence[PairedScores | None], config: Mapping[str, Any], *, alone: bool
-) -> list[_Change | None]:
-    """Test several changes as one family, by the paired t-test with Holm.
-
-    Args:
-        pairs: The scores of the baseline and the current report; ``None`` is not tested.
-        config: The configuration of a manifest.
-        alone: Give each change its interval of non-inferiority, not that of the family.
-
-    Returns:
-        The changes with their intervals and adjusted p-values; ``None`` where not tested.
-    """
-    shared = [None if pair is None else pair.shared for pair in pairs]
-    tested = [pair for pair in shared if pair is not None and pair.ids]
-    method = Method(resampling_of(config))
-    compared = iter(compare_scores(tested, method, one_family=True) if tested else [])
-    changes: list[_Change | None] = []
-    for pair in shared:
-        if pair is None or not pair.ids:
-            changes.append(None)
-            continue
-        comparison, confidence = next(compared), method.options["confidence"]
-        if alone:
-            ci = _interval_alone(pair, confidence)
-            comparison = comparison.model_copy(update={"ci": ci})
-        changes.append(_Change(pair, comparison, confidence))
-    return changes
 
 
 def _interval_alone(pair: PairedScores, confidence: float) -> ConfidenceInterval | None:
@@ -610,5 +520,25 @@ def _interval_alone(pair: PairedScores, confidence: float) -> ConfidenceInterval
     interval = non_inferiority_interval(sign * pair.after, sign * pair.before, confidence)
     if interval is None:
         return None
-    ends = sorted((sign * interval[0], sign * interval[1]))
-    return report_interval((ends[0], ends[1]), Resampling(confidence=confidence), interval[2])
+    low, high = sorted((sign * interval[0], sign * interval[1]))
+    return report_interval((low, high), Resampling(confidence=confidence), interval[2])
+
+
+def _notes(sources: tuple[ReportFolder, ReportFolder], *, is_tested: bool) -> list[str]:
+    notes = []
+    if not is_tested:
+        lacking = [str(one.path) for one in sources if one.per_query is None]
+        notes.append(
+            f"no per_query.parquet beside {' and '.join(lacking)}: queries cannot be listed, and "
+            "significance is not tested"
+        )
+    current, baseline = (source.report for source in sources)
+    new = [mode for mode in current.modes if mode not in baseline.modes]
+    if new:
+        notes.append(f"modes that are not in the baseline are not compared: {', '.join(new)}")
+    fields = [one.manifest.dataset.contents.get("query_fields") for one in (current, baseline)]
+    if None not in fields and fields[0] != fields[1]:
+        notes.append("the fields of queries changed, so a stratum may have different queries")
+    if current.manifest.experiment_id == baseline.manifest.experiment_id:
+        notes.append("both reports are of the same experiment")
+    return notes

@@ -15,6 +15,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +33,6 @@ from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.formats.tables import Qrels
-from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
@@ -215,7 +215,7 @@ def run_multilingual(
             }
             results[language] = run_benchmark(
                 load_config(options={**options, **of_language}),
-                _prefix(progress or no_progress, language),
+                partial(_report_progress, progress or no_progress, language),
                 command=command,
                 clock=clock,
                 cached=cached,
@@ -275,13 +275,15 @@ def combine(
         results: The benchmark of each language, all with the same modes and measures.
         command: The command line.
     """
+    first = next(iter(results.values())).report
+    not_parallel = _describe_scored(results)
     languages = {
         language: _language_result(sets[language], result) for language, result in results.items()
     }
-    first = next(iter(results.values())).report
-    version = (first.manifest.dataset.version or "").partition(" with ")[0]
-    across = {
-        mode: {
+    across: dict[str, dict[str, CrossLingual]] = {}
+    differences: dict[str, list[Comparison]] = {}
+    for mode in first.modes:
+        across[mode] = {
             measure: summarise(
                 {code: one.modes[mode][measure].mean for code, one in languages.items()},
                 higher_is_better=first.higher_is_better(measure),
@@ -289,13 +291,9 @@ def combine(
             )
             for measure in first.measure_names
         }
-        for mode in first.modes
-    }
-    not_parallel = _describe_scored(results)
-    differences: dict[str, list[Comparison]] = {}
-    if not_parallel is None:
-        for mode, of_mode in across.items():
-            differences[mode] = _pair(mode, of_mode, results)
+        if not_parallel is None:
+            differences[mode] = _compare_languages(mode, across[mode], results)
+    version = (first.manifest.dataset.version or "").partition(" with ")[0]
     reciprocal_rank = first.find_measure("RR")
     return MultilingualReport(
         corpus=f"{first.manifest.dataset.id} {version}".strip(),
@@ -303,9 +301,11 @@ def combine(
         measures=first.measure_names,
         languages=languages,
         across=across,
-        average_mrr={}
-        if reciprocal_rank is None
-        else {mode: measures[reciprocal_rank].mean for mode, measures in across.items()},
+        average_mrr={
+            mode: measures[reciprocal_rank].mean
+            for mode, measures in across.items()
+            if reciprocal_rank is not None
+        },
         parallel=not_parallel is None,
         not_parallel=not_parallel,
         differences=differences,
@@ -315,24 +315,20 @@ def combine(
 
 def _describe_scored(results: Mapping[str, BenchmarkResult]) -> str | None:
     """Return the reasons why the scored queries of the languages are not parallel."""
-    judged = {}
-    for language, result in results.items():
-        assert result.dataset is not None
-        judged[language] = result.dataset.qrels
-    found = describe_differences(judged)
-    if found is not None:
-        return found
+    reason = describe_differences(
+        {language: one.dataset.qrels for language, one in results.items() if one.dataset}
+    )
     # With missing="drop", a mode can leave out queries in one language only.
     first, *others = (
         result.per_query.select("run", "query_id").unique().sort("run", "query_id")
         for result in results.values()
     )
-    if all(other.equals(first) for other in others):
-        return None
+    if reason is not None or all(other.equals(first) for other in others):
+        return reason
     return "the scored queries of a mode differ between the languages"
 
 
-def _pair(
+def _compare_languages(
     mode: str, across: dict[str, CrossLingual], results: Mapping[str, BenchmarkResult]
 ) -> list[Comparison]:
     """Return the paired differences of a mode, and add their intervals to its figures.
@@ -340,60 +336,52 @@ def _pair(
     The p-values are adjusted for all pairs of languages on one measure.
     """
     report = next(iter(results.values())).report
-    config, measures = report.manifest.config, list(across)
-    options = resampling_of(config)
-    tables = {language: one.per_query.filter(run=mode) for language, one in results.items()}
-    query_ids = next(iter(tables.values()))["query_id"].unique().sort().to_list()
+    config, primary = report.manifest.config, report.primary_measure
+    options, languages, tables = resampling_of(config), list(results), []
+    for result in results.values():
+        table = result.per_query.filter(run=mode).pivot("measure", index="query_id", values="value")
+        tables.append(table.sort("query_id"))
+    query_ids = tables[0]["query_id"].to_list()
+    assert all(table["query_id"].to_list() == query_ids for table in tables)
     values = {
-        language: _score_table(table, query_ids, measures) for language, table in tables.items()
+        name: np.column_stack([table[name].cast(pl.Float64).fill_null(np.nan) for table in tables])
+        for name in across
     }
-    primary, languages = report.primary_measure, list(values)
-    columns = [values[language][:, measures.index(primary)] for language in languages]
-    places = list(combinations(range(len(languages)), 2))
-    higher = report.higher_is_better(primary)
-    pairs = [
-        (languages[one], languages[other])
-        for one, other in orient_pairs(places, columns, higher_is_better=higher)
-    ]
+    pairs = orient_pairs(
+        combinations(range(len(languages)), 2),
+        list(values[primary].T),
+        higher_is_better=report.higher_is_better(primary),
+    )
     scores = [
         PairedScores(
-            one,
-            other,
+            languages[one],
+            languages[other],
             name,
             query_ids,
-            values[one][:, place],
-            values[other][:, place],
+            values[name][:, one],
+            values[name][:, other],
             report.higher_is_better(name),
         )
         for one, other in pairs
-        for place, name in enumerate(measures)
+        for name in across
         if not report.is_sum(name)
     ]
-    family = describe_family(len(pairs), len(values))
+    family = describe_family(len(pairs), len(languages))
     method = Method(options, str(config["test"]), str(config["correction"]), family)
     compared = compare_scores(scores, method) if scores else []
-    found = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
-    for place, (measure, figures) in enumerate(across.items()):
-        table = np.column_stack([of_language[:, place] for of_language in values.values()])
-        interval = None
-        if not np.isnan(table).any():
+    by_pair = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
+    for measure, figures in across.items():
+        changes: dict[str, object] = {}
+        if not np.isnan(values[measure]).any():
             # Each resample draws the same queries for all languages.
-            interval = interval_of(variance_of_means(table, **options), 0)
-        changes: dict[str, object] = {"variance_ci": interval}
-        ends = {figures.best_language or "", figures.worst_language or ""}
-        pair = found.get((measure, frozenset(ends)))
+            changes["variance_ci"] = interval_of(variance_of_means(values[measure], **options), 0)
+        ends = frozenset((figures.best_language or "", figures.worst_language or ""))
+        pair = by_pair.get((measure, ends))
         if pair is not None:
-            changes |= {"gap_ci": _not_negative(pair), "gap_p_adjusted": pair.p_adjusted}
+            ahead = pair if (pair.difference or 0.0) >= 0 else pair.turned()
+            changes |= {"gap_ci": ahead.ci, "gap_p_adjusted": pair.p_adjusted}
         across[measure] = figures.model_copy(update=changes)
     return compared
-
-
-def _not_negative(pair: Comparison) -> ConfidenceInterval | None:
-    """Return the interval of a difference with the sign that makes the difference positive."""
-    ci = pair.ci
-    if ci is None or ci.low is None or ci.high is None or (pair.difference or 0.0) >= 0:
-        return ci
-    return ci.model_copy(update={"low": 0.0 - ci.high, "high": 0.0 - ci.low})
 
 
 def multilingual_report_schema() -> dict[str, Any]:
@@ -412,33 +400,24 @@ def summarise(
         ranked: True if each mean is over all queries of its language. Otherwise no language is
             best or worst, because omitting the hardest queries would make a language the best.
     """
-    undefined = CrossLingual.model_validate(dict.fromkeys(CrossLingual.model_fields))
     known = {code: mean for code, mean in means.items() if mean is not None}
-    if len(known) < len(means):
-        return undefined
-    spread = {
-        "mean": statistics.fmean(known.values()),
-        "variance": statistics.variance(known.values()),
-        "cross_lingual_variance": statistics.pvariance(known.values()),
-    }
-    if not ranked:
-        return undefined.model_copy(update=spread)
-    best, worst = (
-        choose(known, key=lambda code: known[code])
-        for choose in ((max, min) if higher_is_better else (min, max))
-    )
-    return CrossLingual(
-        **spread,
-        best=known[best],
-        best_language=best,
-        worst=known[worst],
-        worst_language=worst,
-        gap=abs(known[best] - known[worst]),
-    )
+    figures: dict[str, float | str | None] = dict.fromkeys(CrossLingual.model_fields)
+    if len(known) == len(means):
+        values = list(known.values())
+        figures["mean"] = statistics.fmean(values)
+        figures["variance"] = statistics.variance(values)
+        figures["cross_lingual_variance"] = statistics.pvariance(values)
+        if ranked:
+            choose = (max, min) if higher_is_better else (min, max)
+            best, worst = (one(known, key=lambda code: known[code]) for one in choose)
+            figures |= {"best": known[best], "worst": known[worst]}
+            figures |= {"best_language": best, "worst_language": worst}
+            figures["gap"] = abs(known[best] - known[worst])
+    return CrossLingual.model_validate(figures)
 
 
-def _prefix(progress: Progress, language: str) -> Progress:
-    return lambda what, done, total: progress(f"{language}: {what}", done, total)
+def _report_progress(progress: Progress, language: str, what: str, done: int, total: int) -> None:
+    progress(f"{language}: {what}", done, total)
 
 
 def _language_result(name: str, result: BenchmarkResult) -> LanguageResult:
@@ -473,26 +452,23 @@ def describe_differences(judged: Mapping[str, Qrels]) -> str | None:
     """
     expected = {language: _best_terms(qrels) for language, qrels in judged.items()}
     first, *others = expected
-    reasons = []
+    here, reasons = expected[first], []
     for other in others:
-        here, there = expected[first], expected[other]
-        for lacking, absent in (
-            (other, [one for one in here if one not in there]),
-            (first, [one for one in there if one not in here]),
-        ):
+        there = expected[other]
+        for lacking, having in ((other, first), (first, other)):
+            absent = [one for one in expected[having] if one not in expected[lacking]]
             if absent:
-                having = first if lacking == other else other
                 reasons.append(
                     f"{lacking} lacks {plural(len(absent), 'query', 'queries')} of {having} "
                     f"({listed(absent, _SHOWN)})"
                 )
         differing = [one for one in here if one in there and here[one] != there[one]]
         if differing:
-            query_id = differing[0]
+            terms = [" and ".join(sorted(one[differing[0]])) for one in (here, there)]
             more = f", and {len(differing) - 1:,} more" if len(differing) > 1 else ""
             reasons.append(
-                f"query {query_id} expects {_named(here[query_id])} in {first} and "
-                f"{_named(there[query_id])} in {other}{more}"
+                f"query {differing[0]} expects {terms[0]} in {first} and "
+                f"{terms[1]} in {other}{more}"
             )
     return "; ".join(reasons) or None
 
@@ -507,14 +483,3 @@ def _best_terms(qrels: Qrels) -> dict[str, frozenset[str]]:
         query_id: frozenset(doc_ids)
         for query_id, doc_ids in rows.agg("doc_id").select("query_id", "doc_id").iter_rows()
     }
-
-
-def _named(terms: frozenset[str]) -> str:
-    return " and ".join(sorted(terms))
-
-
-def _score_table(table: pl.DataFrame, query_ids: list[str], measures: list[str]) -> FloatArray:
-    """Return the values as an array of shape (queries, measures); undefined values are ``nan``."""
-    wide = table.pivot("measure", index="query_id", values="value").sort("query_id")
-    assert wide["query_id"].to_list() == query_ids
-    return wide.select(pl.col(measures).cast(pl.Float64).fill_null(np.nan)).to_numpy()

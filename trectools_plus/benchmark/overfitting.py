@@ -116,7 +116,10 @@ def check_overfitting(
             remedy="use the two parts of one split",
         )
     sources = [ReportFolder(path) for path in reports]
-    labels = _label_measures(sources)
+    labels: dict[str, str] = {}  # by canonical name, those of the first report
+    for source in sources:
+        for label, name in source.report.canonical_names.items():
+            labels.setdefault(name, label)
     table = _values(sources, labels)
     canonical = {label: name for name, label in labels.items()}
     directions = {
@@ -144,15 +147,6 @@ def check_overfitting(
         for (mode, measure, one), p in zip(found, adjusted, strict=True)
     )
     return OverfittingCheck(contrasts, tuple(_notes(table, parts)))
-
-
-def _label_measures(sources: Sequence[ReportFolder]) -> dict[str, str]:
-    """Return the label of each measure by its canonical name: that of the first report."""
-    labels: dict[str, str] = {}
-    for source in sources:
-        for label, name in source.report.canonical_names.items():
-            labels.setdefault(name, label)
-    return labels
 
 
 def _values(sources: Sequence[ReportFolder], labels: Mapping[str, str]) -> pl.DataFrame:

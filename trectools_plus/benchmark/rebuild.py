@@ -1,59 +1,45 @@
 """Run the benchmark of a report again, on the files beside the report.
 
-Original files and datasets are read again if they are available and unchanged. Everything else is
-taken from the report, and listed as unproven.
+Original files and datasets are read again if they are available and unchanged. What else only the
+writer of the report knows is taken from it, and listed as unproven.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.benchmark.report import (
-    BenchmarkReport,
-    ComponentResult,
-    DatasetInfo,
-    FailingQuery,
-    Manifest,
-    ModeResult,
-    NearMiss,
-    RunFile,
-)
+from trectools_plus.benchmark.report import BenchmarkReport, ComponentResult, ModeResult, RunFile
 from trectools_plus.benchmark.report.folder import ReportFolder, StoredDocuments, read_report_topics
-from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id
-from trectools_plus.benchmark.run.dataset import (
-    Dataset,
-    hash_qrels,
-    hash_query_fields,
-    name_dataset,
-)
+from trectools_plus.benchmark.report.parts import hash_config
+from trectools_plus.benchmark.run.dataset import Dataset, name_dataset
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (
     COMPONENTS_FOLDER,
     DOCUMENTS_FILE,
     QRELS_FILE,
     RUNS_FOLDER,
+    TOPICS_FILE,
     OutputFolder,
 )
 from trectools_plus.benchmark.run.runner import BenchmarkInputs, BenchmarkResult, run_on_inputs
 from trectools_plus.errors import InputError, TrectoolsPlusError
 from trectools_plus.formats.files.closed import is_unchanged
-from trectools_plus.formats.tables import Run, Topics
+from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, accept_unjudged
 from trectools_plus.measures.providers.stored import StoredMeasure
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.provenance import format_time, package_versions
+from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
     kind_of,
     merged_modes,
@@ -61,14 +47,16 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     puts_exact_first,
 )
 from trectools_plus.retrieval.backends.registry import BACKENDS
-from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.retrieval.index.models import ModelRecord
-from trectools_plus.statistics.method import REPLACEMENTS
 
 _MOST_DOCUMENTS = 1_000_000
 """Larger collections are not read again."""
 _ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")
-_Entry = TypeVar("_Entry", FailingQuery, NearMiss)
+_OF_WRITER = (
+    *("packages", "python", "platform", "blas_threads", "models"),
+    *("cache_key", "cached_from", "other_reports"),
+)
+"""Fields of the manifest that only the writer knows; every rendering shows them as such."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,12 +66,27 @@ class Rebuilt:
     Attributes:
         result: The result; its output folder contains the run files and the judgments.
         unproven: Parts that were taken from the report, in words.
-        texts_known: False if the texts of the queries are needed but not available.
+        problems: Inputs that are missing, a line each.
     """
 
     result: BenchmarkResult
     unproven: list[str]
-    texts_known: bool
+    problems: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class _StoredDataset(Dataset):
+    """Data whose source is not available.
+
+    Attributes:
+        contents: The hashes in the report, of which those of the stored parts are not used.
+    """
+
+    contents: Mapping[str, str] = field(default_factory=dict)
+
+    def hash_contents(self, progress: Progress = no_progress) -> dict[str, str]:
+        known = {kind: sha256 for kind, sha256 in super().hash_contents(progress).items() if sha256}
+        return {**self.contents, **known}
 
 
 class _StoredInputs(BenchmarkInputs):
@@ -94,22 +97,12 @@ class _StoredInputs(BenchmarkInputs):
         output_dir: The output folder.
 
     Attributes:
-        is_original: True if the data were read again from their source.
         unproven: Parts that were taken from the report.
     """
 
     def __init__(self, source: ReportFolder, output_dir: str | Path) -> None:
         self.source = source
-        self.is_original = False
-        self.unproven: dict[str, None] = {}
-        config = source.report.manifest.config
-        for method in (config.get("test"), config.get("correction")):
-            if method in REPLACEMENTS:
-                raise InputError(
-                    f"this version has no {method}, with which the report was made",
-                    where=str(source.path),
-                    remedy="use the version of trectools-plus that wrote the report",
-                )
+        self.unproven = dict.fromkeys(_ALWAYS_UNPROVEN)
         super().__init__(source.config.model_copy(update={"output_dir": str(output_dir)}))
 
     def cache_key(self, contents: dict[str, str]) -> None:
@@ -117,46 +110,163 @@ class _StoredInputs(BenchmarkInputs):
 
     def load_dataset(self) -> Dataset:
         """Read the data from their source if they are unchanged, else from the folder."""
-        source = self.source
-        info = source.report.manifest.dataset
+        source, info = self.source, self.source.report.manifest.dataset
         source.refuse_missing_files()
-        original, reason = _load_original(source)
+        original, reason = self._load_original()
         if original is not None:
-            self.is_original = True
             return original
         what = "texts of queries and documents, " if self.config.runs is None else ""
-        what += "findings on the judgments and notes on the data"
-        self.unproven[f"{what} ({reason})"] = None
-        return Dataset(
+        self.unproven[f"{what}findings on the judgments and notes on the data ({reason})"] = None
+        documents = info.documents
+        return _StoredDataset(
             id=name_dataset(self.config),
-            corpus=None
-            if info.documents is None
-            else StoredDocuments(source.titles, info.documents),
+            corpus=None if documents is None else StoredDocuments(source.titles, documents),
             topics=read_report_topics(source),
             qrels=source.read_qrels(allow_changed=True),
             version=info.version,
             files=info.files,
             findings=info.findings,
+            contents=info.contents,
         )
+
+    def _load_original(self) -> tuple[Dataset | None, str]:
+        """Load the data from their source; if it is not available or changed, say why."""
+        info, config = self.source.report.manifest.dataset, self.source.config
+        if config.runs is None and (info.documents or 0) > _MOST_DOCUMENTS:
+            return None, "the collection is too large to read it again"
+        dataset, reason = self.source.load_original()
+        # The installed ontology can have another version; everything else is identified by hashes.
+        is_installed = config.dataset == "hpo" and config.ontology is None
+        if dataset is None or not is_installed or dataset.version == info.version:
+            return dataset, reason
+        is_same = dataset.hash_contents() == info.contents
+        return (dataset, "") if is_same else (None, f"the available data are {dataset.version}")
 
     def prepare_modes(self, dataset: Dataset, folder: OutputFolder, progress: Progress) -> Modes:
         """Read the runs of the folder."""
         write_qrels(dataset.qrels, folder.partial / QRELS_FILE)
-        report = self.source.report
-        names = [name for name in self.source.config.mode_keys if self._has_run(name)]
+        report, config = self.source.report, self.source.config
+        names = [name for name in config.mode_keys if self._has_run(name)]
         modes = {}
         for done, name in enumerate(names):
             progress("reading runs", done, len(names))
             modes[name] = self._read_mode(name, dataset, folder)
         progress("reading runs", len(names), len(names))
-        if any(mode.latency_ms is not None for mode in modes.values()):
-            self.unproven["latencies"] = None
-        unscored = {
-            name: report.unscored[name].model_copy(update={"label": self.config.label(name)})
-            for name in self.source.config.mode_keys
-            if name in report.unscored
+        return Modes(
+            modes,
+            {
+                name: report.unscored[name].model_copy(update={"label": config.label(name)})
+                for name in config.mode_keys
+                if name in report.unscored
+            },
+        )
+
+    def _has_run(self, name: str) -> bool:
+        report, is_stored = self.source.report, self._has_file(f"{RUNS_FOLDER}/{name}.run")
+        return name in report.modes or (is_stored and name not in report.unscored)
+
+    def _has_file(self, name: str) -> bool:
+        return self.source.files.find(name) is not None
+
+    def _read_mode(self, name: str, dataset: Dataset, folder: OutputFolder) -> ModeRun:
+        reported = self.source.report.modes.get(name)
+        path = (self.source.config.runs or {}).get(name)
+        if path is not None:
+            return self._read_given((name, path), reported, dataset, folder)
+        self.unproven["tied scores of fetched runs, and the settings of the search"] = None
+        mode = self._rewrite(name, None if reported is None else reported.run, dataset, folder)
+        known = {*mode.run.query_ids}
+        cut_short = (reported.diagnostics.cut_short if reported else None) or []
+        return replace(
+            mode,
+            latency_ms=self._read_latency(name, dataset.topics),
+            index_key=self.source.report.manifest.index_snapshots.get(name),
+            without={
+                component: self._rewrite(
+                    f"{name}-without-{component}", info, dataset, folder, COMPONENTS_FOLDER
+                )
+                for component, info in self._list_components(name).items()
+            },
+            cut_short=[query_id for query_id in cut_short if query_id in known],
+        )
+
+    def _read_given(
+        self,
+        given: tuple[str, str],
+        reported: ModeResult | None,
+        dataset: Dataset,
+        folder: OutputFolder,
+    ) -> ModeRun:
+        """Read a given run again, or its copy in the folder if the original changed."""
+        name, path = given
+        origin = None if reported is None else reported.run.source
+        reason = f"{path} is not available, or changed"
+        if self.config.exclude is not None and dataset.excluded is None:
+            reason = "the documents to leave out are not available"
+        elif origin is not None and is_unchanged(path, [origin.sha256]):
+            try:
+                return read_mode_run(name, path, dataset, folder)
+            except TrectoolsPlusError as error:
+                reason = str(error)
+        self.unproven[f"ties and findings of the run {name} ({reason})"] = None
+        info = None if reported is None else reported.run
+        mode = replace(self._rewrite(name, info, dataset, folder), given=True)
+        if reported is not None:
+            info = mode.info.model_copy(update={"source": origin})
+            mode = replace(mode, info=info, findings=reported.diagnostics.findings)
+        return mode
+
+    def _rewrite(
+        self,
+        name: str,
+        info: RunFile | None,
+        dataset: Dataset,
+        folder: OutputFolder,
+        subfolder: str = RUNS_FOLDER,
+    ) -> ModeRun:
+        """Read a run of the report and write it again. Its ties are those of the report."""
+        place = f"{subfolder}/{name}.run"
+        exists = self._has_file(place) or (info is not None and info.path)
+        run = self.source.read_run_at(place if exists else None, name)
+        accepts = accept_unjudged(self.config.bind_measures(self.config.measure_names))
+        mode = write_mode_run(dataset, folder, run, subfolder, accepts_unjudged=accepts)
+        if info is None:
+            return mode
+        counted = {
+            cutoff: info.ties.straddling.get(cutoff, 0) for cutoff in mode.info.ties.straddling
         }
-        return Modes(modes, unscored)
+        ties = info.ties.model_copy(update={"straddling": counted})
+        return replace(mode, info=mode.info.model_copy(update={"ties": ties}))
+
+    def _read_latency(self, name: str, topics: Topics | None) -> npt.NDArray[np.float64] | None:
+        """Return a mode's latencies in the order of the topics."""
+        latency = self.source.latency
+        timed = None if latency is None else latency.filter(run=name)
+        if timed is None or topics is None or not timed.height:
+            return None
+        self.unproven["latencies"] = None
+        ids = topics.frame.select("query_id")
+        values = ids.join(timed, on="query_id", how="left", maintain_order="left")["latency_ms"]
+        return values.fill_null(np.nan).to_numpy()
+
+    def _list_components(self, mode: str) -> dict[str, RunFile | None]:
+        """List the components of a fusion by report, configuration and files."""
+        reported = {one.component: one.run for one in self.source.report.components
+                    if one.mode == mode}  # fmt: skip
+        config = self.source.config
+        if not config.is_embedded or kind_of(mode) != "hybrid" or puts_exact_first(mode):
+            return {**reported}
+        named = merged_modes(config.mode_keys, config.retrieval, model_of(mode)).values()
+        # Without one of two components, the other is left: a mode, or an entry of the report.
+        # Of more components, those without which a fusion equals a mode have no entry.
+        modes = {*config.mode_keys}
+        return {
+            name: reported.get(name)
+            for name in named
+            if name in reported
+            or (len(named) == 2 and not {*named} - {name} <= modes)
+            or self._has_file(f"{COMPONENTS_FOLDER}/{mode}-without-{name}.run")
+        }
 
     def score(
         self, dataset: Dataset, modes: Mapping[str, ModeRun], progress: Progress
@@ -172,22 +282,13 @@ class _StoredInputs(BenchmarkInputs):
             name = measure.requested_name
             self.unproven[f"the values per query of {name}, which were not computed again"] = None
             for run, values in evaluation.tables.items():
-                stored = table.filter(run=run, measure=name)
-                known = dict(
-                    zip(stored["query_id"], stored["value"].fill_null(np.nan), strict=True)
+                stored = table.filter(run=run, measure=name).with_columns(
+                    pl.col("value").fill_null(np.nan)
                 )
+                known = dict(stored.select("query_id", "value").iter_rows())
                 ids = evaluation.query_ids[run]
                 values[:, column] = [known.get(query_id, np.nan) for query_id in ids]
         return evaluation
-
-    def describe_settings(self) -> dict[str, object]:
-        """Return the settings; a backend of another package may have those for documents too."""
-        settings = self.source.config.as_manifest()
-        if self.source.config.backend in BACKENDS:
-            return settings
-        claimed = self.source.report.manifest.config
-        settings |= {"retrieval": claimed["retrieval"]} if "retrieval" in claimed else {}
-        return {key: settings[key] for key in (*claimed, *settings) if key in settings}
 
     def list_models(self) -> dict[str, ModelRecord]:
         """Return no models: nothing is searched again."""
@@ -196,131 +297,6 @@ class _StoredInputs(BenchmarkInputs):
     def find_ontology(self, measures: Sequence[Measure]) -> Ontology | None:
         """Return the ontology of the documents; ``None`` if it is not available."""
         return None if self.source.terms is None else super().find_ontology(measures)
-
-    def knows_texts(self, dataset: Dataset) -> bool:
-        """Return false if the texts of the queries are needed but not available."""
-        contents = self.source.report.manifest.dataset.contents
-        return dataset.topics is not None or "topics" not in contents
-
-    def _has_run(self, name: str) -> bool:
-        report = self.source.report
-        return name in report.modes or (
-            name not in report.unscored and _has_file(self.source, f"{RUNS_FOLDER}/{name}.run")
-        )
-
-    def _read_mode(self, name: str, dataset: Dataset, folder: OutputFolder) -> ModeRun:
-        reported = self.source.report.modes.get(name)
-        path = (self.source.config.runs or {}).get(name)
-        if path is not None:
-            return self._read_given((name, path), reported, dataset, folder)
-        self.unproven["tied scores of fetched runs, and the settings of the search"] = None
-        mode = self._rewrite(name, None if reported is None else reported.run, dataset, folder)
-        # A run that was scored against topics has further findings.
-        if reported is not None and not self.knows_texts(dataset):
-            mode = replace(mode, findings=reported.diagnostics.findings)
-        return replace(
-            mode,
-            latency_ms=self._read_latency(name, dataset.topics),
-            index_key=self.source.report.manifest.index_snapshots.get(name),
-            without={
-                component: self._rewrite(
-                    f"{name}-without-{component}", info, dataset, folder, COMPONENTS_FOLDER
-                )
-                for component, info in self._list_components(name).items()
-            },
-            cut_short=_known_queries(reported, mode.run),
-        )
-
-    def _read_given(
-        self,
-        given: tuple[str, str],
-        reported: ModeResult | None,
-        dataset: Dataset,
-        folder: OutputFolder,
-    ) -> ModeRun:
-        """Read a given run again, or its copy in the folder if the original changed."""
-        name, path = given
-        info = None if reported is None else reported.run
-        origin = None if info is None else info.source
-        if origin is None or not is_unchanged(path, [origin.sha256]):
-            reason = f"{path} is not available, or changed"
-        elif not self.knows_texts(dataset):
-            reason = "the topics are not available"
-        elif self.config.exclude is not None and dataset.excluded is None:
-            reason = "the documents to leave out are not available"
-        else:
-            try:
-                return read_mode_run(name, path, dataset, folder)
-            except TrectoolsPlusError as error:
-                reason = str(error)
-        self.unproven[f"ties and findings of the run {name} ({reason})"] = None
-        mode = replace(self._rewrite(name, info, dataset, folder), given=True)
-        if reported is None:
-            return mode
-        kept = mode.info.model_copy(update={"source": origin})
-        return replace(mode, info=kept, findings=reported.diagnostics.findings)
-
-    def _rewrite(
-        self,
-        name: str,
-        info: RunFile | None,
-        dataset: Dataset,
-        folder: OutputFolder,
-        subfolder: str = RUNS_FOLDER,
-    ) -> ModeRun:
-        """Read a run of the report and write it again. Its ties are those of the report."""
-        source, place = self.source, f"{subfolder}/{name}.run"
-        exists = _has_file(source, place) or (info is not None and info.path)
-        run = source.read_run_at(place if exists else None, name)
-        accepts = accept_unjudged(source.config.bind_measures(source.config.measure_names))
-        mode = write_mode_run(dataset, folder, run, subfolder, accepts_unjudged=accepts)
-        if info is None:
-            return mode
-        counted = {
-            cutoff: info.ties.straddling.get(cutoff, 0) for cutoff in mode.info.ties.straddling
-        }
-        ties = info.ties.model_copy(update={"straddling": counted})
-        return replace(mode, info=mode.info.model_copy(update={"ties": ties}))
-
-    def _read_latency(self, name: str, topics: Topics | None) -> npt.NDArray[np.float64] | None:
-        """Return a mode's latencies in the order of the topics, or of the table without topics."""
-        latency = self.source.latency
-        timed = None if latency is None else latency.filter(run=name)
-        if timed is None or not timed.height:
-            return None
-        values = timed.select("query_id", pl.col("latency_ms").cast(pl.Float64).fill_null(np.nan))
-        if topics is not None:
-            ids = topics.frame.select("query_id")
-            values = ids.join(values, on="query_id", how="left", maintain_order="left")
-        return values["latency_ms"].fill_null(np.nan).to_numpy()
-
-    def _list_components(self, mode: str) -> dict[str, RunFile | None]:
-        """List the components of a fusion by report, configuration and files."""
-        found: dict[str, RunFile | None] = {
-            one.component: one.run for one in self.source.report.components if one.mode == mode
-        }
-        config = self.source.config
-        is_fusion = kind_of(mode) == "hybrid" and not puts_exact_first(mode)
-        if config.is_embedded and is_fusion:
-            named = merged_modes(config.mode_keys, config.retrieval, model_of(mode)).values()
-            # Without one of two components, the other is left: a mode, or an entry of the report.
-            # Of more components, those without which a fusion equals a mode have no entry.
-            modes = {*config.mode_keys}
-            found = {
-                name: found.get(name)
-                for name in named
-                if name in found
-                or (len(named) == 2 and not {*named} - {name} <= modes)
-                or _has_file(self.source, f"{COMPONENTS_FOLDER}/{mode}-without-{name}.run")
-            }
-        return found
-
-
-def _known_queries(reported: ModeResult | None, run: Run) -> list[str]:
-    """Return the queries of a run for which the search found more than it returned."""
-    cut_short = [] if reported is None else reported.diagnostics.cut_short or []
-    known = {*run.query_ids}
-    return [query_id for query_id in cut_short if query_id in known]
 
 
 def rebuild_result(
@@ -336,22 +312,25 @@ def rebuild_result(
     Raises:
         InputError: If a run or the judgments are missing or cannot be read.
     """
+    manifest = source.report.manifest
+    try:
+        moment = datetime.fromisoformat(manifest.created_at)
+    except ValueError:
+        moment = datetime.fromtimestamp(0, UTC)
     with source.closed():
         inputs = _StoredInputs(source, output_dir)
-        result = run_on_inputs(inputs, progress)
+        result = run_on_inputs(inputs, progress, manifest.command, lambda: moment)
     dataset = result.dataset
     assert dataset is not None
-    texts_known = inputs.knows_texts(dataset)
-    if not texts_known:
-        inputs.unproven["texts and groups of the queries"] = None
-    shows_titles = _has_file(source, DOCUMENTS_FILE)
+    lacks_topics = dataset.topics is None and "topics" in manifest.dataset.contents
+    shows_titles = source.files.find(DOCUMENTS_FILE) is not None
     rebuilt = replace(
         result,
-        report=_restore_report(inputs, result.report, dataset),
+        report=_restore_report(inputs, result.report),
         dataset=replace(dataset, corpus=dataset.corpus if shows_titles else None),
-        latency=result.latency if texts_known else source.latency,
     )
-    return Rebuilt(rebuilt, [*_ALWAYS_UNPROVEN, *inputs.unproven], texts_known)
+    problems = [f"{TOPICS_FILE}: the queries are missing, or changed"] if lacks_topics else []
+    return Rebuilt(rebuilt, [*inputs.unproven], problems)
 
 
 def find_other_version(packages: Mapping[str, str]) -> str | None:
@@ -367,104 +346,49 @@ def find_other_version(packages: Mapping[str, str]) -> str | None:
     return f"written by version {str(writer)[:40]!r}: verify with that version (this is {running})"
 
 
-def _add_texts(report: BenchmarkReport, old: BenchmarkReport) -> BenchmarkReport:
-    """Add the texts of queries of an earlier report where the topics are not available."""
-    described = [*old.failing_queries, *(old.near_misses or ())]
-    texts = {query.query_id: query.text for query in described}
-    changes = {
-        "failing_queries": [_add_text(query, texts) for query in report.failing_queries],
-        "near_misses": report.near_misses and [_add_text(one, texts) for one in report.near_misses],
-    }
-    return report.model_copy(update=changes)
-
-
-def _add_text(query: _Entry, texts: dict[str, str | None]) -> _Entry:
-    return query.model_copy(update={"text": query.text or texts.get(query.query_id)})
-
-
-def _has_file(source: ReportFolder, name: str) -> bool:
-    return source.files.find(name) is not None
-
-
-def _load_original(source: ReportFolder) -> tuple[Dataset | None, str]:
-    """Load the data from their source; if it is not available or changed, return the reason."""
-    info, config = source.report.manifest.dataset, source.config
-    if config.runs is None and (info.documents or 0) > _MOST_DOCUMENTS:
-        return None, "the collection is too large to read it again"
-    dataset, reason = source.load_original()
-    if dataset is None:
-        return None, reason
-    # The installed ontology can have another version; everything else is identified by hashes.
-    installed = config.dataset == "hpo" and config.ontology is None
-    changed = dataset.version != info.version and dataset.hash_contents() != info.contents
-    if installed and changed:
-        return None, f"the available data are {dataset.version}"
-    return dataset, ""
-
-
-def _restore_report(
-    inputs: _StoredInputs, made: BenchmarkReport, dataset: Dataset
-) -> BenchmarkReport:
-    """Take from the report what cannot be made again."""
-    old = inputs.source.report
-    report = made.model_copy(update={"manifest": _restore_manifest(inputs, made, dataset)})
+def _restore_report(inputs: _StoredInputs, made: BenchmarkReport) -> BenchmarkReport:
+    """Take from the report what only its writer knows."""
+    old, manifest = inputs.source.report, made.manifest
+    changes = {name: getattr(old.manifest, name) for name in _OF_WRITER}
+    claimed = old.manifest.config
+    if inputs.config.backend not in BACKENDS and "retrieval" in claimed:
+        # A backend of another package may have the settings for documents too.
+        settings = {**manifest.config, "retrieval": claimed["retrieval"]}
+        settings = {key: settings[key] for key in (*claimed, *settings) if key in settings}
+        changes |= {"config": settings, "config_hash": hash_config(settings)}
+        experiment_id = manifest.experiment_id.rpartition("-")[0]
+        changes["experiment_id"] = f"{experiment_id}-{hash_config(settings)[:8]}"
+    made_id, old_id = (
+        changes.get("experiment_id", manifest.experiment_id),
+        old.manifest.experiment_id,
+    )
+    changes["experiment_id"] = old_id if re.fullmatch(rf"{made_id}(-\d+)?", old_id) else made_id
+    near_misses = made.near_misses
     if inputs.source.terms is None:
         inputs.unproven["near misses, without the ontology"] = None
-        report = report.model_copy(update={"near_misses": old.near_misses})
-    report = report.model_copy(update={"components": _restore_components(inputs, report)})
-    if not inputs.knows_texts(dataset):
-        report = _add_texts(report, old).model_copy(update={"strata": old.strata})
-    return report
+        near_misses = old.near_misses
+    return made.model_copy(
+        update={
+            "manifest": manifest.model_copy(update=changes),
+            "near_misses": near_misses,
+            "components": _restore_components(inputs, made),
+        }
+    )
 
 
 def _restore_components(inputs: _StoredInputs, made: BenchmarkReport) -> list[ComponentResult]:
     """Return the components; of measures that are not computed, with the figures of the report."""
     names = {one.requested_name for one in inputs.source.stored_measures.values()}
     old = {(one.mode, one.component): one.measures for one in inputs.source.report.components}
-    restored = []
-    for component in made.components:
-        stored = old.get((component.mode, component.component), {})
-        measures = {
-            name: stored.get(name, figures) if name in names else figures
-            for name, figures in component.measures.items()
-        }
-        restored.append(component.model_copy(update={"measures": measures}))
-    return restored
-
-
-def _restore_manifest(inputs: _StoredInputs, made: BenchmarkReport, dataset: Dataset) -> Manifest:
-    """Return the manifest; date, command, machine, versions and models are those of the report."""
-    old = inputs.source.report.manifest
-    try:
-        moment = datetime.fromisoformat(old.created_at)
-    except ValueError:
-        moment = datetime.fromtimestamp(0, UTC)
-    settings = inputs.describe_settings()
-    experiment_id = make_experiment_id(moment, hash_config(settings))
-    if re.fullmatch(rf"{experiment_id}(-\d+)?", old.experiment_id):
-        experiment_id = old.experiment_id
-    queries = made.manifest.dataset.queries
-    claimed = (
-        *("command", "packages", "python", "platform", "blas_threads", "models"),
-        *("cache_key", "cached_from", "other_reports"),
-    )
-    changes = {name: getattr(old, name) for name in claimed} | {
-        "created_at": format_time(moment),
-        "experiment_id": experiment_id,
-        "config": settings,
-        "config_hash": hash_config(settings),
-    }
-    if not inputs.is_original:
-        changes["dataset"] = _describe_stored(old.dataset, dataset, queries)
-    return made.manifest.model_copy(update=changes)
-
-
-def _describe_stored(old: DatasetInfo, dataset: Dataset, queries: int) -> DatasetInfo:
-    """Describe data that cannot be read from their source: the hashes of the stored parts."""
-    known = {"qrels": hash_qrels(dataset.qrels)}
-    if dataset.topics is not None:
-        fields = hash_query_fields(dataset.topics)
-        known |= {"topics": hash_topics(dataset.topics), "query_fields": fields or ""}
-    contents = {kind: known.get(kind, digest) for kind, digest in old.contents.items()}
-    described = dataset.describe(queries, contents)
-    return described.model_copy(update={"documents": old.documents})
+    return [
+        component.model_copy(
+            update={
+                "measures": {
+                    name: stored.get(name, figures) if name in names else figures
+                    for name, figures in component.measures.items()
+                }
+            }
+        )
+        for component in made.components
+        for stored in [old.get((component.mode, component.component), {})]
+    ]

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from tests.benchmark.compare.evaluations import compare_evaluation
-from trectools_plus.benchmark.analyses.queries import (
+from trectools_plus.benchmark.analyses import (
     find_difficulty,
     find_discriminative_power,
 )

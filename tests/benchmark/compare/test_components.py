@@ -135,7 +135,7 @@ def test_what_is_left_of_a_fusion_of_three_is_a_family(correction: str) -> None:
         }
     )  # fmt: skip
     evaluation = evaluate(qrels, runs, ["RR@10"])
-    found = find_differences(config, qrels, evaluation, without, "RR@10")
+    found = find_differences(config.comparing, evaluation, "RR@10", "run", (qrels, without))
     whole = evaluation.values("fusion", "RR@10")
     modes = [one.t_test.p for one in found.comparisons if one.t_test]
     raw = []

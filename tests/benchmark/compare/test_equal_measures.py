@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trectools_plus.benchmark.analyses.equal_measures import find_equal_measures
+from trectools_plus.benchmark.analyses import find_equal_measures
 from trectools_plus.choices import Averaging
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import score_runs

@@ -15,6 +15,7 @@ from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import Counts, Evaluation
 
 CONFIG = BenchmarkConfig(dataset="hpo", resamples=500, targets="trec-2025")
+COMPARING, TARGETS = CONFIG.comparing, CONFIG.all_targets
 NAN = math.nan
 
 
@@ -30,7 +31,9 @@ def evaluation_of(values: dict[str, list[float]], measure: str = "nDCG@10") -> E
 
 
 def test_hand_worked_summary() -> None:
-    figures = summarise(evaluation_of({"a": [0.2, 0.4, 0.9, 0.5]}), CONFIG)["a"]["nDCG@10"]
+    figures = summarise(evaluation_of({"a": [0.2, 0.4, 0.9, 0.5]}), COMPARING, TARGETS)["a"][
+        "nDCG@10"
+    ]
     assert figures.mean == pytest.approx(0.5)
     assert figures.median == pytest.approx(0.45)
     assert figures.std == pytest.approx(math.sqrt((0.09 + 0.01 + 0.16 + 0) / 3))
@@ -42,26 +45,32 @@ def test_hand_worked_summary() -> None:
 
 
 def test_undefined_values_are_left_out() -> None:
-    figures = summarise(evaluation_of({"a": [1, NAN, 3]}, "MinRank"), CONFIG)["a"]["MinRank"]
+    figures = summarise(evaluation_of({"a": [1, NAN, 3]}, "MinRank"), COMPARING, TARGETS)["a"][
+        "MinRank"
+    ]
     assert (figures.mean, figures.median, figures.n, figures.target) == (2, 2, 2, None)
-    figures = summarise(evaluation_of({"a": [NAN, NAN]}, "MinRank"), CONFIG)["a"]["MinRank"]
+    figures = summarise(evaluation_of({"a": [NAN, NAN]}, "MinRank"), COMPARING, TARGETS)["a"][
+        "MinRank"
+    ]
     assert (figures.mean, figures.median, figures.std, figures.n) == (None, None, None, 0)
-    figures = summarise(evaluation_of({"a": [1, NAN]}, "MinRank"), CONFIG)["a"]["MinRank"]
+    figures = summarise(evaluation_of({"a": [1, NAN]}, "MinRank"), COMPARING, TARGETS)["a"][
+        "MinRank"
+    ]
     assert (figures.mean, figures.std) == (1, None)
 
 
 def test_equal_runs_get_equal_intervals_and_a_seed_moves_them() -> None:
     values = np.random.default_rng(3).beta(1, 2, 40).tolist()
     evaluation = evaluation_of({"a": values, "b": values})
-    both = summarise(evaluation, CONFIG)
+    both = summarise(evaluation, COMPARING, TARGETS)
     assert both["a"]["nDCG@10"].ci == both["b"]["nDCG@10"].ci
-    other = summarise(evaluation, CONFIG.model_copy(update={"seed": 7}))
+    other = summarise(evaluation, CONFIG.model_copy(update={"seed": 7}).comparing)
     assert other["a"]["nDCG@10"].ci != both["a"]["nDCG@10"].ci
     assert other["a"]["nDCG@10"].mean == both["a"]["nDCG@10"].mean
 
 
 def test_an_interval_that_touches_zero_does_not_cross_it_by_rounding() -> None:
-    figures = summarise(evaluation_of({"a": [0.1, 0.2, 0.0]}), CONFIG)["a"]["nDCG@10"]
+    figures = summarise(evaluation_of({"a": [0.1, 0.2, 0.0]}), COMPARING, TARGETS)["a"]["nDCG@10"]
     assert figures.ci.low is not None
     assert figures.ci.low >= 0
 
@@ -88,11 +97,13 @@ def test_means_over_different_queries_have_no_best_run() -> None:
 
 
 def test_one_query_has_no_interval_and_no_status_of_its_ends() -> None:
-    figures = summarise(evaluation_of({"a": [1.0]}), CONFIG)["a"]["nDCG@10"]
+    figures = summarise(evaluation_of({"a": [1.0]}), COMPARING, TARGETS)["a"]["nDCG@10"]
     assert (figures.mean, figures.n, figures.ci) == (1.0, 1, None)
     assert figures.target is not None
     assert (figures.target.status, figures.target.status_low) == ("strong", None)
-    ranks = summarise(evaluation_of({"a": [4.0, NAN, NAN]}, "MeanRank"), CONFIG)["a"]["MeanRank"]
+    ranks = summarise(evaluation_of({"a": [4.0, NAN, NAN]}, "MeanRank"), COMPARING, TARGETS)["a"][
+        "MeanRank"
+    ]
     assert (ranks.mean, ranks.n, ranks.ci) == (4.0, 1, None)
-    two = summarise(evaluation_of({"a": [1.0, 0.5]}), CONFIG)["a"]["nDCG@10"]
+    two = summarise(evaluation_of({"a": [1.0, 0.5]}), COMPARING, TARGETS)["a"]["nDCG@10"]
     assert two.ci is not None

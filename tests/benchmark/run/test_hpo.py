@@ -8,7 +8,7 @@ import pytest
 
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.dataset import HpoOptions, load_hpo, load_hpo_collection
+from trectools_plus.benchmark.run.dataset import load_hpo, load_hpo_collection
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.ontology.hpo import load_ontology
@@ -106,17 +106,17 @@ MIXED = [
 def test_a_set_in_two_languages_is_one_collection_with_the_language_of_each_query(tmp_path):
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(MIXED))
-    loaded = load_hpo(HpoOptions(path))
+    loaded = load_hpo(path)
     assert loaded.collection.topics.frame["language"].to_list() == ["en", "de"]
     assert loaded.notes == [
         "The queries are in several languages (en 1, de 1), so the means over all queries depend "
         "on these numbers. The strata by language have the means of each language."
     ]
-    german = load_hpo(HpoOptions(path, language="de"))
+    german = load_hpo(path, language="de")
     assert german.collection.topics.frame["text"].to_list() == ["Krampfanfälle"]
     assert german.notes == []
     with pytest.raises(FormatError):
-        load_hpo(HpoOptions(path, language="fr"))
+        load_hpo(path, language="fr")
 
 
 def test_ids_of_merged_terms_become_the_term_they_were_merged_into(tmp_path, ontology):

@@ -40,12 +40,6 @@ def test_one_query_in_two_spellings() -> None:
     assert "is 2 in the qrels; 1 such query" in words
 
 
-@pytest.mark.parametrize(
-    ("doc_id", "words"),
-    [
-        ("x9", "(corpus: d1, d2; qrels: x9)"),
-        ("D1", "differ in case"),
-    ],
-)
-def test_documents_of_another_collection(doc_id: str, words: str) -> None:
-    assert words in error_of(CORPUS, None, Qrels.from_dict({"1": {doc_id: 1}}))
+def test_documents_of_another_collection() -> None:
+    words = error_of(CORPUS, None, Qrels.from_dict({"1": {"x9": 1}}))
+    assert "(corpus: d1, d2; qrels: x9)" in words

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from trectools_plus.benchmark.report import ComponentMeasure
 from trectools_plus.benchmark.report.verdict import find_primary
-from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.comparing import Comparing
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.providers.stored import StoredMeasure
-from trectools_plus.statistics import (
-    indistinguishable_groups,
-    pairs_of,
-)
+from trectools_plus.statistics import indistinguishable_groups, pairs_of
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import EQUAL, describe_family
@@ -92,8 +90,6 @@ def refuse_different_queries(evaluation: Evaluation) -> None:
     assert len({len(evaluation.tables[name]) for name in names}) <= 1
 
 
-_SEPARATOR = "/"
-"""Separates a fusion and a component; names of modes don't contain it, as they name files."""
 Key = tuple[str, str]
 """A fusion and the component that it leaves out."""
 Without = Mapping[str, Mapping[str, Run]]
@@ -122,11 +118,11 @@ def find_primary_of(config: Mapping[str, Any], evaluation: Evaluation) -> str:
 
 
 def find_differences(
-    config: BenchmarkConfig,
-    qrels: Qrels | None,
+    comparing: Comparing,
     evaluation: Evaluation,
-    without: Without,
     primary: str,
+    noun: str,
+    fusions: tuple[Qrels, Without] | None = None,
 ) -> TestedDifferences:
     """Compare the modes with each other, and each fusion with itself without a component.
 
@@ -134,22 +130,25 @@ def find_differences(
     pair is the mode that is better on the primary measure minus the other one, on all measures.
 
     Args:
-        config: Measures, correction, level, resamples, seed and baseline.
-        qrels: The judgments; ``None`` if there are no fusions.
+        comparing: The baselines and the method.
         evaluation: The modes' scores.
-        without: The fusions without each of their components.
         primary: The primary measure.
+        noun: The word for what is compared: ``run`` or ``mode``.
+        fusions: The judgments, and the fusions without each of their components.
     """
     modes = evaluation.run_names
-    baselines = [name for name in config.baseline or () if name in modes]
-    pairs = _shown_pairs(config, modes)
+    baselines = [name for name in comparing.baseline if name in modes]
+    places = [modes.index(name) for name in baselines]
+    pairs = [] if comparing.baseline and not places else pairs_of(len(modes), places)
     if not baselines:
         columns = [evaluation.values(mode, primary) for mode in modes]
         higher = evaluation.definition(primary).higher_is_better
         pairs = orient_pairs(pairs, columns, higher_is_better=higher)
-    family = describe_family(len(pairs), len(modes), baselines, config.noun_of(modes))
-    found = compare_pairs(evaluation, pairs, _method(config, family))
-    return TestedDifferences(found, _compare_components(config, qrels, evaluation, without))
+    family = describe_family(len(pairs), len(modes), baselines, noun)
+    return TestedDifferences(
+        compare_pairs(evaluation, pairs, comparing.by(family)),
+        {} if fusions is None else _compare_components(comparing, evaluation, *fusions),
+    )
 
 
 def orient_pairs(
@@ -172,56 +171,33 @@ def orient_pairs(
     return oriented
 
 
-def _shown_pairs(config: BenchmarkConfig, modes: list[str]) -> list[tuple[int, int]]:
-    """Return the pairs of modes that the report compares, as positions of baseline and contrast."""
-    baselines = [modes.index(name) for name in config.baseline or () if name in modes]
-    return [] if config.baseline and not baselines else pairs_of(len(modes), baselines)
-
-
-def _method(config: BenchmarkConfig, family: str) -> Method:
-    return Method(config.resampling, config.test, config.correction, family)
-
-
 def _compare_components(
-    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
+    comparing: Comparing, evaluation: Evaluation, qrels: Qrels, without: Without
 ) -> dict[Key, dict[str, ComponentMeasure]]:
-    """Compare each fusion with itself without a component."""
-    rest = _find_rest(config, qrels, evaluation, without)
+    """Compare each fusion with itself without a component, unless that equals a mode."""
+    computed = [not isinstance(one, StoredMeasure) for one in evaluation.measures]
+    rest: dict[Key, FloatArray] = {}
+    for mode, runs in without.items():
+        scored = score_runs(qrels, dict(runs), evaluation.measures, evaluation.averaging)
+        ids = evaluation.query_ids[mode]
+        for component, table in scored.tables.items():
+            is_mode = any(
+                other != mode
+                and np.array_equal(values[:, computed], table[:, computed], equal_nan=True)
+                for other, values in evaluation.tables.items()
+            )
+            if ids and scored.query_ids[component] == ids and not is_mode:
+                rest[mode, component] = table
     if not rest:
         return {}
-    fusions = list(dict.fromkeys(fusion for fusion, _ in rest))
-    whole = _add_rest(evaluation, fusions, rest)
-    pairs = _pairs_of_rest(whole, rest)
+    # Names of modes are names of files, so they contain no slash.
+    tables = {**evaluation.tables, **{"/".join(key): table for key, table in rest.items()}}
+    ids = evaluation.query_ids[next(iter(rest))[0]]
+    whole = replace(evaluation, tables=tables, query_ids=dict.fromkeys(tables, ids))
+    pairs = [(whole.run_names.index("/".join(key)), whole.run_names.index(key[0])) for key in rest]
     further = plural(len(rest), "fusion without a component", "fusions without a component")
     family = f"{plural(len(pairs), 'comparison')} on one measure: {further}"
-    return _contributions(whole, compare_pairs(whole, pairs, _method(config, family)), rest)
-
-
-def _add_rest(
-    evaluation: Evaluation, modes: Sequence[str], rest: Mapping[Key, FloatArray]
-) -> Evaluation:
-    """Return the scores of some modes, and of the fusions without a component."""
-    tables = {mode: evaluation.tables[mode] for mode in modes}
-    tables |= {_SEPARATOR.join(key): table for key, table in rest.items()}
-    ids = dict.fromkeys(tables, evaluation.query_ids[modes[0]])
-    return replace(evaluation, tables=tables, query_ids=ids)
-
-
-def _pairs_of_rest(whole: Evaluation, rest: Iterable[Key]) -> list[tuple[int, int]]:
-    places = {name: place for place, name in enumerate(whole.run_names)}
-    return [(places[_SEPARATOR.join(key)], places[key[0]]) for key in rest]
-
-
-def _contributions(
-    whole: Evaluation, found: Sequence[Comparison], rest: Iterable[Key]
-) -> dict[Key, dict[str, ComponentMeasure]]:
-    """Return the components' contributions: the fusion minus the fusion without the component.
-
-    Args:
-        whole: The scores of the modes and of the fusions without a component.
-        found: The comparisons.
-        rest: The fusions without a component.
-    """
+    entries = iter(compare_pairs(whole, pairs, comparing.by(family)))
     return {
         key: {
             one.measure: ComponentMeasure(
@@ -235,47 +211,10 @@ def _contributions(
                 family=one.family,
                 significant=one.significant,
             )
-            for one in found
-            if (one.baseline, one.contrast) == (_SEPARATOR.join(key), key[0])
+            for one in islice(entries, len(whole.compared_names))
         }
         for key in rest
     }
-
-
-def _find_rest(
-    config: BenchmarkConfig, qrels: Qrels | None, evaluation: Evaluation, without: Without
-) -> dict[Key, FloatArray]:
-    """Score the fusions without a component that do not equal a mode."""
-    scored = {} if qrels is None else _score(config, qrels, evaluation, without)
-    return {
-        key: table for key, table in scored.items() if not _equals_mode(evaluation, key[0], table)
-    }
-
-
-def _score(
-    config: BenchmarkConfig, qrels: Qrels, evaluation: Evaluation, without: Without
-) -> dict[Key, FloatArray]:
-    """Score the fusions without a component, if they are over the fusion's queries."""
-    measures = config.bind_measures(config.measure_names)
-    found: dict[Key, FloatArray] = {}
-    for mode, runs in without.items():
-        rest = score_runs(qrels, dict(runs), measures, config.averaging)
-        ids = evaluation.query_ids[mode]
-        found |= {
-            (mode, component): rest.tables[component]
-            for component in runs
-            if ids and rest.query_ids[component] == ids
-        }
-    return found
-
-
-def _equals_mode(evaluation: Evaluation, fusion: str, table: FloatArray) -> bool:
-    """Return whether another mode has the same value for every query and computed measure."""
-    computed = [not isinstance(one, StoredMeasure) for one in evaluation.measures]
-    return any(
-        mode != fusion and np.array_equal(other[:, computed], table[:, computed], equal_nan=True)
-        for mode, other in evaluation.tables.items()
-    )
 
 
 def find_unranked(evaluation: Evaluation) -> list[str]:
@@ -284,9 +223,7 @@ def find_unranked(evaluation: Evaluation) -> list[str]:
 
 
 def find_best(
-    evaluation: Evaluation,
-    unranked: Collection[str] | None = None,
-    baselines: Collection[str] | None = None,
+    evaluation: Evaluation, baselines: Collection[str] | None = None
 ) -> dict[str, str | None]:
     """Find the run with the best mean by measure.
 
@@ -296,23 +233,17 @@ def find_best(
 
     Args:
         evaluation: Runs over the same queries.
-        unranked: Measures without a best run; from :func:`find_unranked` when not given.
         baselines: The runs that the others are compared with.
     """
-    if baselines:
-        return dict.fromkeys(evaluation.measure_names)
-    if unranked is None:
-        unranked = find_unranked(evaluation)
-    best: dict[str, str | None] = {}
-    for name in evaluation.measure_names:
-        if name in unranked or name not in evaluation.compared_names:
-            best[name] = None
-            continue
+    best: dict[str, str | None] = dict.fromkeys(evaluation.measure_names)
+    ranked = [] if baselines else {*evaluation.compared_names} - {*find_unranked(evaluation)}
+    for name in ranked:
         means = _defined_means(evaluation, name)
         choose = max if evaluation.definition(name).higher_is_better else min
         top = choose(means.values(), default=np.nan)
         leaders = [run for run, mean in means.items() if abs(mean - top) <= EQUAL]
-        best[name] = leaders[0] if len(leaders) == 1 and len(evaluation.run_names) > 1 else None
+        if len(leaders) == 1 and len(evaluation.run_names) > 1:
+            best[name] = leaders[0]
     return best
 
 
@@ -337,9 +268,7 @@ def is_best_significant(
 
 
 def find_groups(
-    evaluation: Evaluation,
-    every_pair: Sequence[Comparison],
-    unranked: Collection[str] | None = None,
+    evaluation: Evaluation, every_pair: Sequence[Comparison]
 ) -> dict[str, list[list[str]]]:
     """Find by measure the largest groups of modes without significant differences, best first.
 
@@ -349,15 +278,9 @@ def find_groups(
     Args:
         evaluation: The modes.
         every_pair: The comparisons of every pair of modes.
-        unranked: Measures without an order; from :func:`find_unranked` when not given.
     """
-    if unranked is None:
-        unranked = find_unranked(evaluation)
-    groups: dict[str, list[list[str]]] = {}
-    for name in evaluation.measure_names:
-        if name in unranked or name not in evaluation.compared_names:
-            groups[name] = []
-            continue
+    groups: dict[str, list[list[str]]] = {name: [] for name in evaluation.measure_names}
+    for name in {*evaluation.compared_names} - {*find_unranked(evaluation)}:
         means = _defined_means(evaluation, name)
         modes = list(means)
         p_values = np.full((len(modes), len(modes)), np.nan)

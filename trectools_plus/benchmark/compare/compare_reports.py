@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,7 +156,7 @@ def compare_reports(
     a, b = ReportFolder(first), ReportFolder(second)
     names = str(first), str(second)
     refuse_incomparable(a.report, b.report, names)
-    pairs = _pair_modes(a, b, names)
+    pairs = _pair_modes(a.report, b.report, names)
     measures = [
         name
         for name in a.report.measure_names
@@ -164,27 +164,32 @@ def compare_reports(
     ]
     if not measures:
         raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
+    for source in (a, b):
+        if source.per_query is None:
+            raise InputError(
+                "the values per query are missing",
+                where=str(source.folder / PER_QUERY_FILE),
+                remedy="keep the files of a benchmark together",
+            )
     stored = ReportScores(a, measures), ReportScores(b, measures)
-    scores = [pair_scores(stored, pair, name) for pair in pairs for name in measures]
-    known = [one for one in scores if one is not None]
-    if len(known) < len(scores):
-        source = a if a.per_query is None else b
-        raise InputError(
-            "the values per query are missing",
-            where=str(source.folder / PER_QUERY_FILE),
-            remedy="keep the files of a benchmark together",
-        )
-    config = a.report.manifest.config
-    options = resampling_of(config)
-    count = plural(len(pairs), "comparison")
+    scores = [one for pair in pairs for name in measures
+              if (one := pair_scores(stored, pair, name)) is not None]  # fmt: skip
+    config, count = a.report.manifest.config, plural(len(pairs), "comparison")
     family = f"{count} on one measure: {plural(len(pairs), 'mode')}, B and A"
-    method = Method(options, test, family=family)
-    found = compare_scores(known, method)
-    modes, undefined = [], []
+    method = Method(resampling_of(config), test, family=family)
+    compared = compare_scores(scores, method)
+    modes, notes = [], []
+    for place, source in enumerate((a, b)):
+        alone = [
+            mode for mode in source.report.modes if mode not in {pair[place] for pair in pairs}
+        ]
+        notes += [f"only in {names[place]}: {', '.join(alone)}"] if alone else []
     for place, pair in enumerate(pairs):
-        label, latency = _label(a, b, pair), _pair_latency(a, b, pair)
+        labels = [one.label(mode) for one, mode in zip(stored, pair, strict=True)]
+        label = labels[0] if labels[0] == labels[1] else f"{labels[0]} (A) and {labels[1]} (B)"
+        latency = _pair_latency(a, b, pair)
         chunk = slice(place * len(measures), (place + 1) * len(measures))
-        undefined += [note_undefined(label, one) for one in known[chunk]]
+        notes += filter(None, (note_undefined(label, one) for one in scores[chunk]))
         modes.append(
             ComparedMode(
                 label=label,
@@ -193,25 +198,42 @@ def compare_reports(
                     name: (stored[0].mean(pair[0], name), stored[1].mean(pair[1], name))
                     for name in measures
                 },
-                scores=dict(zip(measures, known[chunk], strict=True)),
-                comparisons=found[chunk],
+                scores=dict(zip(measures, scores[chunk], strict=True)),
+                comparisons=compared[chunk],
                 latency=None if latency is None else compare_scores([latency], method)[0],
                 latency_means=None if latency is None else latency.means,
             )
         )
     ours, theirs = a.report.manifest, b.report.manifest
     return ReportComparison(
-        names,
-        ours.dataset.queries,
-        a.report.confidence,
-        modes,
-        [*_notes(a, b, pairs, names), *filter(None, undefined)],
-        find_changes(config, theirs.config),
-        find_changes(ours.packages, theirs.packages),
-        {name: a.report.higher_is_better(name) for name in measures},
-        [name for name in a.report.headline_measures if name in measures] or measures[:1],
-        config,
-        a.report.noun,
+        names=names,
+        queries=ours.dataset.queries,
+        confidence=a.report.confidence,
+        modes=modes,
+        notes=notes,
+        settings=_find_changes(config, theirs.config),
+        packages=_find_changes(ours.packages, theirs.packages),
+        higher_is_better={name: a.report.higher_is_better(name) for name in measures},
+        headline_measures=[name for name in a.report.headline_measures if name in measures]
+        or measures[:1],
+        config=config,
+        noun=a.report.noun,
+    )
+
+
+def _pair_modes(
+    a: BenchmarkReport, b: BenchmarkReport, names: tuple[str, str]
+) -> list[tuple[str, str]]:
+    """Match the modes by name; if both reports have only one, these match even if they differ."""
+    pairs = [(name, name) for name in a.modes if name in b.modes]
+    if pairs:
+        return pairs
+    if len(a.modes) == len(b.modes) == 1:
+        return [(next(iter(a.modes)), next(iter(b.modes)))]
+    raise IncomparableError(
+        f"the reports have no mode in common: {', '.join(a.modes)} and {', '.join(b.modes)}",
+        where=" and ".join(names),
+        remedy="to compare modes with each other, give their runs to one `benchmark run`",
     )
 
 
@@ -235,31 +257,6 @@ def state_verdict(compared: ReportComparison) -> str:
             word = "ahead" if better else "behind"
             sentences.append(f"{mode.label}: B is {word} by {size}, not significant {over}.")
     return " ".join(sentences)
-
-
-def pair_names(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
-    """Match names; if both sides have only one, these match even if they differ."""
-    pairs = [(name, name) for name in first if name in second]
-    if not pairs and len(first) == len(second) == 1:
-        pairs = [(first[0], second[0])]
-    return pairs
-
-
-def _pair_modes(a: ReportFolder, b: ReportFolder, names: tuple[str, str]) -> list[tuple[str, str]]:
-    pairs = pair_names(list(a.report.modes), list(b.report.modes))
-    if pairs:
-        return pairs
-    raise IncomparableError(
-        f"the reports have no mode in common: {', '.join(a.report.modes)} and "
-        f"{', '.join(b.report.modes)}",
-        where=" and ".join(names),
-        remedy="to compare modes with each other, give their runs to one `benchmark run`",
-    )
-
-
-def _label(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> str:
-    labels = a.report.modes[pair[0]].label, b.report.modes[pair[1]].label
-    return labels[0] if labels[0] == labels[1] else f"{labels[0]} (A) and {labels[1]} (B)"
 
 
 def pair_scores(
@@ -304,18 +301,6 @@ def _pair_latency(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> Pa
     before, after = both["latency_ms"].to_numpy(), both["latency_ms_b"].to_numpy()
     query_ids = both["query_id"].to_list()
     return PairedScores(*pair, "latency_ms", query_ids, before, after, higher_is_better=False)
-
-
-def _notes(
-    a: ReportFolder, b: ReportFolder, pairs: list[tuple[str, str]], names: tuple[str, str]
-) -> list[str]:
-    notes = []
-    for place, (source, name) in enumerate(((a, names[0]), (b, names[1]))):
-        paired = {pair[place] for pair in pairs}
-        alone = [mode for mode in source.report.modes if mode not in paired]
-        if alone:
-            notes.append(f"only in {name}: {', '.join(alone)}")
-    return notes
 
 
 def note_undefined(mode: str, scores: PairedScores) -> str:
@@ -368,12 +353,6 @@ def refuse_incomparable(
         found.append("a report has no hash of its qrels")
     if first_data.queries != second_data.queries:
         found.append(f"means over {first_data.queries} and {second_data.queries} queries")
-    _refuse(found + _differences_of_averaging(first, second), names)
-
-
-def _differences_of_averaging(first: BenchmarkReport, second: BenchmarkReport) -> list[str]:
-    """List the settings that count queries differently."""
-    found = []
     one, other = first.manifest.averaging, second.manifest.averaging
     if one.missing != other.missing:
         found.append(f"queries without results count as {one.missing} and {other.missing}")
@@ -384,19 +363,17 @@ def _differences_of_averaging(first: BenchmarkReport, second: BenchmarkReport) -
             "queries without a relevant document count as "
             f"{one.no_relevant} and {other.no_relevant} (no_relevant)"
         )
-    return found
-
-
-def _refuse(differences: list[str], names: tuple[str, str]) -> None:
-    if differences:
+    if found:
         raise IncomparableError(
-            f"the reports cannot be compared: {'; '.join(differences)}",
+            f"the reports cannot be compared: {'; '.join(found)}",
             where=" and ".join(names),
             remedy="make both with the same data and settings",
         )
 
 
-def find_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def _find_changes(
+    first: Mapping[str, Any], second: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any]]:
     """Find the differences between two configurations, or two lists of versions.
 
     Returns:

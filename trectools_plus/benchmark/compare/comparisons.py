@@ -31,7 +31,8 @@ from trectools_plus.benchmark.report import (
     Verdict,
 )
 from trectools_plus.benchmark.report.verdict import add_result
-from trectools_plus.benchmark.run.config import BenchmarkConfig
+from trectools_plus.benchmark.run.comparing import Comparing
+from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.interchange.frames import to_pandas
@@ -45,7 +46,6 @@ from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import (
     DEFAULT_CORRECTION,
     DEFAULT_TEST,
-    TEST_ALIASES,
     check_method,
 )
 from trectools_plus.text import visible
@@ -361,10 +361,10 @@ def compare(
             f"compare has no option {min(unknown)}",
             remedy=f"it has {', '.join(CompareOptions.__annotations__)}",
         )
-    settings: dict[str, Any] = {"correction": correction, "test": test, **options}
-    # The names of runs may be other than those of files, so the settings of data are not checked.
-    config = BenchmarkConfig.model_construct(baseline=tuple(baselines) or None, **settings)
-    return make_comparisons(evaluation, config, source)
+    primary_measure = options.pop("primary_measure", None)
+    settings = {"test": test, "correction": correction, **options}
+    comparing = Comparing.of(settings, baselines)
+    return make_comparisons(evaluation, comparing, source, primary_measure)
 
 
 def _name_baselines(
@@ -380,55 +380,52 @@ def _name_baselines(
     return list(name_baselines(baselines, files))
 
 
-def make_comparisons(evaluation: Evaluation, config: BenchmarkConfig, source: str) -> Comparisons:
+def make_comparisons(
+    evaluation: Evaluation, comparing: Comparing, source: str, primary_measure: str | None = None
+) -> Comparisons:
     """Compare the runs of an evaluation; see :func:`compare`.
 
     Args:
         evaluation: The scores.
-        config: The settings, of which those that concern data are not used.
+        comparing: The baselines and the method.
         source: The name of the judgments' file; empty if there is none.
+        primary_measure: The measure of the verdict; the first one if ``None``.
     """
-    names = evaluation.run_names
-    check_baselines(config.baseline, names)
-    config = config.model_copy(update={"test": TEST_ALIASES.get(config.test, config.test)})
-    check_method(config.test, config.correction)
+    check_baselines(comparing.baseline, evaluation.run_names)
+    check_method(comparing.test, comparing.correction)
     refuse_different_queries(evaluation)
     notes = dict.fromkeys([*notes_on_unjudged(evaluation.judged), *evaluation.notes])
     evaluation = replace(evaluation, notes=[*notes])
-    queries = max(map(len, evaluation.query_ids.values()), default=0)
-    if not queries:
+    if not any(evaluation.query_ids.values()):
         raise IncomparableError(
             "nothing was found for any judged query, so missing=drop leaves no query",
             remedy="use missing=zero, which counts a query without results as 0",
         )
-    manifest = _describe(evaluation, config, source, queries)
+    manifest = _describe(evaluation, comparing, source, primary_measure)
     primary = find_primary_of(manifest.config, evaluation)
-    differences = find_differences(config, None, evaluation, {}, primary)
-    unranked = find_unranked(evaluation)
-    best = find_best(evaluation, unranked, config.baseline)
-    found = differences.comparisons
+    entries = find_differences(comparing, evaluation, primary, "run").comparisons
+    best = find_best(evaluation, comparing.baseline)
     report = BenchmarkReport(
         manifest=manifest,
         primary_measure=primary,
-        modes=_list_systems(evaluation, config),
-        comparisons=found,
+        modes=_list_systems(evaluation, comparing),
+        comparisons=entries,
         best_mode=best,
-        best_mode_significant=is_best_significant(best, found),
-        unranked=unranked,
-        groups={} if config.baseline else find_groups(evaluation, found, unranked),
+        best_mode_significant=is_best_significant(best, entries),
+        unranked=find_unranked(evaluation),
+        groups={} if comparing.baseline else find_groups(evaluation, entries),
         failing_queries=[],
     )
-    wanted = config.primary_measure
-    if wanted is not None and report.find_measure(wanted) is None:
+    if primary_measure is not None and report.find_measure(primary_measure) is None:
         raise UsageError(
-            f"the primary measure {wanted} is not one of the measures",
+            f"the primary measure {primary_measure} is not one of the measures",
             remedy=f"use one of {', '.join(report.measure_names)}",
         )
     return Comparisons(evaluation, add_result(report))
 
 
-def _list_systems(evaluation: Evaluation, config: BenchmarkConfig) -> dict[str, ModeResult]:
-    measures = summarise(evaluation, config)
+def _list_systems(evaluation: Evaluation, comparing: Comparing) -> dict[str, ModeResult]:
+    measures = summarise(evaluation, comparing)
     no_ties = TieInfo(pairs=0, pairs_64=0, queries=0, straddling={})
     return {
         name: ModeResult(
@@ -457,32 +454,33 @@ def _list_systems(evaluation: Evaluation, config: BenchmarkConfig) -> dict[str, 
 
 
 def _describe(
-    evaluation: Evaluation, config: BenchmarkConfig, source: str, queries: int
+    evaluation: Evaluation, comparing: Comparing, source: str, primary_measure: str | None
 ) -> Manifest:
     """Describe the settings; without files, versions and times."""
-    settings = {
-        "measures": evaluation.measure_names,
-        "primary_measure": config.primary_measure,
-        # They were chosen for this comparison.
-        "headline_measures": evaluation.measure_names,
-        "baseline": config.baseline and list(config.baseline),
-        "correction": config.correction,
-        "test": config.test,
-        **evaluation.averaging._asdict(),
-        **config.resampling,
-    }
+    queries = max(map(len, evaluation.query_ids.values()))
+    options = resampling_of(comparing.options)
     return Manifest(
         experiment_id="",
         created_at="",
         dataset=DatasetInfo(
             id=source, version=None, queries=queries, documents=None, sha256="", contents={}
         ),
-        config=settings,
+        config={
+            "measures": evaluation.measure_names,
+            "primary_measure": primary_measure,
+            # They were chosen for this comparison.
+            "headline_measures": evaluation.measure_names,
+            "baseline": [*comparing.baseline] or None,
+            "correction": comparing.correction,
+            "test": comparing.test,
+            **evaluation.averaging._asdict(),
+            **options,
+        },
         config_hash="",
         index_snapshots={},
         packages={},
         python="",
         platform="",
-        seed=config.seed,
+        seed=options["seed"],
         command=None,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +12,6 @@ from trectools_plus.benchmark.compare.summary import further_fields, group_queri
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.statistics.arrays import FloatArray, none_if_nan
-from trectools_plus.statistics.comparison import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +57,13 @@ def list_queries(found: Comparisons, worst: int | None = None) -> list[SideBySid
     ids = next(iter(evaluation.query_ids.values()))
     tables = []
     for measure in evaluation.measure_names:
+        columns = {run: evaluation.values(run, measure) for run in found.systems}
         changes = _differences(found, measure)
         sign = 1.0 if found.report.higher_is_better(measure) else -1.0
-        order = _worst_first(changes.values(), len(ids), sign)[:worst]
-        columns = {run: evaluation.values(run, measure) for run in found.systems}
+        smallest = np.full(len(ids), np.inf)
+        for column in changes.values():
+            smallest = np.fmin(smallest, sign * column)
+        order = [int(place) for place in np.argsort(smallest, kind="stable")][:worst]
         values, differences = (
             {name: [none_if_nan(column[place]) for place in order] for name, column in kind.items()}
             for kind in (columns, changes)
@@ -105,7 +106,11 @@ def list_groups(found: Comparisons, topics: Topics, field: str) -> list[SideBySi
             [(value, len(rows)) for value, rows in groups.items()],
             {run: [none_if_nan(one.mean(run, measure)) for one in parts] for run in found.systems},
             {
-                pair: [_mean(changes[rows]) for rows in groups.values()]
+                pair: [
+                    float(defined.mean()) if defined.size else None
+                    for rows in groups.values()
+                    for defined in [changes[rows][~np.isnan(changes[rows])]]
+                ]
                 for pair, changes in _differences(found, measure).items()
             },
         )
@@ -114,32 +119,16 @@ def list_groups(found: Comparisons, topics: Topics, field: str) -> list[SideBySi
 
 
 def _differences(found: Comparisons, measure: str) -> dict[str, FloatArray]:
-    """Return the differences of each query by pair of runs, as in the comparisons."""
+    """Return the differences of each query by pair of runs.
+
+    The pairs are all comparisons with baselines, or those of the best run on the primary measure.
+    """
+    report = found.report
+    best = report.best_mode[report.primary_measure] or found.systems[0]
+    has_baseline = bool(report.manifest.config["baseline"])
     values = {run: found.evaluation.values(run, measure) for run in found.systems}
     return {
         f"{pair.contrast} − {pair.baseline}": values[pair.contrast] - values[pair.baseline]
-        for pair in _pairs(found, measure)
+        for pair in report.comparisons
+        if pair.measure == measure and (has_baseline or best in (pair.contrast, pair.baseline))
     }
-
-
-def _pairs(found: Comparisons, measure: str) -> list[Comparison]:
-    """Return all comparisons with baselines, or those of the best run on the primary measure."""
-    report = found.report
-    entries = [entry for entry in report.comparisons if entry.measure == measure]
-    if report.manifest.config["baseline"]:
-        return entries
-    best = report.best_mode[report.primary_measure] or found.systems[0]
-    return [entry for entry in entries if best in (entry.contrast, entry.baseline)]
-
-
-def _mean(changes: FloatArray) -> float | None:
-    defined = changes[~np.isnan(changes)]
-    return float(defined.mean()) if defined.size else None
-
-
-def _worst_first(changes: Iterable[FloatArray], queries: int, sign: float) -> list[int]:
-    """Return the queries by their smallest difference in the direction of the measure."""
-    smallest = np.full(queries, np.inf)
-    for column in changes:
-        smallest = np.fmin(smallest, sign * column)
-    return [int(place) for place in np.argsort(smallest, kind="stable")]

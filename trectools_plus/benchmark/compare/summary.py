@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -9,19 +10,24 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
-from trectools_plus.benchmark.run.config import BenchmarkConfig
-from trectools_plus.benchmark.run.targets import find_uplift_baseline, judge_mean, judge_uplift
+from trectools_plus.benchmark.run.comparing import Comparing
+from trectools_plus.benchmark.run.targets import (
+    Target,
+    find_uplift_baseline,
+    judge_mean,
+    judge_uplift,
+)
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.measures.providers.stored import without_words
 from trectools_plus.statistics import Intervals, mean_intervals
-from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.statistics.scores import interval_of
 
 
 def summarise(
-    evaluation: Evaluation, config: BenchmarkConfig
+    evaluation: Evaluation, comparing: Comparing, targets: Mapping[str, Target] | None = None
 ) -> dict[str, dict[str, MeasureResult]]:
     """Compute mean, median, standard deviation and interval of every run and measure.
 
@@ -29,19 +35,19 @@ def summarise(
 
     Args:
         evaluation: Runs over the same queries.
-        config: Confidence level, resamples, seed and targets.
+        comparing: The settings of the intervals, and the baseline of uplifts.
+        targets: The targets by canonical measure name.
 
     Returns:
         By run, then by the measures' names as requested.
     """
-    intervals = _intervals(evaluation, config)
-    targets = config.all_targets
-    baseline = find_uplift_baseline(config.baseline or (), evaluation.run_names)
+    intervals = _intervals(evaluation, comparing.options)
+    baseline = find_uplift_baseline(comparing.baseline, evaluation.run_names)
     results: dict[str, dict[str, MeasureResult]] = {}
     for column, (run, name) in enumerate(_cases(evaluation)):
         mean = none_if_nan(evaluation.mean(run, name))
         definition = without_words(evaluation.definition(name))
-        target = targets.get(definition.name)
+        target = (targets or {}).get(definition.name)
         ci = interval_of(intervals, column)
         judged = target and judge_mean(
             mean, target, *ends_of(ci), higher_is_better=definition.higher_is_better
@@ -74,7 +80,7 @@ Strata = dict[str, dict[str, dict[str, dict[str, StratumResult]]]]
 Rows = npt.NDArray[np.intp]
 
 
-def make_strata(topics: Topics, evaluation: Evaluation, config: BenchmarkConfig) -> Strata:
+def make_strata(topics: Topics, evaluation: Evaluation, options: IntervalOptions) -> Strata:
     """Compute mean, number of queries and interval of each mode and measure, per value of a field.
 
     All modes and measures of a stratum use one set of resamples. Undefined values are left out;
@@ -83,7 +89,7 @@ def make_strata(topics: Topics, evaluation: Evaluation, config: BenchmarkConfig)
     Args:
         topics: The queries with their fields.
         evaluation: Runs over the same queries.
-        config: Confidence level, resamples and seed.
+        options: The settings of the intervals.
 
     Returns:
         By field in the order of the topics, value (most queries first), mode and measure; empty
@@ -91,7 +97,7 @@ def make_strata(topics: Topics, evaluation: Evaluation, config: BenchmarkConfig)
     """
     query_ids = next(iter(evaluation.query_ids.values()))
     return {
-        field: {value: summarise_rows(evaluation, rows, config) for value, rows in values.items()}
+        field: {value: summarise_rows(evaluation, rows, options) for value, rows in values.items()}
         for field, values in find_strata(topics, query_ids).items()
     }
 
@@ -112,15 +118,15 @@ def find_strata(topics: Topics, query_ids: list[str]) -> dict[str, dict[str, Row
         By field, then by value with most queries first (equal ones by name): ascending positions
         in ``query_ids``.
     """
-    found = {}
-    for field in further_fields(topics):
-        groups = group_queries(topics, query_ids, field)
-        if not FEWEST_VALUES <= len(groups) <= MOST_VALUES:
-            continue
-        queries = sum(map(len, groups.values()))
-        if field == "language" or queries >= FEWEST_PER_VALUE * len(groups):
-            found[field] = groups
-    return found
+    by_field = {field: group_queries(topics, query_ids, field) for field in further_fields(topics)}
+    return {
+        field: groups
+        for field, groups in by_field.items()
+        if FEWEST_VALUES <= len(groups) <= MOST_VALUES
+        and (
+            field == "language" or sum(map(len, groups.values())) >= FEWEST_PER_VALUE * len(groups)
+        )
+    }
 
 
 def group_queries(topics: Topics, query_ids: list[str], field: str) -> dict[str, Rows]:
@@ -146,21 +152,21 @@ def further_fields(topics: Topics) -> list[str]:
 
 
 def summarise_rows(
-    evaluation: Evaluation, rows: Rows, config: BenchmarkConfig
+    evaluation: Evaluation, rows: Rows, options: IntervalOptions
 ) -> dict[str, dict[str, StratumResult]]:
     """Compute mean, number of queries and interval of each run and measure in one stratum.
 
     Args:
         evaluation: Runs over the same queries.
         rows: The queries of the stratum, as positions.
-        config: Method and level of the intervals, resamples and seed.
+        options: The settings of the intervals.
 
     Returns:
         By run and measure.
     """
     tables = {run: table[rows] for run, table in evaluation.tables.items()}
     part = replace(evaluation, tables=tables)
-    intervals = _intervals(part, config)
+    intervals = _intervals(part, options)
     results: dict[str, dict[str, StratumResult]] = {run: {} for run in part.run_names}
     for column, (run, name) in enumerate(_cases(part)):
         summed = part.definition(name).aggregate == "sum"
@@ -176,9 +182,9 @@ def _cases(evaluation: Evaluation) -> list[tuple[str, str]]:
     return [(run, name) for run in evaluation.run_names for name in evaluation.measure_names]
 
 
-def _intervals(evaluation: Evaluation, config: BenchmarkConfig) -> Intervals:
+def _intervals(evaluation: Evaluation, options: IntervalOptions) -> Intervals:
     """Compute the intervals of all runs and measures with one set of resamples."""
     cases = _cases(evaluation)
     values = np.column_stack([evaluation.values(*case) for case in cases])
     higher_is_better = [evaluation.definition(name).higher_is_better for _, name in cases]
-    return mean_intervals(values, proportions=np.array(higher_is_better), **config.resampling)
+    return mean_intervals(values, proportions=np.array(higher_is_better), **options)

@@ -7,6 +7,7 @@ target, so they agree with the table of targets. A measure without a target is n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -60,20 +61,17 @@ def find_diagnostics(
     """
     runs = {name: mode.run for name, mode in modes.items()}
     judged = _score(dataset.judged, runs, JUDGED, config.no_relevant)
+    deepest = max((measure.cutoff or 0 for measure in evaluation.measures), default=0)
     results = {}
     for name, mode in modes.items():
-        required = _required_depth(dataset, mode, evaluation)
-        missing, shallow = _find_gaps(mode.run, judged.query_ids[name], required)
-        total = len(judged.query_ids[name])
-        gaps = _explain_gaps(
-            None if mode.given else config.depth, total, missing, shallow, required
-        )
-        if mode.cut_short:
-            gaps.append(
-                f"fewer than {config.depth} documents for "
-                f"{plural(len(mode.cut_short), 'query', 'queries')} "
-                f"({_first_ids(mode.cut_short)}), although the search found more"
-            )
+        required, sizes = deepest, mode.run.count_documents()
+        if not mode.given and dataset.corpus is not None:
+            required = min(deepest, len(dataset.corpus))
+        counts = {query: sizes.get(query, 0) for query in judged.query_ids[name]}
+        missing = [query for query, count in counts.items() if not count]
+        shallow = [query for query, count in counts.items() if 0 < count < required]
+        gaps = list(_explain_gaps(config, mode, len(counts), (missing, shallow, required)))
+        remarks = _list_remarks(config, dataset, mode, len(counts), (shallow, required))
         share = None if mode.status == "empty" else none_if_nan(judged.mean(name, JUDGED))
         results[name] = Diagnostics(
             findings=mode.findings,
@@ -83,9 +81,68 @@ def find_diagnostics(
             shallow_queries=shallow,
             cut_short=mode.cut_short or None,
             status="incomplete" if gaps else "complete",
-            notes=[*gaps, *_list_remarks(config, dataset, mode, total, shallow, required)],
+            notes=[*gaps, *([] if mode.given else remarks)],
         )
     return results
+
+
+def _explain_gaps(
+    config: BenchmarkConfig, mode: ModeRun, queries: int, gaps: tuple[list[str], list[str], int]
+) -> Iterator[str]:
+    """Yield the reasons why a mode is incomplete.
+
+    Args:
+        config: The depth to which modes are fetched.
+        mode: The mode.
+        queries: Number of queries.
+        gaps: Queries without results, queries with few results, and the required number.
+    """
+    missing, shallow, required = gaps
+    of_all = f"of {plural(queries, 'query', 'queries')}"
+    if len(missing) == queries:
+        yield f"no results for any of {queries} queries"
+    elif missing:
+        yield f"no results for {len(missing)} {of_all} ({_first_ids(missing)})"
+    if mode.given and shallow:
+        yield (
+            f"fewer than {required} results, the deepest rank that a measure looks at, for "
+            f"{len(shallow)} {of_all} ({_first_ids(shallow)})"
+        )
+    elif not mode.given and config.depth < required:
+        yield f"fetched to depth {config.depth}, but a measure has the cutoff {required}"
+    if mode.cut_short:
+        yield (
+            f"fewer than {config.depth} documents for "
+            f"{plural(len(mode.cut_short), 'query', 'queries')} "
+            f"({_first_ids(mode.cut_short)}), although the search found more"
+        )
+
+
+def _list_remarks(
+    config: BenchmarkConfig,
+    dataset: Dataset,
+    mode: ModeRun,
+    queries: int,
+    gaps: tuple[list[str], int],
+) -> Iterator[str]:
+    """Yield remarks on a fetched mode, complete or not; see :func:`_explain_gaps`."""
+    shallow, required = {*gaps[0]} - {*mode.cut_short}, gaps[1]
+    if shallow and config.depth >= required:
+        have = "has" if len(shallow) == 1 else "have"
+        yield (
+            f"{len(shallow)} of {plural(queries, 'query', 'queries')} {have} fewer results than "
+            f"the deepest cutoff ({required}): no more were found"
+        )
+    if config.exclude_self or dataset.corpus is None or dataset.topics is None:
+        return
+    same = mode.run.frame.filter(pl.col("query_id") == pl.col("doc_id"))["query_id"]
+    # Numeric ids can be equal by accident (query 1 and document 1 of Cranfield).
+    selves = [query_id for query_id in same if not query_id.isdigit()]
+    if selves:
+        yield (
+            f"{plural(len(selves), 'query', 'queries')} found the document with the same id "
+            f"({_first_ids(selves)}); if queries are documents, use --exclude-self"
+        )
 
 
 def find_failing(
@@ -178,89 +235,6 @@ def _score(
     return score_runs(judged, runs, parse_measures([measure]), Averaging(no_relevant=no_relevant))
 
 
-def _required_depth(dataset: Dataset, mode: ModeRun, evaluation: Evaluation) -> int:
-    """Return the required number of results: the deepest cutoff, or the number of documents."""
-    deepest = max((measure.cutoff or 0 for measure in evaluation.measures), default=0)
-    if mode.given or dataset.corpus is None:
-        return deepest
-    return min(deepest, len(dataset.corpus))
-
-
-def _find_gaps(run: Run, query_ids: Sequence[str], required: int) -> tuple[list[str], list[str]]:
-    """Find queries without results, and queries with fewer than ``required`` results."""
-    sizes = run.count_documents()
-    missing = [query_id for query_id in query_ids if query_id not in sizes]
-    return missing, [query for query in query_ids if 0 < sizes.get(query, 0) < required]
-
-
-def _explain_gaps(
-    depth: int | None, queries: int, missing: list[str], shallow: list[str], required: int
-) -> list[str]:
-    """List the reasons why a mode is incomplete; empty if it is complete.
-
-    Args:
-        depth: The depth to which it was fetched; ``None`` for a given run.
-        queries: Number of queries.
-        missing: Queries without results.
-        shallow: Queries with fewer than ``required`` results.
-        required: From :func:`_required_depth`.
-    """
-    notes = []
-    of_all = f"of {plural(queries, 'query', 'queries')}"
-    if len(missing) == queries:
-        notes.append(f"no results for any of {queries} queries")
-    elif missing:
-        notes.append(f"no results for {len(missing)} {of_all} ({_first_ids(missing)})")
-    if depth is None and shallow:
-        notes.append(
-            f"fewer than {required} results, the deepest rank that a measure looks at, for "
-            f"{len(shallow)} {of_all} ({_first_ids(shallow)})"
-        )
-    elif depth is not None and depth < required:
-        notes.append(f"fetched to depth {depth}, but a measure has the cutoff {required}")
-    return notes
-
-
-def _list_remarks(
-    config: BenchmarkConfig,
-    dataset: Dataset,
-    mode: ModeRun,
-    queries: int,
-    shallow: list[str],
-    required: int,
-) -> list[str]:
-    """List remarks on a fetched mode, complete or not."""
-    if mode.given:
-        return []
-    remarks = []
-    cut_short = set(mode.cut_short)
-    shallow = [query_id for query_id in shallow if query_id not in cut_short]
-    if shallow and config.depth >= required:
-        have = "has" if len(shallow) == 1 else "have"
-        remarks.append(
-            f"{len(shallow)} of {plural(queries, 'query', 'queries')} {have} fewer results than "
-            f"the deepest cutoff ({required}): no more were found"
-        )
-    self_matches = [] if config.exclude_self else _find_self_matches(dataset, mode.run)
-    if self_matches:
-        remarks.append(
-            f"{plural(len(self_matches), 'query', 'queries')} found the document with the same id "
-            f"({_first_ids(self_matches)}); if queries are documents, use --exclude-self"
-        )
-    return remarks
-
-
-def _find_self_matches(dataset: Dataset, run: Run) -> list[str]:
-    """Find queries whose results contain the query itself.
-
-    Numeric ids can be equal by accident (query 1 and document 1 of Cranfield).
-    """
-    if dataset.corpus is None or dataset.topics is None:
-        return []
-    same = run.frame.filter(pl.col("query_id") == pl.col("doc_id"))["query_id"]
-    return [query_id for query_id in same if not query_id.isdigit()]
-
-
 def _first_ids(query_ids: list[str], most: int = 3) -> str:
     return ", ".join(query_ids[:most]) + (", …" if len(query_ids) > most else "")
 
@@ -301,6 +275,85 @@ def diagnose(
     return [*found, *_diagnose_judged(modes)] if pooled else found
 
 
+class _Pattern(NamedTuple):
+    """A measure that is below its baseline target.
+
+    Attributes:
+        sign: Its name.
+        low: The family of the measure.
+        other: The family of another measure, if its target matters.
+        other_is: ``high`` or ``not low``.
+        observed: The observation, with the figures of both.
+        suggests: The suggestion.
+    """
+
+    sign: str
+    low: str
+    other: str
+    other_is: str
+    observed: str
+    suggests: str
+
+
+_PATTERNS = (
+    _Pattern(
+        "high-precision-low-recall",
+        "recall",
+        "precision",
+        "high",
+        "high precision ({other}) with low recall ({low})",
+        "what is found is ranked well, but many relevant documents are never found: "
+        "widen the pool (another mode beside this one, query expansion, synonyms, stemming)",
+    ),
+    _Pattern(
+        "low-recall",
+        "recall",
+        "",
+        "",
+        "low recall ({low})",
+        "relevant documents are missing from the pool, and no re-ranking brings "
+        "them back: look at tokenisation, vocabulary mismatch and the indexed fields first",
+    ),
+    _Pattern(
+        "low-reciprocal-rank",
+        "first_hit",
+        "hit",
+        "not low",
+        "low reciprocal rank ({low}) though {other} is not low",
+        "a relevant document is among the first ten, only not at the top: re-rank "
+        "the first results, or weigh titles and exact matches more",
+    ),
+    _Pattern(
+        "low-reciprocal-rank",
+        "first_hit",
+        "",
+        "",
+        "low reciprocal rank ({low})",
+        "many queries have no relevant document near the top: read the failing queries "
+        "below before tuning anything",
+    ),
+    _Pattern(
+        "low-ndcg",
+        "ndcg",
+        "recall",
+        "not low",
+        "low nDCG ({low}) though {other} is not low",
+        "the relevant documents are found, but too far down or in the wrong order "
+        "of grades: a re-ranker or other fusion weights have most to gain",
+    ),
+    _Pattern(
+        "low-ndcg",
+        "ndcg",
+        "",
+        "",
+        "low nDCG ({low})",
+        "relevant documents are too few or too far down: raise recall first, then "
+        "look at the order",
+    ),
+)
+"""Patterns of a mode; of those with the same low measure, the first counts."""
+
+
 def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
     if result.status == "empty":
         yield Diagnosis(
@@ -311,70 +364,33 @@ def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
             "at stemming and stop words, and at what of the documents is indexed",
         )
         return
-    precision = _choose_measure(result, "precision")
-    recall = _choose_measure(result, "recall", deepest=True)
-    if _is_high(precision) and _is_low(recall):
-        yield Diagnosis(
-            mode=mode,
-            sign="high-precision-low-recall",
-            observed=f"high precision ({_show(precision)}) with low recall ({_show(recall)})",
-            suggests="what is found is ranked well, but many relevant documents are never found: "
-            "widen the pool (another mode beside this one, query expansion, synonyms, stemming)",
-        )
-    elif _is_low(recall):
-        yield Diagnosis(
-            mode=mode,
-            sign="low-recall",
-            observed=f"low recall ({_show(recall)})",
-            suggests="relevant documents are missing from the pool, and no re-ranking brings "
-            "them back: look at tokenisation, vocabulary mismatch and the indexed fields first",
-        )
-    yield from _diagnose_order(mode, result, recall)
-    yield from _diagnose_unproven_targets(mode, result)
-
-
-def _diagnose_order(
-    mode: str, result: ModeResult, recall: tuple[str, MeasureResult] | None
-) -> Iterator[Diagnosis]:
-    first, hit, ndcg = (_choose_measure(result, family) for family in ("first_hit", "hit", "ndcg"))
-    if _is_low(first):
-        reached = hit is not None and not _is_low(hit)
-        yield Diagnosis(
-            mode=mode,
-            sign="low-reciprocal-rank",
-            observed=f"low reciprocal rank ({_show(first)})"
-            + (f" though {_show(hit)} is not low" if reached else ""),
-            suggests="a relevant document is among the first ten, only not at the top: re-rank "
-            "the first results, or weigh titles and exact matches more"
-            if reached
-            else "many queries have no relevant document near the top: read the failing queries "
-            "below before tuning anything",
-        )
-    if _is_low(ndcg):
-        found = recall is not None and not _is_low(recall)
-        yield Diagnosis(
-            mode=mode,
-            sign="low-ndcg",
-            observed=f"low nDCG ({_show(ndcg)})"
-            + (f" though {_show(recall)} is not low" if found else ""),
-            suggests="the relevant documents are found, but too far down or in the wrong order "
-            "of grades: a re-ranker or other fusion weights have most to gain"
-            if found
-            else "relevant documents are too few or too far down: raise recall first, then "
-            "look at the order",
-        )
-
-
-def _diagnose_unproven_targets(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
-    """Report targets that the mean reaches and the interval does not, in one entry."""
-    unproven = [
-        f"{name} {figures.mean:.4f} against {target.competitive:g}, interval "
-        f"{'from' if figures.definition.direction_of(name) else 'to'} {worse:.4f}"
-        for name, figures in result.measures.items()
-        if (target := figures.target) is not None
-        and (worse := _worse_end(name, figures)) is not None
-        if target.status in _REACHED and target.status_low not in (None, *_REACHED)
-    ]
+    chosen = {family: _choose_measure(result, family) for family in _FAMILIES}
+    levels = {family: _level(found) for family, found in chosen.items()}
+    levels[""] = ""
+    known: set[str] = set()
+    for pattern in _PATTERNS:
+        level = levels[pattern.other]
+        applies = level == pattern.other_is or (level == "high" and pattern.other_is == "not low")
+        if levels[pattern.low] == "low" and applies and pattern.low not in known:
+            known.add(pattern.low)
+            shown = {"low": _show(chosen[pattern.low]), "other": _show(chosen.get(pattern.other))}
+            yield Diagnosis(
+                mode=mode,
+                sign=pattern.sign,
+                observed=pattern.observed.format(**shown),
+                suggests=pattern.suggests,
+            )
+    unproven = []
+    for name, figures in result.measures.items():
+        higher, (low, high) = figures.definition.direction_of(name), ends_of(figures.ci)
+        target, worse = figures.target, low if higher else high
+        if target is None or worse is None or target.status not in _REACHED:
+            continue
+        if target.status_low not in (None, *_REACHED):
+            unproven.append(
+                f"{name} {figures.mean:.4f} against {target.competitive:g}, interval "
+                f"{'from' if higher else 'to'} {worse:.4f}"
+            )
     if unproven:
         yield Diagnosis(
             mode=mode,
@@ -382,11 +398,6 @@ def _diagnose_unproven_targets(mode: str, result: ModeResult) -> Iterator[Diagno
             observed=f"above the target, but the interval reaches below it ({'; '.join(unproven)})",
             suggests="these queries do not show that the target is reached",
         )
-
-
-def _worse_end(name: str, figures: MeasureResult) -> float | None:
-    low, high = ends_of(figures.ci)
-    return low if figures.definition.direction_of(name) else high
 
 
 def _diagnose_judged(modes: Mapping[str, ModeResult]) -> Iterator[Diagnosis]:
@@ -413,44 +424,35 @@ def _diagnose_fusion(
     modes: Mapping[str, ModeResult], comparisons: Sequence[Comparison], measure: str
 ) -> Iterator[Diagnosis]:
     """Report modes that hybrid loses against or does not significantly improve on."""
-    if "hybrid" not in modes:
-        return
-    for entry in comparisons:
-        if entry.measure != measure or entry.difference is None:
+    for pair in comparisons:
+        if pair.measure != measure or "hybrid" not in (pair.baseline, pair.contrast):
             continue
-        if "hybrid" not in (entry.baseline, entry.contrast):
-            continue
-        change = entry.difference if entry.contrast == "hybrid" else -entry.difference
-        definition = modes["hybrid"].measures[entry.measure].definition
-        gain = change if definition.direction_of(entry.measure) else -change
-        other = modes[entry.baseline if entry.contrast == "hybrid" else entry.contrast].label
-        size = f"{abs(change):.4f} {'below' if change < 0 else 'above'} {other}"
-        counts = {
-            modes[mode].measures[entry.measure].n for mode in (entry.baseline, entry.contrast)
-        }
-        over = "" if counts == {entry.n} else f" over the {entry.n} queries that both define"
-        if gain < 0:
+        entry = pair if pair.contrast == "hybrid" else pair.turned()
+        change = entry.difference or 0.0
+        definition = modes["hybrid"].measures[measure].definition
+        size = (
+            f"{abs(change):.4f} {'below' if change < 0 else 'above'} {modes[entry.baseline].label}"
+        )
+        if (change < 0) == definition.direction_of(measure) and change:
             yield Diagnosis(
                 mode="hybrid",
                 sign="fusion-loses",
-                observed=f"{measure} is {size} alone{over}"
+                observed=f"{measure} is {size} alone"
                 + ("" if entry.significant else ", though not significantly"),
                 suggests="the weaker component pulls the fusion down: weigh it less, or fuse "
                 "fewer of its results",
             )
-        elif not entry.significant:
+        elif entry.difference is not None and not entry.significant:
             yield Diagnosis(
                 mode="hybrid",
                 sign="fusion-gain-unproven",
-                observed=f"{measure} is {size}{over}, though not significantly",
+                observed=f"{measure} is {size}, though not significantly",
                 suggests="these queries do not show that fusing helps",
             )
 
 
-def _choose_measure(
-    result: ModeResult, family: str, *, deepest: bool = False
-) -> tuple[str, MeasureResult] | None:
-    """Return the first measure of the family with a target, or the one with the deepest cutoff."""
+def _choose_measure(result: ModeResult, family: str) -> tuple[str, MeasureResult] | None:
+    """Return the first measure of the family with a target; of recall, that of deepest cutoff."""
     for label in _FAMILIES[family]:
         named = [
             (name, figures)
@@ -458,30 +460,25 @@ def _choose_measure(
             if (figures.definition.name or name).partition("@")[0] == label
             and figures.target is not None
         ]
+        if named and family == "recall":
+            return max(named, key=lambda item: item[1].definition.cutoff or 0)
         if named:
-            return (
-                max(named, key=lambda item: item[1].definition.cutoff or 0) if deepest else named[0]
-            )
+            return named[0]
     return None
 
 
-def _is_low(found: tuple[str, MeasureResult] | None) -> bool:
-    return _status(found) == "below_baseline"
-
-
-def _is_high(found: tuple[str, MeasureResult] | None) -> bool:
-    return _status(found) in _REACHED
-
-
-def _status(found: tuple[str, MeasureResult] | None) -> str | None:
-    return found[1].target.status if found is not None and found[1].target is not None else None
+def _level(found: tuple[str, MeasureResult] | None) -> str:
+    """Return ``low``, ``high`` or ``not low``; ``unknown`` without a measure."""
+    if found is None:
+        return "unknown"
+    status = None if found[1].target is None else found[1].target.status
+    return "high" if status in _REACHED else "low" if status == "below_baseline" else "not low"
 
 
 def _show(found: tuple[str, MeasureResult] | None) -> str:
     if found is None or found[1].mean is None:
         return "undefined"
-    target = found[1].target
-    text = f"{found[0]} {found[1].mean:.4f}"
+    text, target = f"{found[0]} {found[1].mean:.4f}", found[1].target
     if target is None or target.status != "below_baseline":
         return text
     reaches = target.status_high not in (None, "below_baseline")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -23,7 +23,6 @@ from pydantic import ValidationError
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     MeasureDefinition,
-    RunFile,
     load_report,
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig, resampling_of
@@ -206,7 +205,7 @@ class ReportFolder:
             with without_user_code():
                 if is_standard_name(own) and not own.startswith("MaxOntSim("):
                     self._refuse(f"{name} has the name of a standard measure")
-            return StoredMeasure(_as_stored(definition, name))
+            return _of_writer(definition, name)
         return None
 
     @contextmanager
@@ -353,9 +352,8 @@ class ReportFolder:
         Raises:
             InputError: If one is missing.
         """
-        for name in (QRELS_FILE, *(one.path for one in self.report.runs)):
-            if name is not None:
-                self.files.file(name)
+        for name in filter(None, (QRELS_FILE, *(one.path for one in self.report.runs))):
+            self.files.file(name)
 
     def read_qrels(self, *, allow_changed: bool = False) -> Qrels:
         """Read the judgments beside the report.
@@ -368,40 +366,26 @@ class ReportFolder:
         """
         path = self.files.file(QRELS_FILE)
         qrels = load_qrels(str(path))
-        if not allow_changed and hash_qrels(qrels) != self.report.manifest.dataset.contents.get(
-            "qrels"
-        ):
+        known = self.report.manifest.dataset.contents.get("qrels")
+        if not allow_changed and hash_qrels(qrels) != known:
             raise InputError("the judgments are not those of the report", where=str(path))
         return qrels
 
-    def read_run(self, mode: str, *, allow_changed: bool = False) -> Run:
+    def read_run(self, mode: str) -> Run:
         """Read a mode's run; without rows if nothing was found.
 
         Args:
             mode: A mode of the report.
-            allow_changed: Accept a file that changed since it was scored.
 
         Raises:
             InputError: If the file is missing, or not the one that was scored.
         """
-        return self.read_run_file(self.report.modes[mode].run, mode, allow_changed=allow_changed)
-
-    def read_run_file(self, info: RunFile, name: str, *, allow_changed: bool = False) -> Run:
-        """Read a run that the report describes; without rows if nothing was found.
-
-        Args:
-            info: Its description in the report.
-            name: Its name.
-            allow_changed: As in :meth:`read_run`.
-
-        Raises:
-            InputError: As :meth:`read_run`.
-        """
-        if info.path is not None and not allow_changed:
+        info = self.report.modes[mode].run
+        if info.path is not None:
             path = self.files.file(info.path)
             if sha256_file(path) != info.sha256:
                 raise InputError("the run is not the one that was scored", where=str(path))
-        return self.read_run_at(info.path, name)
+        return self.read_run_at(info.path, mode)
 
     def read_run_at(self, place: str | None, name: str) -> Run:
         """Read a run file of the folder; without rows if there is none.
@@ -418,64 +402,20 @@ class ReportFolder:
         path = self.files.file(place)
         return Run(load_run(str(path)).frame, name, str(path))
 
-    def read_runs(
-        self, progress: Progress = no_progress, *, allow_changed: bool = False
-    ) -> dict[str, Run]:
-        """Read the run of every mode; see :meth:`read_run`."""
-        runs = {}
-        for done, mode in enumerate(self.report.modes):
-            progress("reading runs", done, len(self.report.modes))
-            runs[mode] = self.read_run(mode, allow_changed=allow_changed)
-        progress("reading runs", len(runs), len(runs))
-        return runs
-
-    def score(
-        self,
-        measures: Sequence[str | Measure],
-        progress: Progress = no_progress,
-        *,
-        runs: Mapping[str, Run] | None = None,
-        allow_changed: bool = False,
-    ) -> Evaluation:
+    def score(self, measures: Sequence[str | Measure]) -> Evaluation:
         """Score the report's runs with any measures.
 
         Args:
             measures: Names, or measures.
-            progress: Called as ``progress(description, done, total)``.
-            runs: From :meth:`read_runs`, if they were read already.
-            allow_changed: As in :meth:`read_run`.
 
         Raises:
             InputError: If runs or judgments are missing, or not those of the report.
         """
         from trectools_plus.measures.evaluation import score_runs
 
-        if runs is None:
-            runs = self.read_runs(progress, allow_changed=allow_changed)
-        averaging = self.report.manifest.averaging
-        qrels = self.read_qrels(allow_changed=allow_changed)
+        runs = {mode: self.read_run(mode) for mode in self.report.modes}
         bound = self.bind_measures(measures)
-        evaluation = score_runs(qrels, runs, bound, averaging, progress)
-        progress("scoring", len(runs), len(runs))
-        return evaluation
-
-
-def _as_stored(definition: MeasureDefinition, name: str) -> Definition:
-    """Return the definition of a measure of users, with no sentence of theirs."""
-    own = definition.name or name
-    stored = Definition(
-        name=own,
-        formula="",
-        gain="",
-        cutoff=definition.cutoff,
-        denominator="",
-        relevance_level=definition.relevance_level,
-        provider=definition.provider,
-        alias=None if name == own else name,
-        higher_is_better=definition.direction_of(name),
-        aggregate=definition.aggregate or "mean",
-    )
-    return without_words(stored if is_of_user(stored) else replace(stored, provider="user:code"))
+        return score_runs(self.read_qrels(), runs, bound, self.report.manifest.averaging)
 
 
 def stored_measure(name: str, higher_is_better: bool) -> Measure | None:
@@ -497,21 +437,38 @@ def stored_measure(name: str, higher_is_better: bool) -> Measure | None:
     except UsageError:
         if not name.isprintable():
             raise
-        return StoredMeasure(
-            without_words(
-                Definition(
-                    name=name,
-                    formula="",
-                    gain="",
-                    cutoff=None,
-                    denominator="",
-                    relevance_level=1,
-                    provider="user:code",
-                    higher_is_better=higher_is_better,
-                )
-            )
+        return _of_writer(
+            MeasureDefinition(**_NO_WORDS, cutoff=None, higher_is_better=higher_is_better), name
         )
     return StoredMeasure(parsed.definition) if isinstance(parsed, MaxOntSim) else None
+
+
+_NO_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("formula", "gain", "denominator", "ties", "averaged_over"), ""),
+    "relevance_level": 1,
+    "provider": "user:code",
+}
+
+
+def _of_writer(definition: MeasureDefinition, name: str) -> StoredMeasure:
+    """Return a measure that only its writer can compute, with no sentence of theirs."""
+    own = definition.name or name
+    stored = Definition(
+        name=own,
+        formula="",
+        gain="",
+        cutoff=definition.cutoff,
+        denominator="",
+        relevance_level=definition.relevance_level,
+        provider=definition.provider,
+        alias=None if name == own else name,
+        higher_is_better=definition.direction_of(name),
+        aggregate=definition.aggregate or "mean",
+    )
+    is_known = is_of_user(stored)
+    return StoredMeasure(
+        without_words(stored if is_known else replace(stored, provider="user:code"))
+    )
 
 
 class StoredDocuments:
@@ -586,10 +543,9 @@ class ReportScores:
     """
 
     def __init__(self, source: ReportFolder, measures: Sequence[str | Measure]) -> None:
-        self._source = source
-        known = source.report.measure_names
+        self._source, report = source, source.report
         named = {one if isinstance(one, str) else one.requested_name: one for one in measures}
-        self._labels = {name: source.report.find_measure(name) for name in named}
+        self._labels = {name: report.find_measure(name) for name in named}
         further = [name for name, label in self._labels.items() if label is None]
         self._scored: Evaluation | None = None
         if further:
@@ -600,16 +556,21 @@ class ReportScores:
                     f"{further[0]} is not in the report, and cannot be scored from the runs "
                     f"beside it ({error})",
                     where=str(source.path),
-                    remedy=f"use one of {', '.join(known)}, or keep the runs and qrels",
+                    remedy=f"use one of {', '.join(report.measure_names)}, or keep the runs and "
+                    "qrels",
                 ) from error
 
     def mean(self, mode: str, measure: str) -> float | None:
         """Return the mean; ``None`` if undefined."""
-        label = self._labels[measure]
-        if label is not None:
+        if (label := self._labels[measure]) is not None:
             return self._source.report.modes[mode].measures[label].mean
-        assert self._scored is not None
-        return none_if_nan(self._scored.mean(mode, measure))
+        return none_if_nan(self._of_scored.mean(mode, measure))
+
+    def count(self, mode: str, measure: str) -> int:
+        """Return the number of queries in the mean."""
+        if (label := self._labels[measure]) is not None:
+            return self._source.report.modes[mode].measures[label].n
+        return self._of_scored.n(mode, measure)
 
     def label(self, mode: str) -> str:
         """Return a mode's name in tables."""
@@ -617,19 +578,20 @@ class ReportScores:
 
     def higher_is_better(self, measure: str) -> bool:
         """Return whether a higher value is better."""
-        label = self._labels[measure]
-        if label is not None:
+        if (label := self._labels[measure]) is not None:
             return self._source.report.higher_is_better(label)
-        assert self._scored is not None
-        return self._scored.definition(measure).higher_is_better
+        return self._of_scored.definition(measure).higher_is_better
 
     def is_sum(self, measure: str) -> bool:
         """Return whether the figures are sums over the queries, not means."""
-        label = self._labels[measure]
-        if label is not None:
+        if (label := self._labels[measure]) is not None:
             return self._source.report.is_sum(label)
+        return self._of_scored.definition(measure).aggregate == "sum"
+
+    @property
+    def _of_scored(self) -> Evaluation:
         assert self._scored is not None
-        return self._scored.definition(measure).aggregate == "sum"
+        return self._scored
 
     def values(self, mode: str, measure: str) -> pl.DataFrame | None:
         """Return columns ``query_id, value`` sorted by query; ``None`` without per-query values.
@@ -661,29 +623,25 @@ class ReportScores:
 
 def read_report_topics(source: ReportFolder) -> Topics | None:
     """Return the topics beside a report, or the original ones; ``None`` if absent or changed."""
-    topics, file = source.topics, source.report.manifest.dataset.files.get("topics")
+    topics, dataset = source.topics, source.report.manifest.dataset
+    file = dataset.files.get("topics")
     if topics is None and file is not None and is_unchanged(file.path, [file.sha256]):
         return read_topics(file.path, source.config.topic_options)
-    return topics if topics is not None and _is_same(topics, source) else None
-
-
-def _is_same(topics: Topics, source: ReportFolder) -> bool:
-    contents = source.report.manifest.dataset.contents
-    return contents.get("topics") == hash_topics(topics) and contents.get(
-        "query_fields"
-    ) == hash_query_fields(topics)
+    if topics is None or dataset.contents.get("topics") != hash_topics(topics):
+        return None
+    is_same = dataset.contents.get("query_fields") == hash_query_fields(topics)
+    return topics if is_same else None
 
 
 def _find_report(folder: Path) -> Path:
     """Return the report in a folder, or the newest one in the folders below it."""
+
+    def created_at(path: Path) -> str:
+        try:
+            return str(json.loads(read_document(path))["manifest"]["created_at"])
+        except (InputError, ValueError, LookupError, TypeError, RecursionError):
+            return ""
+
     path = folder / REPORT_FILE
     below = [] if path.is_file() else sorted(folder.glob(f"*/{REPORT_FILE}"))
-    return max(below, key=_created_at, default=path)
-
-
-def _created_at(path: Path) -> str:
-    """Return when a report was made; an empty text if it cannot be read."""
-    try:
-        return str(json.loads(read_document(path))["manifest"]["created_at"])
-    except (InputError, ValueError, LookupError, TypeError, RecursionError):
-        return ""
+    return max(below, key=created_at, default=path)

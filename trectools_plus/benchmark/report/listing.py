@@ -84,25 +84,24 @@ def list_reports(folder: str | Path) -> Listing:
     )
 
 
-def _show(report: BenchmarkReport, mode: str, measure: str) -> str:
-    result = report.modes[mode]
-    mean = result.measures[measure].mean
-    return f"{result.label}, {measure} {'undefined' if mean is None else f'{mean:.4f}'}"
-
-
 def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
-    manifest = report.manifest
-    measure = report.primary_measure
+    manifest, measure = report.manifest, report.primary_measure
+
+    def show(mode: str) -> str:
+        result = report.modes[mode]
+        mean = result.measures[measure].mean
+        return f"{result.label}, {measure} {'undefined' if mean is None else f'{mean:.4f}'}"
+
     mode, verdict = report.best_mode[measure], report.verdict
     if mode is not None:
         mark = "*" if report.best_mode_significant[measure] else "n.s."
-        best = f"{_show(report, mode, measure)} {mark}"
+        best = f"{show(mode)} {mark}"
     elif verdict is not None and verdict.best is not None and verdict.second is not None:
         counts = f"{verdict.better or 0} better, {verdict.worse or 0} worse"
         others = f"of {plural(verdict.compared or 0, report.noun)}"
-        best = f"{counts} {others} than {_show(report, verdict.second, measure)}"
+        best = f"{counts} {others} than {show(verdict.second)}"
     elif len(report.modes) == 1:
-        best = _show(report, next(iter(report.modes)), measure)
+        best = show(next(iter(report.modes)))
     elif measure in report.unranked:
         best = f"not ranked, {measure}"
     else:

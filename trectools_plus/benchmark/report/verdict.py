@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from trectools_plus.benchmark.report.figures import BestOverall, ReportFigures, Verdict
+from trectools_plus.benchmark.report.figures import BestOverall, ModeResult, ReportFigures, Verdict
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import EQUAL, FEW
@@ -31,6 +31,18 @@ class _Lead(NamedTuple):
     difference: float | None
     ci: ConfidenceInterval | None
     entry: Comparison | None
+
+
+class _Statement(NamedTuple):
+    """A sentence on a measure, and the figures in it; see :class:`Verdict`."""
+
+    text: str
+    best: str | None = None
+    lead: _Lead | None = None
+    value: float | None = None
+    ci: ConfidenceInterval | None = None
+    queries: int | None = None
+    counts: tuple[int, int, int] | None = None
 
 
 def choose_primary(report: ReportFigures) -> str:
@@ -125,93 +137,83 @@ def make_verdict(
     """
     if not report.modes or measure not in report.best_mode:
         return None
-    means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
-    defined = {mode: mean for mode, mean in means.items() if mean is not None}
-    ranked = measure not in report.unranked and not report.is_sum(measure)
-    against = _find_lead_over_baseline(report, measure, defined) if ranked else None
-    if against is not None:
-        return _state_against(report, measure, *against)
-    if overall is None:
-        overall = find_best_overall(report, measure)
-    value, ci, queries = None, None, report.manifest.dataset.queries
-    if len(report.modes) == 1:
-        only = next(iter(report.modes.values())).measures[measure]
-        value, ci, queries = only.mean, only.ci, only.n
-        text = _describe_only(report, measure)
-    elif not defined:
-        text = f"{measure} is undefined for every {report.noun}"
-    elif overall is not None:
-        lead = _find_lead(report, overall)
-        text = _describe_best(report, overall, lead)
-        if lead is not None:
-            return _state(report, measure, overall.mode, lead, text)
-        value = means[overall.mode]
-    elif not ranked:
-        text = _describe_unranked(report, measure, defined)
-    else:
-        value = (max if report.higher_is_better(measure) else min)(defined.values())
-        text = _describe_tie(report, measure, defined, value)
+    stated = _state(report, measure, overall or find_best_overall(report, measure))
+    lead, value, ci, queries = stated.lead, stated.value, stated.ci, stated.queries
+    entry = None if lead is None else lead.entry
+    if lead is not None and stated.best is not None:
+        value, ci = report.modes[stated.best].measures[measure].mean, lead.ci
+        queries = None if entry is None else entry.n
+    compared, better, worse = stated.counts or (None, None, None)
+    p_adjusted = None if entry is None else entry.p_adjusted
     return Verdict(
-        text=f"{text}{_describe_unscored(report)}.",
+        text=f"{stated.text}{_describe_unscored(report)}.",
         measure=measure,
-        best=None if overall is None else overall.mode,
-        second=None,
+        best=stated.best,
+        second=None if lead is None else lead.second,
         value=value,
-        difference=None,
+        difference=None if lead is None else lead.difference,
         ci=ci,
-        p_adjusted=None,
-        significant=None,
-        queries=queries,
-        next_steps=list_next_steps(report, measure),
-    )
-
-
-def _state(report: ReportFigures, measure: str, best: str, lead: _Lead, text: str) -> Verdict:
-    """Return the verdict that a mode is ahead of another one."""
-    entry = lead.entry
-    tested = entry is not None and entry.p_adjusted is not None
-    return Verdict(
-        text=f"{text}{_describe_unscored(report)}.",
-        measure=measure,
-        best=best,
-        second=lead.second,
-        value=report.modes[best].measures[measure].mean,
-        difference=lead.difference,
-        ci=lead.ci,
-        p_adjusted=None if entry is None else entry.p_adjusted,
-        significant=entry.significant if tested and entry is not None else None,
-        queries=report.manifest.dataset.queries if entry is None else entry.n,
+        p_adjusted=p_adjusted,
+        significant=None if entry is None or p_adjusted is None else entry.significant,
+        compared=compared,
+        better=better,
+        worse=worse,
+        queries=report.manifest.dataset.queries if queries is None else queries,
         next_steps=list_next_steps(report, measure, entry),
     )
 
 
-def _find_lead_over_baseline(
-    report: ReportFigures, measure: str, means: Mapping[str, float]
-) -> tuple[str, _Lead] | None:
-    """Return the best mode and its lead over the best baseline; ``None`` without baselines.
-
-    Reports of versions before 0.2 have a best mode despite a baseline, and get its verdict.
-    """
-    named = baselines_of(report)
-    baselines = [mode for mode in named if mode in means]
-    rest = [mode for mode in means if mode not in named]
-    if report.best_mode.get(measure) is not None or not baselines or not rest:
-        return None
+def _state(report: ReportFigures, measure: str, overall: BestOverall | None) -> _Statement:
+    """State the result on a measure."""
+    means = {mode: result.measures[measure].mean for mode, result in report.modes.items()}
+    defined = {mode: mean for mode, mean in means.items() if mean is not None}
+    ranked = measure not in report.unranked and not report.is_sum(measure)
     choose = max if report.higher_is_better(measure) else min
-    baseline, best = (choose(modes, key=means.__getitem__) for modes in (baselines, rest))
-    entry = report.find_comparison(baseline, best, measure)
-    if entry is None or entry.difference is None:
-        return best, _Lead(baseline, means[best] - means[baseline], None, entry)
-    return best, _Lead(baseline, entry.difference, entry.ci, entry)
+    baselines = [mode for mode in baselines_of(report) if mode in defined]
+    rest = [mode for mode in defined if mode not in baselines_of(report)]
+    if ranked and baselines and rest:
+        baseline, best = (choose(modes, key=defined.__getitem__) for modes in (baselines, rest))
+        return _state_against(
+            report, measure, best, _lead_over(report, measure, (best, baseline), defined)
+        )
+    if len(report.modes) == 1:
+        (only,) = report.modes.values()
+        figures = only.measures[measure]
+        return _Statement(
+            _describe_only(report, only, measure),
+            value=figures.mean,
+            ci=figures.ci,
+            queries=figures.n,
+        )
+    if not defined:
+        return _Statement(f"{measure} is undefined for every {report.noun}")
+    if overall is not None and overall.mode in defined:
+        others = {mode: mean for mode, mean in defined.items() if mode != overall.mode}
+        second = choose(others, key=others.__getitem__) if others else None
+        lead = None
+        if second is not None:
+            lead = _lead_over(report, measure, (overall.mode, second), defined)
+        text = _describe_best(report, overall, lead)
+        return _Statement(text, overall.mode, lead, defined[overall.mode])
+    if not ranked:
+        return _Statement(_describe_unranked(report, measure))
+    top = choose(defined.values())
+    return _Statement(_describe_tie(report, measure, defined, top), value=top)
 
 
-def _state_against(report: ReportFigures, measure: str, best: str, lead: _Lead) -> Verdict:
-    """Return the result of the comparisons with the best baseline."""
-    baselines = [
-        mode
-        for mode in baselines_of(report)
-        if report.modes[mode].measures[measure].mean is not None
-    ]
+def _lead_over(
+    report: ReportFigures, measure: str, modes: tuple[str, str], means: Mapping[str, float]
+) -> _Lead:
+    """Return the difference of the first mode from the second one."""
+    best, second = modes
+    entry = report.find_comparison(second, best, measure)
+    if entry is not None and entry.difference is not None:
+        return _Lead(second, entry.difference, entry.ci, entry)
+    return _Lead(second, means[best] - means[second], None, entry)
+
+
+def _state_against(report: ReportFigures, measure: str, best: str, lead: _Lead) -> _Statement:
+    """State the result of the comparisons with the best baseline."""
     tested = [
         one
         for one in report.comparisons
@@ -219,83 +221,35 @@ def _state_against(report: ReportFigures, measure: str, best: str, lead: _Lead) 
         and one.p_adjusted is not None
         and report.modes[one.contrast].measures[measure].mean is not None
     ]
-    if len(tested) == 1 and len(baselines) == 1:
-        text = _describe_pair(report, best, lead, measure)
+    signs = [
+        (one.difference > 0) == report.higher_is_better(measure)
+        for one in tested
+        if one.significant and one.difference
+    ]
+    better, entry, baseline = sum(signs), lead.entry, _label(report, lead.second)
+    worse = len(signs) - better
+    on = f"on {measure}"
+    if entry is not None:
+        on += f" with {plural(entry.n, 'query', 'queries')}"
+    figures = f"{_show(lead.difference, '+')}{_show_interval(lead.ci, '+', entry)}"
+    if len(tested) == 1:
+        relation = "does not differ significantly from"
+        if signs:
+            relation = f"is significantly {'better' if better else 'worse'} than"
+        mean = _show(report.modes[best].measures[measure].mean)
+        text = f"{_label(report, best)} {relation} {baseline} {on}: {mean}, {figures}"
     else:
-        text = _describe_against(report, (best, baselines), lead, measure)
-    better, worse = _count_significant(report, tested)
-    counts = {"compared": len(tested), "better": better, "worse": worse}
-    return _state(report, measure, best, lead, text).model_copy(update=counts)
+        of_all = f"{better or 'None'} of {plural(len(tested), report.noun)}"
+        text = f"{of_all} {'is' if better < 2 else 'are'} significantly better than {baseline}"
+        text += f" and {worse} worse" if worse else ""
+        text += f" {on}; the best is {_label(report, best)}, {figures}"
+        text += " (not significant)" if entry is not None and not entry.significant else ""
+    return _Statement(text, best, lead, counts=(len(tested), better, worse))
 
 
 def baselines_of(report: ReportFigures) -> list[str]:
     """Return the modes that the others are compared with; empty if every pair is compared."""
     return [mode for mode in report.manifest.config.get("baseline") or () if mode in report.modes]
-
-
-def _count_significant(report: ReportFigures, entries: Sequence[Comparison]) -> tuple[int, int]:
-    """Return the numbers of contrasts that are significantly better, and worse."""
-    better = [
-        (one.difference > 0) == report.higher_is_better(one.measure)
-        for one in entries
-        if one.significant and one.difference
-    ]
-    return sum(better), len(better) - sum(better)
-
-
-def _describe_pair(report: ReportFigures, mode: str, lead: _Lead, measure: str) -> str:
-    """Describe the comparison of the only other mode with the only baseline."""
-    names = _label(report, mode), _label(report, lead.second)
-    value = report.modes[mode].measures[measure].mean
-    entry, difference = lead.entry, lead.difference or 0.0
-    word = "better" if (difference > 0) == report.higher_is_better(measure) else "worse"
-    if abs(difference) <= EQUAL:
-        number = plural(entry.n if entry else 0, "query", "queries")
-        both = f"{names[0]} and {names[1]} have the same mean on {measure}"
-        return f"{both}: {_show(value)} with {number}"
-    assert entry is not None
-    text = f"{_show(value)}, {_show(difference, '+')}{_show_interval(lead.ci, '+', entry)}"
-    number = plural(entry.n, "query", "queries")
-    if entry.significant:
-        relation = f"is significantly {word} than"
-    else:
-        relation = "does not differ significantly from"
-    return f"{names[0]} {relation} {names[1]} on {measure} with {number}: {text}"
-
-
-def _describe_against(
-    report: ReportFigures, modes: tuple[str, Sequence[str]], lead: _Lead, measure: str
-) -> str:
-    """Describe the comparisons of several modes with the baselines.
-
-    Args:
-        report: The report.
-        modes: The best of the other modes, and the baselines.
-        lead: The difference of the best mode from the best baseline.
-        measure: The measure.
-    """
-    best, baselines = modes
-    parts = []
-    for baseline in baselines:
-        entries = [
-            one
-            for one in report.comparisons
-            if (one.baseline, one.measure) == (baseline, measure) and one.p_adjusted is not None
-        ]
-        better, worse = _count_significant(report, entries)
-        of_all = f"{better or 'none'} of {plural(len(entries), report.noun)}"
-        verb = "is" if better < 2 else "are"
-        part = f"{of_all} {verb} significantly better than {_label(report, baseline)}"
-        parts.append(part + (f" and {worse} worse" if worse else ""))
-    text = "; ".join(parts[:_NAMED])
-    text = f"{text[:1].upper()}{text[1:]} on {measure}"
-    number = plural(lead.entry.n, "query", "queries") if lead.entry else ""
-    over = f" over {_label(report, lead.second)}" if len(baselines) > 1 else ""
-    shown = f"{_show(lead.difference, '+')}{over}{_show_interval(lead.ci, '+', lead.entry)}"
-    text += f"{' with ' if number else ''}{number}; the best is {_label(report, best)}, {shown}"
-    if lead.entry is not None and not lead.entry.significant:
-        text += " (not significant)"
-    return text
 
 
 def add_result(report: AnyReport) -> AnyReport:
@@ -321,30 +275,7 @@ def _join(report: ReportFigures, modes: Sequence[str]) -> str:
     return join_names([_label(report, mode) for mode in modes], f"{report.noun}s", _NAMED)
 
 
-def _find_lead(report: ReportFigures, overall: BestOverall) -> _Lead | None:
-    """Return the difference of the best mode from the next one, or from the best baseline."""
-    best, measure = overall.mode, overall.measure
-    baselines = baselines_of(report)  # in reports of versions before 0.2
-    others = [mode for mode in report.modes if mode != best]
-    if best in baselines:
-        others = [mode for mode in others if mode not in baselines]
-    elif baselines:
-        others = [mode for mode in others if mode in baselines]
-    means = {mode: report.modes[mode].measures[measure].mean for mode in others}
-    defined = {mode: mean for mode, mean in means.items() if mean is not None}
-    if not defined:
-        return None
-    second = (max if report.higher_is_better(measure) else min)(defined, key=defined.__getitem__)
-    entry = report.find_comparison(second, best, measure)
-    if entry is None or entry.difference is None:
-        value = report.modes[best].measures[measure].mean
-        difference = None if value is None else value - defined[second]
-        return _Lead(second, difference, None, None)
-    return _Lead(second, entry.difference, entry.ci, entry)
-
-
-def _describe_only(report: ReportFigures, measure: str) -> str:
-    (only,) = report.modes.values()
+def _describe_only(report: ReportFigures, only: ModeResult, measure: str) -> str:
     figures = only.measures[measure]
     over = f"over {plural(figures.n, 'query', 'queries')}"
     if figures.mean is None:
@@ -354,29 +285,18 @@ def _describe_only(report: ReportFigures, measure: str) -> str:
     return f"{only.label} has {kind} {_show(figures.mean)}{interval} on {measure} {over}"
 
 
-def _describe_unranked(report: ReportFigures, measure: str, means: dict[str, float]) -> str:
+def _describe_unranked(report: ReportFigures, measure: str) -> str:
     is_sum = report.is_sum(measure)
     why = "it is a sum over the queries" if is_sum else "the means are over different queries"
-    start = f"The {report.noun}s are not ranked on {measure}, because {why}"
-    if len(means) > _NAMED:
-        return start
-    shown = (
-        f"{_label(report, mode)} {_show(mean)}"
-        + ("" if is_sum else f" over {report.modes[mode].measures[measure].n:,}")
-        for mode, mean in means.items()
-    )
-    return f"{start}: {', '.join(shown)}"
+    return f"The {report.noun}s are not ranked on {measure}, because {why}"
 
 
 def _describe_tie(report: ReportFigures, measure: str, means: dict[str, float], top: float) -> str:
     tied = [mode for mode, mean in means.items() if abs(mean - top) <= EQUAL]
     number = plural(report.manifest.dataset.queries, "query", "queries")
-    if len(tied) == len(report.modes):
-        who = f"{'Both' if len(tied) == 2 else 'All'} {report.noun}s"
-        return f"{who} have the same mean on {measure}: {_show(top)} with {number}"
-    extreme = "highest" if report.higher_is_better(measure) else "lowest (best)"
+    best = "" if len(tied) == len(report.modes) else "best "
     return (
-        f"{_join(report, tied)} tie for the {extreme} mean on {measure}: {_show(top)} with {number}"
+        f"{_join(report, tied)} have the same {best}mean on {measure}: {_show(top)} with {number}"
     )
 
 
@@ -390,9 +310,7 @@ def _describe_best(report: ReportFigures, overall: BestOverall, lead: _Lead | No
     if lead is None or lead.difference is None:
         return f"{text}; no other {report.noun} has a mean on {measure}"
     sign = "over" if higher else "against"
-    baselines = report.manifest.config.get("baseline") or ()
-    role = "the baseline " if lead.second in baselines else ""
-    text += f", {_show(lead.difference, '+')} {sign} {role}{_label(report, lead.second)}"
+    text += f", {_show(lead.difference, '+')} {sign} {_label(report, lead.second)}"
     text += _show_interval(lead.ci, "+", lead.entry)
     return f"{text}; {_describe_significance(report, overall, lead)}"
 
@@ -419,8 +337,7 @@ def _describe_unscored(report: ReportFigures) -> str:
     labels = [mode.label for mode in report.unscored.values()]
     if not labels:
         return ""
-    verb = "was" if len(labels) == 1 else "were"
-    return f"; {join_names(labels, f'{report.noun}s', _NAMED)} {verb} not scored"
+    return f"; not scored: {join_names(labels, f'{report.noun}s', _NAMED)}"
 
 
 def list_next_steps(
@@ -451,15 +368,8 @@ def list_next_steps(
     if failing:
         of_all = plural(report.manifest.dataset.queries, "query", "queries")
         score = "scores" if len(failing) == 1 else "score"
-        where = (
-            f"in every {report.noun}"
-            if len(report.modes) > 1
-            else f"in {next(iter(report.modes.values())).label}"
-        )
         ids = listed([query.query_id for query in failing])
-        steps.append(
-            f"{len(failing):,} of {of_all} {score} 0 on {failing[0].measure} {where}: {ids}."
-        )
+        steps.append(f"{len(failing):,} of {of_all} {score} 0 on {failing[0].measure}: {ids}.")
     return steps
 
 
@@ -479,22 +389,11 @@ def describe_judged(report: ReportFigures) -> list[str]:
     }
     if not shares:
         return []
-    if len(shares) <= _NAMED:
-        listed = ", ".join(f"{_label(report, mode)} {share:.0%}" for mode, share in shares.items())
-    else:
-        low, high = (f"{end:.0%}" for end in (min(shares.values()), max(shares.values())))
-        listed = f"{len(shares)} {report.noun}s {low}" + ("" if low == high else f" to {high}")
-    text = f"Less than half of the first ten documents is judged ({listed})"
-    mode = report.best_mode.get(pool.measure) or next(iter(shares))
-    found = pool.modes[mode]
-    higher = report.higher_is_better(pool.measure)
-    end = found.high if higher else found.low
-    if end is None:
-        return [f"{text}, and unjudged documents count as not relevant."]
-    reach = "as high as" if higher else "as low as"
+    low, high = (f"{end:.0%}" for end in (min(shares.values()), max(shares.values())))
+    named = f"{_join(report, [*shares])} {low}" + ("" if low == high else f" to {high}")
     return [
-        f"{text}: {pool.measure} of {_label(report, mode)} would be {reach} {_show(end)} instead "
-        f"of {_show(found.score)} if the unjudged documents were relevant."
+        f"Less than half of the first ten documents is judged ({named}), and unjudged documents "
+        "count as not relevant."
     ]
 
 

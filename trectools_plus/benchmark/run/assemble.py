@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
-from trectools_plus.benchmark.analyses.equal_measures import (
-    find_equal_measures,
-)
-from trectools_plus.benchmark.analyses.pool import find_pool
-from trectools_plus.benchmark.analyses.queries import (
+from trectools_plus.benchmark.analyses import (
     find_difficulty,
     find_discriminative_power,
+    find_equal_measures,
     find_near_misses,
+    find_pool,
 )
 from trectools_plus.benchmark.compare.compare import (
-    TestedDifferences,
     find_best,
     find_differences,
     find_groups,
     find_primary_of,
     find_unranked,
     is_best_significant,
-    refuse_different_queries,
 )
 from trectools_plus.benchmark.compare.summary import make_strata, summarise
 from trectools_plus.benchmark.report import (
@@ -45,41 +40,11 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.modes import ModeRun, Modes
 from trectools_plus.blas import limited_blas_threads
-from trectools_plus.errors import IncomparableError
-from trectools_plus.formats.tables import Run
-from trectools_plus.measures.evaluation import JUDGED, Evaluation, score_runs
+from trectools_plus.measures.evaluation import JUDGED, Evaluation
 from trectools_plus.measures.judged import notes_on_judges
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_conditions
-from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
-from trectools_plus.retrieval.index.models import ModelRecord
-from trectools_plus.retrieval.source import BackendRequest
-
-
-def score_modes(
-    config: BenchmarkConfig,
-    dataset: Dataset,
-    modes: Mapping[str, ModeRun],
-    progress: Progress = no_progress,
-) -> Evaluation:
-    """Score every mode with every measure.
-
-    Raises:
-        IncomparableError: If the modes are averaged over different queries, or over none.
-    """
-    runs = {name: mode.run for name, mode in modes.items()}
-    measures = config.bind_measures(config.measure_names)
-    evaluation = score_runs(dataset.judged, runs, measures, config.averaging, progress)
-    progress("scoring", len(runs), len(runs))
-    refuse_different_queries(evaluation)
-    if not evaluation.query_ids[next(iter(runs))]:
-        raise IncomparableError(
-            "nothing was found for any judged query, so missing=drop leaves no query",
-            remedy="use missing=zero, which counts a query without results as 0",
-        )
-    return evaluation
 
 
 def make_manifest(
@@ -107,24 +72,6 @@ def make_manifest(
     )
 
 
-def list_models(config: BenchmarkConfig) -> dict[str, ModelRecord]:
-    """Return the local models of all modes, by role; with the mode if modes use several."""
-    if config.runs is not None:
-        return {}
-    if config.is_embedded:
-        return models_used(config.mode_keys, config.retrieval)
-    backend, request = config.make_backend(), BackendRequest(None, config.mode_keys)
-    by_mode = {mode: backend.models(mode, request) for mode in config.mode_keys}
-    found = {role: model for models in by_mode.values() for role, model in models.items()}
-    if all(found[role] == model for models in by_mode.values() for role, model in models.items()):
-        return found
-    return {
-        f"{role}-{mode}": model
-        for mode, models in by_mode.items()
-        for role, model in models.items()
-    }
-
-
 def make_report(
     config: BenchmarkConfig,
     dataset: Dataset,
@@ -139,12 +86,12 @@ def make_report(
         config: Confidence level, resamples, seed, baseline, targets and names.
         dataset: Judgments, and texts and fields of the queries where they are known.
         modes: The modes.
-        evaluation: Scores of the scored modes, from :func:`score_modes`.
+        evaluation: Scores of the scored modes.
         manifest: The report's manifest.
         ontology: The ontology of the documents; ``None`` if they are not known to be terms.
     """
     scored = modes.scored
-    measures = summarise(evaluation, config)
+    measures = summarise(evaluation, config.comparing, config.all_targets)
     diagnostics = find_diagnostics(config, dataset, scored, evaluation)
     results = {
         name: ModeResult(
@@ -163,9 +110,14 @@ def make_report(
         if mode.without
     }
     primary = find_primary_of(manifest.config, evaluation)
-    differences = find_differences(config, dataset.qrels, evaluation, without, primary)
-    unranked = find_unranked(evaluation)
-    best = find_best(evaluation, unranked, config.baseline)
+    differences = find_differences(
+        config.comparing,
+        evaluation,
+        primary,
+        config.noun_of(evaluation.run_names),
+        (dataset.qrels, without),
+    )
+    best = find_best(evaluation, config.baseline)
     found = differences.comparisons
     runs = {name: mode.run for name, mode in scored.items()}
     has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
@@ -178,11 +130,37 @@ def make_report(
         comparisons=found,
         best_mode=best,
         best_mode_significant=is_best_significant(best, found),
-        unranked=unranked,
-        groups={} if config.baseline else find_groups(evaluation, found, unranked),
-        strata={} if dataset.topics is None else make_strata(dataset.topics, evaluation, config),
-        failing_queries=[],
-        components=list_components(scored, differences),
+        unranked=find_unranked(evaluation),
+        groups={} if config.baseline else find_groups(evaluation, found),
+        strata={}
+        if dataset.topics is None
+        else make_strata(dataset.topics, evaluation, config.resampling),
+        failing_queries=find_failing(dataset, runs, evaluation, primary),
+        near_misses=None
+        if ontology is None
+        else find_near_misses(dataset, runs, evaluation, ontology, primary),
+        components=[
+            ComponentResult(
+                mode=mode,
+                component=component,
+                run=scored[mode].without[component].info,
+                measures=measures_of_component,
+            )
+            for (mode, component), measures_of_component in differences.components.items()
+        ],
+        diagnosis=diagnose(results, found, primary, pooled=has_nonrelevant),
+        pool=find_pool(
+            dataset.qrels,
+            runs,
+            evaluation,
+            primary,
+            {name: one.diagnostics.judged.get(JUDGED) for name, one in results.items()},
+            dataset.judged.counted(evaluation.no_relevant),
+        ),
+        difficulty=find_difficulty(evaluation, primary),
+        discriminative_power={}
+        if config.baseline
+        else find_discriminative_power(found, evaluation.compared_names, len(runs)),
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
             *retrieval_notes(config, dataset),
@@ -193,44 +171,4 @@ def make_report(
             ),
         ],
     )
-    analyses = {
-        "failing_queries": find_failing(dataset, runs, evaluation, primary),
-        "near_misses": ontology and find_near_misses(dataset, runs, evaluation, ontology, primary),
-        "diagnosis": diagnose(results, found, primary, pooled=has_nonrelevant),
-        **_analyse(report, dataset, runs, evaluation),
-    }
-    return add_result(report.model_copy(update=analyses))
-
-
-def _analyse(
-    report: BenchmarkReport,
-    dataset: Dataset,
-    runs: Mapping[str, Run],
-    evaluation: Evaluation,
-) -> dict[str, Any]:
-    """Return the analyses of a report by their fields."""
-    primary = report.primary_measure
-    judged = {name: one.diagnostics.judged.get(JUDGED) for name, one in report.modes.items()}
-    queries = dataset.judged.counted(evaluation.no_relevant)
-    return {
-        "pool": find_pool(dataset.qrels, runs, evaluation, primary, judged, queries),
-        "difficulty": find_difficulty(evaluation, primary),
-        "discriminative_power": {}
-        if report.manifest.config.get("baseline")
-        else find_discriminative_power(report.comparisons, evaluation.compared_names, len(runs)),
-    }
-
-
-def list_components(
-    modes: Mapping[str, ModeRun], differences: TestedDifferences
-) -> list[ComponentResult]:
-    """List an entry per fusion and component, in the order of the fusion's weights."""
-    return [
-        ComponentResult(
-            mode=mode,
-            component=component,
-            run=modes[mode].without[component].info,
-            measures=measures,
-        )
-        for (mode, component), measures in differences.components.items()
-    ]
+    return add_result(report)

@@ -19,6 +19,8 @@ from pydantic import (
     model_validator,
 )
 
+from trectools_plus.benchmark.run.comparing import Comparing
+from trectools_plus.benchmark.run.comparing import resampling_of as resampling_of
 from trectools_plus.benchmark.run.targets import (
     AD_HOC_TARGETS,
     PRESET_MEASURES,
@@ -320,16 +322,6 @@ DEFAULT_MODE_NAMES = {
     "ngram": "N-grams",
     "splade": "SPLADE",
 }
-
-
-def resampling_of(config: Mapping[str, Any]) -> IntervalOptions:
-    """Return the settings of intervals and tests of a manifest's configuration, with defaults."""
-    return {
-        "interval": str(config.get("interval", "auto")),
-        "confidence": float(config.get("confidence", DEFAULT_CONFIDENCE)),
-        "resamples": int(config.get("resamples", DEFAULT_RESAMPLES)),
-        "seed": int(config.get("seed", DEFAULT_SEED)),
-    }
 
 
 _BACKEND = tuple(BackendSettings.model_fields)
@@ -692,6 +684,11 @@ class BenchmarkConfig(DataSettings):
         }
 
     @property
+    def comparing(self) -> Comparing:
+        """What is compared, and how."""
+        return Comparing(self.baseline or (), self.test, self.correction, self.resampling)
+
+    @property
     def mode_keys(self) -> tuple[str, ...]:
         """The compared modes: names of given runs, or modes to fetch."""
         if self.runs is not None:
@@ -761,23 +758,21 @@ class BenchmarkConfig(DataSettings):
 
     def as_manifest(self) -> dict[str, Any]:
         """Return all settings as JSON values, defaults included, without the output folder."""
-        # Measure names contain the cutoffs. The embedded backend has no further settings.
-        unused = {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
-        unused |= set(_BACKEND) if self.is_embedded else set()
-        unused |= set() if self.needs_corpus else {"retrieval"}
-        # The default interval is left out, so that hashes are those of versions without it.
-        fields = ("id_field", "text_fields", "exclude")
-        unused |= {name for name in fields if not getattr(self, name)}
         headlines = self.headline_measures or self.named_measures
-        unused |= set() if self.primary_measure else {"primary_measure"}
-        unused |= set() if headlines else {"headline_measures"}
-        unused |= {"interval"} if self.interval == "auto" else set()
-        unused |= {"timeout"} if self.timeout is None else set()
-        unused |= {
+        # Unless they are set, they are left out, so that hashes are those of versions without them.
+        further = ("id_field", "text_fields", "exclude", "primary_measure", "interval", "timeout")
+        unused = {
             name
-            for name in _TEST_CASES
+            for name in (*further, *_TEST_CASES)
             if getattr(self, name) == type(self).model_fields[name].default
         }
+        # Measure names contain the cutoffs. The embedded backend has no further settings.
+        unused |= {"cutoffs", *((*_FETCHING, "exclude_self") if self.runs is not None else ())}
+        unused |= {
+            *(_BACKEND if self.is_embedded else ()),
+            *(() if headlines else ("headline_measures",)),
+        }
+        unused |= {*(() if self.needs_corpus else ("retrieval",))}
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
         if headlines:

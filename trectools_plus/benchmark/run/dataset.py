@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self
 
 import polars as pl
 
@@ -47,50 +46,8 @@ from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
-from trectools_plus.validation.id_matching import near_matches, unify_spelling
+from trectools_plus.validation.id_matching import near_matches
 from trectools_plus.validation.loading import load_qrels_with_findings
-
-
-@dataclass(frozen=True, slots=True)
-class HpoOptions:
-    """Settings of the collection ``hpo``.
-
-    Attributes:
-        test_file: A file with test cases (JSON or YAML; see
-            :mod:`trectools_plus.testsets.model`), or the name of a shipped test set; ``None``
-            is the standard English one.
-        ontology: An OBO file; ``None`` is the installed one.
-        unknown_terms: The treatment of expected ids that are not terms: ``error`` or ``drop``; see
-            :func:`trectools_plus.testsets.validation.resolve_terms`.
-        language: Use only the queries in this language, as ISO 639-1 code.
-    """
-
-    test_file: str | Path | None = None
-    ontology: str | Path | None = None
-    unknown_terms: UnknownTerms = "error"
-    language: str | None = None
-
-    @classmethod
-    def of(cls, config: BenchmarkConfig) -> Self:
-        """Return the settings of a benchmark."""
-        return cls(config.test_file, config.ontology, config.unknown_terms, config.language)
-
-    def load_test_set(self) -> tuple[TestSet, list[str]]:
-        """Load the test set, with notes on its languages.
-
-        Raises:
-            InputError: If the file cannot be read.
-            FormatError: If it is malformed, or no query is in the language.
-        """
-        test_set, notes = load_with_notes(self.name)
-        if self.language is not None:
-            test_set = select_language(test_set, self.language, self.name)
-        return test_set, [*notes, *language_notes(test_set)]
-
-    @property
-    def name(self) -> str:
-        """The test set as the user named it."""
-        return str(DEFAULT_TEST_SET if self.test_file is None else self.test_file)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,23 +65,39 @@ class HpoCollection:
     findings: list[Finding]
 
 
-def load_hpo(options: HpoOptions) -> HpoCollection:
+def load_hpo(
+    test_file: str | Path | None = None,
+    ontology: str | Path | None = None,
+    unknown_terms: UnknownTerms = "error",
+    language: str | None = None,
+) -> HpoCollection:
     """Load all live terms of the Human Phenotype Ontology, and test cases to search them with.
 
     A document is a term: its id, its label as title, its synonyms and definition as text.
 
+    Args:
+        test_file: A file with test cases (JSON or YAML; see
+            :mod:`trectools_plus.testsets.model`), or the name of a shipped test set; ``None``
+            is the standard English one.
+        ontology: An OBO file; ``None`` is the installed one.
+        unknown_terms: The treatment of expected ids that are not terms: ``error`` or ``drop``; see
+            :func:`trectools_plus.testsets.validation.resolve_terms`.
+        language: Use only the queries in this language, as ISO 639-1 code.
+
     Raises:
         MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
         InputError: If a file cannot be read.
-        FormatError: If a file is malformed, or the test file expects an id that is not a term and
-            ``unknown_terms`` is ``error``.
+        FormatError: If a file is malformed, no query is in the language, or the test file expects
+            an id that is not a term and ``unknown_terms`` is ``error``.
     """
-    test_set, notes = options.load_test_set()
-    found = resolve_terms(
-        test_set, load_ontology(options.ontology), options.unknown_terms, options.name
-    )
-    collection = _collection_of_terms(found, load_ontology(options.ontology), options.name)
-    return HpoCollection(collection, [*notes, *found.notes], found.findings(options.name))
+    where = str(DEFAULT_TEST_SET if test_file is None else test_file)
+    test_set, notes = load_with_notes(where)
+    if language is not None:
+        test_set = select_language(test_set, language, where)
+    terms = load_ontology(ontology)
+    found = resolve_terms(test_set, terms, unknown_terms, where)
+    notes += [*language_notes(test_set), *found.notes]
+    return HpoCollection(_collection_of_terms(found, terms, where), notes, found.findings(where))
 
 
 def load_hpo_collection(
@@ -135,11 +108,11 @@ def load_hpo_collection(
     """Load the collection ``hpo``; see :func:`load_hpo`.
 
     Args:
-        test_file: As in :class:`HpoOptions`.
-        ontology: As in :class:`HpoOptions`.
-        unknown_terms: As in :class:`HpoOptions`.
+        test_file: As in :func:`load_hpo`.
+        ontology: As in :func:`load_hpo`.
+        unknown_terms: As in :func:`load_hpo`.
     """
-    return load_hpo(HpoOptions(test_file, ontology, unknown_terms)).collection
+    return load_hpo(test_file, ontology, unknown_terms).collection
 
 
 def collection_of(test_set: TestSet, where: str) -> Collection:
@@ -192,8 +165,15 @@ def check_id_overlap(
     """
     if topics is not None:
         _check_queries(topics, qrels, dataset)
-    if corpus is not None:
-        _check_documents(corpus, qrels, dataset)
+    judged_ids = qrels.frame["doc_id"].unique(maintain_order=True)
+    if corpus is not None and not corpus.has_any(judged_ids):
+        known, judged = list(corpus.doc_ids), judged_ids.to_list()
+        raise CheckFailedError(
+            f"none of {plural(len(judged), 'judged document')} is in the corpus "
+            f"(corpus: {listed(known[:_SHOWN])}; qrels: {listed(judged[:_SHOWN])})",
+            where=_places(corpus.path, qrels.path, dataset),
+            remedy="give corpus and qrels of the same collection, with the same ids",
+        )
 
 
 def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
@@ -203,48 +183,26 @@ def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
         [query_id for query_id in topic_ids if query_id not in shared],
         [query_id for query_id in judged if query_id not in shared],
     )
-    where = _places(topics.path, qrels.path, dataset)
-    if near:
-        ours, theirs = next(iter(near.items()))
-        raise CheckFailedError(
-            f"query {visible(ours, marks=True)} of the topics is {visible(theirs, marks=True)} in "
-            f"the qrels; {plural(len(near), 'such query', 'such queries')}",
-            where=where,
-            remedy="use the same query ids in both",
-        )
-    if not shared:
-        raise CheckFailedError(
-            f"no query id is in both topics and qrels (topics: {listed(topic_ids, _SHOWN)}; "
-            f"qrels: {listed(judged, _SHOWN)})",
-            where=where,
-            remedy="give topics and qrels of the same collection",
-        )
-
-
-def _check_documents(corpus: DocumentCollection, qrels: Qrels, dataset: str) -> None:
-    judged_ids = qrels.frame["doc_id"].unique(maintain_order=True)
-    if corpus.has_any(judged_ids):
+    if shared and not near:
         return
-    known, judged = list(corpus.doc_ids), judged_ids.to_list()
+    problem = (
+        f"no query id is in both topics and qrels (topics: {listed(topic_ids, _SHOWN)}; "
+        f"qrels: {listed(judged, _SHOWN)})"
+    )
+    for ours, theirs in [*near.items()][:1]:
+        problem = (
+            f"query {visible(ours, marks=True)} of the topics is {visible(theirs, marks=True)} in "
+            f"the qrels; {plural(len(near), 'such query', 'such queries')}"
+        )
     raise CheckFailedError(
-        f"none of {plural(len(judged), 'judged document')} is in the corpus "
-        f"(corpus: {listed(known[:_SHOWN])}; "
-        f"qrels: {listed(judged[:_SHOWN])})",
-        where=_places(corpus.path, qrels.path, dataset),
-        remedy=_explain(known, judged) or "give corpus and qrels of the same collection",
+        problem,
+        where=_places(topics.path, qrels.path, dataset),
+        remedy="give topics and qrels of the same collection, with the same query ids",
     )
 
 
-def _explain(known: list[str], judged: list[str]) -> str | None:
-    """Describe the difference in spelling of document ids that are otherwise equal."""
-    if not set(map(unify_spelling, judged)).isdisjoint(map(unify_spelling, known)):
-        return "they differ in case, Unicode normal form or invisible characters: use the same ids"
-    return None
-
-
 def _places(first: str | None, second: str | None, dataset: str) -> str:
-    names = dict.fromkeys(path for path in (first, second) if path is not None)
-    return " and ".join(names) or dataset
+    return " and ".join(dict.fromkeys(filter(None, (first, second)))) or dataset
 
 
 TERM_FILES = ("ontology", "annotations")
@@ -506,7 +464,7 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
     elif config.streams_documents and (streamed := stream_documents(spec, None)) is not None:
         corpus, collection = streamed, load_collection(spec, with_corpus=False)
     elif spec == "hpo":
-        loaded = load_hpo(HpoOptions.of(config))
+        loaded = load_hpo(config.test_file, config.ontology, config.unknown_terms, config.language)
         collection, notes, changed = loaded.collection, loaded.notes, loaded.findings
         corpus = collection.corpus
     else:

@@ -109,6 +109,15 @@ class OutputFolder:
         """Delete the unpublished files, and the folders that were created for them."""
 
     @contextlib.contextmanager
+    def discarded_on_errors(self) -> Iterator[None]:
+        """Discard the folder if the block fails."""
+        try:
+            yield
+        except BaseException:
+            self.discard()
+            raise
+
+    @contextlib.contextmanager
     def final_names(self) -> Iterator[None]:
         """Replace the hidden folder in errors of the block by the output folder."""
         try:
@@ -162,7 +171,14 @@ class OutputFolder:
         )
         listed = _read_listed(self.path)
         refuse_foreign(self.path, new, listed)
-        stale = [name for name in map(Path, listed) if self._is_stale(name, listed[str(name)])]
+        # Files of an earlier report that are unchanged, and no inputs.
+        stale = [
+            Path(name)
+            for name, digest in listed.items()
+            if (file := self.path / name).resolve() not in self._inputs
+            and file.is_file()
+            and sha256_file(file) == digest
+        ]
         old = [name for name in dict.fromkeys([*reversed(new), *stale]) if self._exists(name)]
         moves = [
             *((self.path / name, self.partial / _REPLACED / name) for name in old),
@@ -202,12 +218,6 @@ class OutputFolder:
                 "is a folder, not a file", where=str(target), remedy="use another output folder"
             )
         return target.exists() or target.is_symlink()
-
-    def _is_stale(self, name: Path, sha256: str) -> bool:
-        """Return whether a file of an earlier report is unchanged, and no input."""
-        file = self.path / name
-        is_input = file.resolve() in self._inputs
-        return not is_input and file.is_file() and sha256_file(file) == sha256
 
 
 def _read_listed(folder: Path) -> dict[str, str]:

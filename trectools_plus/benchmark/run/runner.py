@@ -17,16 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from trectools_plus.benchmark.analyses.queries import find_ontology
+from trectools_plus.benchmark.analyses import find_ontology
+from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder, copy_files
 from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id, restore_findings
-from trectools_plus.benchmark.run.assemble import (
-    list_models,
-    make_manifest,
-    make_report,
-    score_modes,
-)
+from trectools_plus.benchmark.run.assemble import make_manifest, make_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, prepare_modes
@@ -43,11 +39,11 @@ from trectools_plus.benchmark.run.output_folder import (
 )
 from trectools_plus.benchmark.tried import count_other_reports
 from trectools_plus.display import Displayed, TextTable
-from trectools_plus.errors import InputError
+from trectools_plus.errors import IncomparableError, InputError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant
+from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, notebook_progress
@@ -60,6 +56,7 @@ from trectools_plus.provenance import (
 )
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.index.models import ModelRecord
+from trectools_plus.retrieval.source import BackendRequest
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
 
 _NAMES_FILE = re.compile(r"\b(ontology|annotations)=")
@@ -227,12 +224,37 @@ class BenchmarkInputs:
     def score(
         self, dataset: Dataset, modes: Mapping[str, ModeRun], progress: Progress
     ) -> Evaluation:
-        """Score every mode; see :func:`~trectools_plus.benchmark.run.assemble.score_modes`."""
-        return score_modes(self.config, dataset, modes, progress)
+        """Score every mode with every measure.
+
+        Raises:
+            IncomparableError: If the modes are averaged over different queries, or over none.
+        """
+        runs, config = {name: mode.run for name, mode in modes.items()}, self.config
+        measures = config.bind_measures(config.measure_names)
+        evaluation = score_runs(dataset.judged, runs, measures, config.averaging, progress)
+        progress("scoring", len(runs), len(runs))
+        refuse_different_queries(evaluation)
+        if not evaluation.query_ids[next(iter(runs))]:
+            raise IncomparableError(
+                "nothing was found for any judged query, so missing=drop leaves no query",
+                remedy="use missing=zero, which counts a query without results as 0",
+            )
+        return evaluation
 
     def list_models(self) -> dict[str, ModelRecord]:
-        """Return the local models of all modes, by role."""
-        return list_models(self.config)
+        """Return the local models of all modes, by role; with the mode if modes use several."""
+        config = self.config
+        if config.runs is not None:
+            return {}
+        if config.is_embedded:
+            return models_used(config.mode_keys, config.retrieval)
+        backend, request = config.make_backend(), BackendRequest(None, config.mode_keys)
+        by_mode = {mode: backend.models(mode, request) for mode in config.mode_keys}
+        models = [(role, mode, one) for mode in by_mode for role, one in by_mode[mode].items()]
+        found = {role: model for role, _, model in models}
+        if all(found[role] == model for role, _, model in models):
+            return found
+        return {f"{role}-{mode}": model for role, mode, model in models}
 
     def find_ontology(self, measures: Sequence[Measure]) -> Ontology | None:
         """Return the ontology of the documents; ``None`` if they are not known to be terms."""
@@ -278,31 +300,33 @@ def run_benchmark(
     """
     with notebook_progress(progress) as shown:
         inputs = BenchmarkInputs(config)
-        return _run(inputs, shown, command, clock, cached=cached, strict_input=strict_input)
+        return run_on_inputs(
+            inputs, shown, command, clock, cached=cached, strict_input=strict_input
+        )
 
 
-def run_on_inputs(inputs: BenchmarkInputs, progress: Progress) -> BenchmarkResult:
-    """Do the same as :func:`run_benchmark` with other data and runs, for example those of a report.
-
-    Args:
-        inputs: The data and the runs.
-        progress: Called as ``progress(description, done, total)``.
-
-    Raises:
-        TrectoolsPlusError: As :func:`run_benchmark`.
-    """
-    return _run(inputs, progress, None, utc_now, cached=False, strict_input=False)
-
-
-def _run(
+def run_on_inputs(
     inputs: BenchmarkInputs,
     progress: Progress,
     command: str | None,
     clock: Clock,
     *,
-    cached: bool,
-    strict_input: bool,
+    cached: bool = False,
+    strict_input: bool = False,
 ) -> BenchmarkResult:
+    """Do the same as :func:`run_benchmark` with other data and runs, for example those of a report.
+
+    Args:
+        inputs: The data and the runs.
+        progress: Called as ``progress(description, done, total)``.
+        command: As for :func:`run_benchmark`, as the following arguments.
+        clock: Returns the time in UTC.
+        cached: Reuse earlier results.
+        strict_input: Refuse every error.
+
+    Raises:
+        TrectoolsPlusError: As :func:`run_benchmark`.
+    """
     config = inputs.config
     moment = clock()
     experiment_id = make_experiment_id(moment, hash_config(config.as_manifest()))
@@ -310,8 +334,10 @@ def _run(
         experiment_id, folder = claim_folder(Path(DEFAULT_FOLDER), experiment_id)
     else:
         folder = OutputFolder(config.output_dir)
-    try:
-        _plan_files(folder, config)
+    with folder.discarded_on_errors():
+        names = [*REPORT_FILES, *(f"{RUNS_FOLDER}/{name}.run" for name in config.mode_keys)]
+        given = [*(config.runs or {}).values(), config.qrels, config.topics, config.corpus]
+        folder.plan(names, given)
         progress("reading the data", 0, 1)
         dataset = inputs.load_dataset()
         progress("reading the data", 1, 1)
@@ -341,19 +367,9 @@ def _run(
         if strict_input:
             refuse_errors(_input_findings(report, config), strict_input=True)
         progress("comparing", 1, 1)
-    except BaseException:
-        folder.discard()
-        raise
     runs = {name: mode.run for name, mode in scored.items()}
     latency = make_latency_table(dataset.topics, scored)
     return BenchmarkResult(report, evaluation.per_query(), runs, folder, dataset, latency)
-
-
-def _plan_files(folder: OutputFolder, config: BenchmarkConfig) -> None:
-    """Refuse to replace files of the user, before anything is computed."""
-    names = [*REPORT_FILES, *(f"{RUNS_FOLDER}/{name}.run" for name in config.mode_keys)]
-    inputs = [*(config.runs or {}).values(), config.qrels, config.topics, config.corpus]
-    folder.plan(names, inputs)
 
 
 def input_notes(report: BenchmarkReport, config: BenchmarkConfig) -> list[str]:

@@ -103,8 +103,6 @@ AD_HOC_TARGETS: Mapping[str, Target] = MappingProxyType(
 
 
 TREC_2025 = "trec-2025"
-_UPLIFTS = {"AP@100": (0.03, 0.05)}
-"""Meaningful differences from the mean of the baseline, by measure of :data:`TREC_2025`."""
 _BANDS = Target(
     competitive=0.5, strong=0.8, above=True, names={"competitive": "good", "strong": "very good"}
 )
@@ -117,10 +115,12 @@ def _trec_2025(measures: Iterable[str]) -> Targets:
 
     The levels of nDCG@10 also apply to its variant with exponential gain.
     """
-    levels: dict[str, Target] = {**AD_HOC_TARGETS}
-    levels["nDCG(dcg='exp-log2')@10"] = levels["nDCG@10"]
-    for name, uplift in _UPLIFTS.items():
-        levels[name] = levels[name].model_copy(update={"uplift": uplift})
+    ap, ndcg = AD_HOC_TARGETS["AP@100"], AD_HOC_TARGETS["nDCG@10"]
+    further = {
+        "nDCG(dcg='exp-log2')@10": ndcg,
+        "AP@100": ap.model_copy(update={"uplift": (0.03, 0.05)}),
+    }
+    levels = {**AD_HOC_TARGETS, **further}
     return {name: levels[name] for name in measures if name in levels}
 
 

@@ -23,15 +23,13 @@ def _read_grid(grid: Any) -> Any:
     """Return the values of each setting as texts; a list among the values is joined by colons."""
     if not isinstance(grid, Mapping):
         return grid
-    lists = {
-        name: values if isinstance(values, list | tuple) else split_list(str(values))
+    return {
+        name: tuple(
+            ":".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            for value in (values if isinstance(values, list | tuple) else split_list(str(values)))
+        )
         for name, values in grid.items()
     }
-    return {name: tuple(map(_as_text, values)) for name, values in lists.items()}
-
-
-def _as_text(value: Any) -> str:
-    return ":".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 class SweepConfig(BenchmarkConfig):

@@ -7,9 +7,8 @@ on the held-out part, are taken from their files.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,8 +27,8 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.benchmark.sweep.config import SweepConfig
 from trectools_plus.benchmark.sweep.report import SweepReport
 from trectools_plus.benchmark.sweep.runner import Selection, SweepResult, choose_measures
-from trectools_plus.benchmark.sweep.variants import Variants, list_variants
-from trectools_plus.errors import InputError, TrectoolsPlusError
+from trectools_plus.benchmark.sweep.variants import list_variants
+from trectools_plus.errors import InputError
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
@@ -40,8 +39,9 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import MAX_RESAMPLES
 from trectools_plus.validation.loading import load_qrels, load_run
 
-_NEAR = 1e-9
 _SCHEMA = {"run": pl.String, "query_id": pl.String, "measure": pl.String, "value": pl.Float64}
+_OF_WRITER = ("version", "documents", "files", "findings")
+"""Fields of the data that only the writer knows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,43 +82,35 @@ def rebuild_sweep(path: Path, report: SweepReport, output: OutputFolder) -> Rebu
     Raises:
         InputError: If a file is missing or cannot be read, or the settings are invalid.
     """
-    names = [*dict.fromkeys(name for one in report.variants for name in one.measures)]
     with of_a_report(_stored_measures(report)):
         try:
-            config = _read_config(report)
-            variants = list_variants(config, None)
-            measures = config.bind_measures(names)
-            files = ClosedFolder(path.parent)
-            evaluation = _read_values(files, config, variants, measures, report.judged)
-            return _rebuild(files, report, (config, variants, evaluation), output)
+            return _rebuild(ClosedFolder(path.parent), report, output)
         except (ValidationError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise _refuse(path, f"the report of the sweep cannot be used: {error}") from error
 
 
-def _rebuild(
-    files: ClosedFolder,
-    report: SweepReport,
-    inputs: tuple[SweepConfig, Variants, Evaluation],
-    output: OutputFolder,
-) -> RebuiltSweep:
-    config, variants, evaluation = inputs
-    selection = Selection(config, variants, evaluation)
-    best = selection.best.name
+def _rebuild(files: ClosedFolder, report: SweepReport, output: OutputFolder) -> RebuiltSweep:
+    config = _read_config(report)
+    variants = list_variants(config, None)
+    runs = [one.name for one in variants.list_scored(config)]
+    names = dict.fromkeys(name for one in report.variants for name in one.measures)
+    measures = config.bind_measures([*names])
+    files.file(PER_QUERY_FILE)
+    stored = _read_values(files, PER_QUERY_FILE, config, runs, measures)
+    assert stored is not None
+    best = Selection(config, variants, stored).best.name
     qrels = load_qrels(str(files.file(QRELS_FILE)))
     run = Run.from_dict({}, best)
     if files.find(WINNER_FILE) is not None:
         run = Run(load_run(str(files.file(WINNER_FILE))).frame, best)
-    problems = [*_check_measures(config, evaluation), *_check_winner(run, qrels, evaluation)]
-    held_out = _read_held_out(files, config, best, evaluation.measures[0])
-    if held_out is None and config.held_out is not None:
-        problems.append(f"{HELD_OUT_FILE}: the file is missing")
-    known = {"qrels": hash_qrels(qrels)}
+    evaluation = _score_winner(stored, run, qrels, report.judged)
+    selection = Selection(config, variants, evaluation)
+    held_out = _read_values(files, HELD_OUT_FILE, config, [best], measures[:1])
+    contents = {**report.dataset.contents, "qrels": hash_qrels(qrels)}
     described = Dataset(name_dataset(config), None, None, qrels).describe(
-        selection.n_queries,
-        {kind: known.get(kind, digest) for kind, digest in report.dataset.contents.items()},
+        selection.n_queries, contents
     )
-    claimed = {name: getattr(report.dataset, name)
-               for name in ("version", "documents", "files", "findings")}  # fmt: skip
+    claimed = {name: getattr(report.dataset, name) for name in _OF_WRITER}
     conditions = {
         "dataset": described.model_copy(update=claimed),
         "packages": report.packages,
@@ -126,17 +118,39 @@ def _rebuild(
         "platform": report.platform,
         "other_reports": report.other_reports,
     }
-    again = selection.describe(qrels, held_out, conditions)
     values = None if held_out is None else held_out.per_query()
-    result = SweepResult(again, evaluation.per_query(), run, output, qrels, values)
-    return RebuiltSweep(result, problems, list(_list_unproven(best, evaluation, values)))
+    result = SweepResult(
+        report=selection.describe(qrels, held_out, conditions),
+        per_query=evaluation.per_query(),
+        run=run,
+        folder=output,
+        qrels=qrels,
+        held_out=values,
+    )
+    problems = [*_check_measures(config, measures)]
+    if held_out is None and config.held_out is not None:
+        problems.append(f"{HELD_OUT_FILE}: the file is missing")
+    return RebuiltSweep(result, problems, [*_list_unproven(evaluation, values)])
 
 
-def _list_unproven(
-    best: str, evaluation: Evaluation, held_out: pl.DataFrame | None
-) -> Iterator[str]:
-    others = [name for name in evaluation.run_names if name != best]
-    yield f"the values per query of {len(others)} other runs, and their shares of judged documents"
+def _score_winner(
+    stored: Evaluation, run: Run, qrels: Qrels, judged: Mapping[str, float]
+) -> Evaluation:
+    """Return the stored values, with those of the winner computed from its run."""
+    judgments = Dataset("", None, None, qrels).judged
+    computed = [one for one in stored.measures if not isinstance(one, StoredMeasure)]
+    again = score_runs(judgments, {run.name: run}, computed, stored.averaging)
+    if again.query_ids[run.name] != stored.query_ids[run.name]:
+        raise ValueError(f"the queries are not those of {QRELS_FILE}")
+    table = stored.tables[run.name].copy()
+    table[:, [stored.measures.index(one) for one in computed]] = again.tables[run.name]
+    tables = {**stored.tables, run.name: table}
+    return replace(stored, tables=tables, judged={**judged, **again.judged})
+
+
+def _list_unproven(evaluation: Evaluation, held_out: pl.DataFrame | None) -> Iterator[str]:
+    others = len(evaluation.run_names) - 1
+    yield f"the values per query of {others} other runs, and their shares of judged documents"
     stored = [one.requested_name for one in evaluation.measures if isinstance(one, StoredMeasure)]
     if stored:
         yield f"all values per query of {', '.join(stored)}"
@@ -147,26 +161,21 @@ def _list_unproven(
 def _stored_measures(report: SweepReport) -> dict[str, Measure]:
     """Return the measures that are not computed again, by each of their names."""
     config = report.config
-    names = [report.measure, *(name for one in report.variants for name in one.measures)]
+    named = [report.measure, config.get("primary_measure")]
+    named += [name for one in report.variants for name in one.measures]
     for key in ("measures", "headline_measures"):
-        names += _texts(config.get(key))
-    names += _texts([config.get("primary_measure")])
+        named += config[key] if isinstance(config.get(key), list) else []
     stored: dict[str, Measure] = {}
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(name for name in named if isinstance(name, str)):
         measure = stored_measure(name, name != report.measure or report.higher_is_better)
         if measure is not None:
             stored |= dict.fromkeys((name, measure.name, measure.requested_name), measure)
     return stored
 
 
-def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
 def _read_config(report: SweepReport) -> SweepConfig:
     settings = dict(report.config)
-    retrieval = settings.get("retrieval")
-    if isinstance(retrieval, Mapping):
+    if isinstance(retrieval := settings.get("retrieval"), Mapping):
         defaults = RetrievalSettings().model_dump(mode="json")
         settings["retrieval"] = {
             name: value for name, value in retrieval.items() if value != defaults.get(name, value)
@@ -179,39 +188,25 @@ def _read_config(report: SweepReport) -> SweepConfig:
 
 def _read_values(
     files: ClosedFolder,
+    name: str,
     config: SweepConfig,
-    variants: Variants,
+    runs: Sequence[str],
     measures: list[Measure],
-    judged: Mapping[str, float],
-) -> Evaluation:
-    """Return the values of the file as an evaluation.
+) -> Evaluation | None:
+    """Return the values of a file as an evaluation; ``None`` if there is none.
 
     Raises:
-        InputError: If the file is missing, or does not have one value for each run, query and
-            measure.
+        InputError: If it does not have one value for each run, query and measure, in this order.
     """
-    files.file(PER_QUERY_FILE)
-    table = files.read_table(PER_QUERY_FILE)
-    assert table is not None
-    runs = [one.name for one in variants.list_scored(config)]
-    return _as_evaluation(files.path / PER_QUERY_FILE, table, config, (runs, measures, judged))
-
-
-def _as_evaluation(
-    path: Path,
-    table: pl.DataFrame,
-    config: SweepConfig,
-    content: tuple[Sequence[str], list[Measure], Mapping[str, float]],
-) -> Evaluation:
-    runs, measures, judged = content
+    table, path = files.read_table(name), files.path / name
+    if table is None:
+        return None
     if table.schema != _SCHEMA or not table.height or not runs:
         raise _refuse(path, f"expected rows with the columns {', '.join(_SCHEMA)}")
     ids = table.filter(run=runs[0], measure=measures[0].requested_name)["query_id"].to_list()
     shape = (len(runs), len(ids), len(measures))
     if table.height != np.prod(shape):
-        raise _refuse(
-            path, f"expected {np.prod(shape):,} rows, one for each run, query and measure"
-        )
+        raise _refuse(path, f"expected {np.prod(shape):,} rows")
     values = table["value"].fill_null(np.nan).to_numpy().reshape(shape)
     evaluation = Evaluation(
         measures=measures,
@@ -220,68 +215,27 @@ def _as_evaluation(
         counts={},
         queries_without_relevant=[],
         tables=dict(zip(runs, values, strict=True)),
-        judged=judged,
     )
     if not evaluation.per_query().equals(table) or not np.isfinite(values[:, :, 0]).all():
         raise _refuse(path, "the rows are not those of this sweep, in their order")
     return evaluation
 
 
-def _read_held_out(
-    files: ClosedFolder, config: SweepConfig, best: str, primary: Measure
-) -> Evaluation | None:
-    table = files.read_table(HELD_OUT_FILE)
-    if table is None:
-        return None
-    path = files.path / HELD_OUT_FILE
-    return _as_evaluation(path, table, config, ([best], [primary], {}))
-
-
-def _check_measures(config: SweepConfig, evaluation: Evaluation) -> Iterator[str]:
+def _check_measures(config: SweepConfig, measures: Sequence[Measure]) -> Iterator[str]:
     """Compare the measures with those that the settings choose, also if these are the defaults.
 
-    The configuration of a report has the default measures too.
+    The configuration of a report has the default measures too. Classes of users have other names
+    in the report.
     """
-    defaults: list[dict[str, Any]] = [{}, {"headline_measures": ()}]
-    defaults += [{**one, "measures": ()} for one in defaults]
-    settings = [config.model_copy(update=changes) for changes in defaults]
-    if _name(evaluation.measures) not in [_name(choose_measures(one)) for one in settings]:
-        names = ", ".join(evaluation.measure_names)
-        yield f"{SWEEP_FILE}: the settings do not choose the measures {names}"
 
+    def names(chosen: Sequence[Measure]) -> list[str]:
+        return ["" if is_of_user(one.definition) else one.requested_name for one in chosen]
 
-def _name(measures: Sequence[Measure]) -> list[str]:
-    """Return the names, without those of classes, which the report calls by another name."""
-    return ["" if is_of_user(one.definition) else one.requested_name for one in measures]
-
-
-def _check_winner(run: Run, qrels: Qrels, evaluation: Evaluation) -> Iterator[str]:
-    """Compare the values of the winner with those that its run and the judgments give."""
-    computed = [one for one in evaluation.measures if not isinstance(one, StoredMeasure)]
-    judged = Dataset("", None, None, qrels).judged
-    try:
-        again = score_runs(judged, {run.name: run}, computed, evaluation.averaging)
-    except TrectoolsPlusError as error:
-        yield f"{WINNER_FILE}: cannot be scored: {error}"
-        return
-    ids = evaluation.query_ids[run.name]
-    if again.query_ids[run.name] != ids:
-        yield f"{PER_QUERY_FILE}: the queries are not those of {QRELS_FILE}"
-        return
-    for measure in computed:
-        name = measure.requested_name
-        pairs = zip(
-            ids, evaluation.values(run.name, name), again.values(run.name, name), strict=True
-        )
-        for query_id, stored, value in pairs:
-            if not np.isclose(stored, value, rtol=_NEAR, atol=_NEAR, equal_nan=True):
-                yield (
-                    f"{PER_QUERY_FILE}: {run.name} {query_id} {name}: reported {stored}, "
-                    f"{WINNER_FILE} gives {value}"
-                )
-    share, known = again.judged.get(run.name), evaluation.judged.get(run.name)
-    if share != known and not (share and known and np.isclose(share, known, rtol=_NEAR)):
-        yield f"{SWEEP_FILE}: judged.{run.name}: reported {known}, recomputed {share}"
+    unset = ((), ("headline_measures",), ("measures",), ("headline_measures", "measures"))
+    settings = [config.model_copy(update=dict.fromkeys(fields, ())) for fields in unset]
+    if names(measures) not in [names(choose_measures(one)) for one in settings]:
+        shown = ", ".join(one.requested_name for one in measures)
+        yield f"{SWEEP_FILE}: the settings do not choose the measures {shown}"
 
 
 def _refuse(path: str | Path, problem: str) -> InputError:

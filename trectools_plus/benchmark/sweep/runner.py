@@ -43,7 +43,7 @@ from trectools_plus.provenance import Clock, describe_machine, package_versions,
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
-from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, interval_of
+from trectools_plus.statistics.scores import PairedScores, compare_scores, interval_of
 from trectools_plus.statistics.selection import Winner, select_winner
 from trectools_plus.testsets.loading import load_test_set
 
@@ -114,14 +114,10 @@ def run_sweep(
         folder = claim_folder(Path(DEFAULT_FOLDER), name)[1]
     else:
         folder = OutputFolder(config.output_dir)
-    try:
+    with folder.discarded_on_errors(), notebook_progress(progress) as shown:
         given = (config.runs or {}).values()
         folder.plan(SWEEP_FILES, [*given, config.qrels, config.topics, config.corpus])
-        with notebook_progress(progress) as shown:
-            return _run(config, shown, command, folder)
-    except BaseException:
-        folder.discard()
-        raise
+        return _run(config, shown, command, folder)
 
 
 def _run(
@@ -204,16 +200,24 @@ class Selection:
         """
         config, evaluation, baseline = self._config, self._evaluation, self._baseline
         primary, settings = evaluation.measures[0], config.as_manifest()
-        listed = self._describe_variants()
+        listed, winner = self._describe_variants(), self._winner
+        best = listed[winner.column]
+        gain = None if best.advantage is None else self._gain
         return SweepReport(
             measure=primary.requested_name,
             higher_is_better=bool(primary.higher_is_better),
             n_queries=self.n_queries,
-            winner=_describe_winner(
-                config,
-                (self._winner, self._gain),
-                listed[self._winner.column],
-                None if held_out is None else _describe_held_out(config, held_out),
+            winner=SweepWinner(
+                name=best.name,
+                settings=best.settings,
+                mean=best.mean,
+                corrected_mean=none_if_nan(winner.corrected_mean),
+                ci=_corrected_interval(config, winner),
+                optimism=none_if_nan(winner.optimism),
+                advantage=best.advantage,
+                corrected_advantage=gain and none_if_nan(gain.corrected_mean),
+                corrected_advantage_ci=gain and _corrected_interval(config, gain),
+                held_out=None if held_out is None else _describe_held_out(config, held_out),
             ),
             variants=sorted(
                 listed, key=lambda one: (one.name != self.best.name, self._sign * one.mean)
@@ -327,6 +331,8 @@ def _compare(
     baseline: Variant | None,
 ) -> dict[str, Advantage]:
     """Return the differences from the baseline by variant, as one family."""
+    if baseline is None:
+        return {}
     primary = evaluation.measures[0]
     scores = [
         PairedScores(
@@ -338,9 +344,8 @@ def _compare(
             evaluation.values(one.name, primary),
         )
         for one in candidates
-        if baseline is not None and one.name != baseline.name
+        if one.name != baseline.name
     ]
-    method = Method(config.resampling, config.test, config.correction)
     return {
         found.contrast: Advantage(
             difference=found.difference or 0.0,
@@ -348,31 +353,8 @@ def _compare(
             p_adjusted=found.p_adjusted,
             significant=found.significant,
         )
-        for found in (compare_scores(scores, method) if scores else ())
+        for found in (compare_scores(scores, config.comparing.by("")) if scores else ())
     }
-
-
-def _describe_winner(
-    config: SweepConfig,
-    found: tuple[Winner, Winner | None],
-    best: SweepVariant,
-    held_out: HeldOut | None,
-) -> SweepWinner:
-    """Describe the winner by the corrected figures of its mean and of its gain."""
-    winner, gain = found
-    expected = gain is not None and best.advantage is not None
-    return SweepWinner(
-        name=best.name,
-        settings=best.settings,
-        mean=best.mean,
-        corrected_mean=none_if_nan(winner.corrected_mean),
-        ci=_corrected_interval(config, winner),
-        optimism=none_if_nan(winner.optimism),
-        advantage=best.advantage,
-        corrected_advantage=none_if_nan(gain.corrected_mean) if gain and expected else None,
-        corrected_advantage_ci=_corrected_interval(config, gain) if gain and expected else None,
-        held_out=held_out,
-    )
 
 
 def _corrected_interval(config: SweepConfig, winner: Winner) -> ConfidenceInterval | None:

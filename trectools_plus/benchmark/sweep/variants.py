@@ -165,7 +165,11 @@ class RunVariants(Variants):
                 "one run cannot be fused", where="--runs", remedy="name two or more, or no --grid"
             )
         self.references = self.variants
-        self.variants = _combine(config.grid, (*_OF_FUSION, DEPTH), _unused_by_fusion)
+        self.variants = _combine(
+            config.grid,
+            (*_OF_FUSION, DEPTH),
+            lambda one: unused_settings(["hybrid"], make_settings({"fusion": _method_of(one)})),
+        )
         for one in self.variants:
             with _naming(one):
                 _fusion_of(one).check_count(len(self._files))
@@ -177,8 +181,17 @@ class RunVariants(Variants):
         for one in chosen:
             if one.mode:
                 yield self._runs.get(one.mode) or self._read(one.mode, dataset)
-            else:
-                yield self._fuse(one)
+                continue
+            query_ids = list(dict.fromkeys(chain.from_iterable(self._rankings)))
+            fused = [
+                fuse_rankings(
+                    [table.get(query, empty_ranking()) for table in self._rankings],
+                    _fusion_of(one),
+                    one.depth,
+                )
+                for query in query_ids
+            ]
+            yield run_of(query_ids, fused, one.name)
 
     def _read(self, name: str, dataset: Dataset) -> Run:
         run, _ = load_run_with_findings(self._files[name], max_depth=None)
@@ -188,14 +201,6 @@ class RunVariants(Variants):
     @cached_property
     def _rankings(self) -> list[dict[str, Ranking]]:
         return [rankings_of(run) for run in self._runs.values()]
-
-    def _fuse(self, one: Variant) -> Run:
-        query_ids = list(dict.fromkeys(chain.from_iterable(self._rankings)))
-        found = (
-            [table.get(query, empty_ranking()) for table in self._rankings] for query in query_ids
-        )
-        rankings = [fuse_rankings(rankings, _fusion_of(one), one.depth) for rankings in found]
-        return run_of(query_ids, rankings, one.name)
 
 
 def _method_of(one: Variant) -> str:
@@ -211,10 +216,6 @@ def _fusion_of(one: Variant) -> Fusion:
     return Fusion(**{**fields, "method": _method_of(one)})
 
 
-def _unused_by_fusion(one: Variant) -> dict[str, str]:
-    return unused_settings(["hybrid"], make_settings({"fusion": _method_of(one)}))
-
-
 class SearchVariants(Variants):
     """Modes of the embedded backend with different settings."""
 
@@ -227,7 +228,12 @@ class SearchVariants(Variants):
             self._build = partial(build_retrievers, dataset.corpus, progress=progress, leaves={})
         self.references = [Variant(mode, mode=mode) for mode in ALL_MODES]
         allowed = (*RetrievalSettings.model_fields, DEPTH)
-        self.variants = _combine(config.grid, allowed, self._unused, config.modes)
+        self.variants = _combine(
+            config.grid,
+            allowed,
+            lambda one: unused_settings(self._modes(one), self._settings(one)),
+            config.modes,
+        )
 
     def runs(self, chosen: Sequence[Variant], dataset: Dataset) -> Iterator[Run]:
         """Search; each index is searched once for each query."""
@@ -252,9 +258,6 @@ class SearchVariants(Variants):
         varied = {name: value for name, value in one.values.items() if name != DEPTH}
         made = make_settings({**base.model_dump(include=base.model_fields_set), **varied})
         return made.for_documents(has_parts=self._config.has_terms)
-
-    def _unused(self, one: Variant) -> dict[str, str]:
-        return unused_settings(self._modes(one), self._settings(one))
 
     def _modes(self, one: Variant) -> list[str]:
         """Return the mode, and splade if hybrid shall merge it."""

@@ -157,15 +157,11 @@ def compare_runs(
     files, names = split_measures(runs, measure)
     judgments, given_runs = _split(qrels, files)
     chosen = measures.parse_measures(names if names or measure else DEFAULT_MEASURES)
-    given = {**settings, "baseline": tuple(split_list(baseline or "")) or None}
+    given = {name: value for name, value in settings.items() if value is not None}
     ontology, annotations = given.pop("ontology", None), given.pop("annotations", None)
     if ontology is not None or annotations is not None:
         measures.check_files_used(chosen, ontology, annotations)
         chosen = measures.bind_files(chosen, ontology, annotations)
-    # The names of runs may be other than those of files, so the settings of data are not checked.
-    config = benchmark.BenchmarkConfig.model_construct(
-        **{name: value for name, value in given.items() if value is not None}
-    )
     reporting.check_suffixes(*(to or ()))
     _check_plots(plot or ())
     paths = [run.path for run in given_runs]
@@ -183,14 +179,14 @@ def compare_runs(
         tables = formats.name_runs_of_files(
             opened.runs, paths, given=[run.name for run in given_runs]
         )
-        if config.baseline is not None:
-            of_files = {name: run.path or "" for name, run in tables.items()}
-            baselines = formats.name_baselines(config.baseline, of_files)
-            config = config.model_copy(update={"baseline": baselines})
+        of_files = {name: run.path or "" for name, run in tables.items()}
+        baselines = formats.name_baselines(split_list(baseline or ""), of_files)
         averaging = Averaging(missing, no_relevant)
         notes = [*measures.notes_on_judges(opened.qrels), *opened.notes]
         evaluation = measures.score_runs(opened.qrels, tables, chosen, averaging, notes=notes)
-    found = benchmark.make_comparisons(evaluation, config, Path(judgments).name)
+    comparing = benchmark.Comparing.of(given, baselines)
+    primary = given.get("primary_measure")
+    found = benchmark.make_comparisons(evaluation, comparing, Path(judgments).name, primary)
     if left_out is not None:
         found.report.manifest.config["exclude"] = left_out.record
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())

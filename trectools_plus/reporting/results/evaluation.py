@@ -70,9 +70,9 @@ def evaluation_document(
 def evaluation_intervals(evaluation: Evaluation) -> MeanIntervals:
     """Return the 95% intervals of the means, which are those of ``compare``."""
     from trectools_plus.benchmark.compare.summary import summarise
-    from trectools_plus.benchmark.run.config import BenchmarkConfig
+    from trectools_plus.benchmark.run.comparing import Comparing
 
-    found = summarise(evaluation, BenchmarkConfig.model_construct())
+    found = summarise(evaluation, Comparing())
     return {
         run: {name: figures.ci for name, figures in measures.items()}
         for run, measures in found.items()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 import polars as pl
 from polars import selectors
 
-from trectools_plus.benchmark.rebuild import Rebuilt, find_other_version, rebuild_result
-from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.rebuild import find_other_version, rebuild_result
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
@@ -29,36 +29,32 @@ from trectools_plus.benchmark.run.output_folder import (
     read_checksums,
 )
 from trectools_plus.benchmark.sweep.rebuild import load_sweep_report, rebuild_sweep
-from trectools_plus.benchmark.sweep.report import SweepReport
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import MissingExtraError
 from trectools_plus.extraction.rebuild import rebuild_extraction
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
-from trectools_plus.extraction.report import ExtractionReport, load_extraction_report
+from trectools_plus.extraction.report import load_extraction_report
 from trectools_plus.formats.files.closed import ClosedFolder, hash_original, read_json
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.judging.estimates.estimate import write_judgments
 from trectools_plus.judging.estimates.report import REPORT_FILE as JUDGMENT_REPORT_FILE
 from trectools_plus.judging.estimates.verification import verify_plan
 from trectools_plus.judging.plan import PlanFolder, find_plan
+from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_machine, package_versions
 from trectools_plus.reporting.files import render_files
-from trectools_plus.reporting.plots.figures import FORMATS
 from trectools_plus.reporting.plots.style import can_draw
 from trectools_plus.reporting.results.extraction import extraction_claims, write_extraction
 from trectools_plus.reporting.results.judgments import HTML_FILE as JUDGMENT_PAGE
 from trectools_plus.reporting.results.judgments import MARKDOWN_FILE as JUDGMENT_MARKDOWN
 from trectools_plus.reporting.results.judgments import write_judgment_report
-from trectools_plus.reporting.results.sweep import (
-    PLOT_FILE,
-    draw_sweep,
-    sweep_claims,
-    write_sweep_files,
-)
+from trectools_plus.reporting.results.sweep import draw_sweep, sweep_claims, write_sweep_files
 from trectools_plus.reporting.verification.documents import (
-    DocumentComparison,
+    NEAR,
+    find_changes,
     find_text_changes,
+    flatten,
 )
 from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 from trectools_plus.text import plural
@@ -70,12 +66,12 @@ JUDGMENT_FILES = (
 """What ``judge estimate`` writes."""
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
-_NOT_WRITTEN = "a benchmark of these files does not write this file"
-_OTHER_PLOTS = "plots (another version of Matplotlib or another platform drew them)"
 _KEYS = ("run", "query_id", "measure", "doc_id")
 """Columns of tables that name a row."""
 _OF_THE_REPORT = (MODE_REPORTS_FOLDER, PLOTS_FOLDER, COMPONENTS_FOLDER)
 """Folders in which only a benchmark writes."""
+_NOT_WRITTEN = "a benchmark of these files does not write this file"
+_Report = TypeVar("_Report", bound=ReportModel)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -147,202 +143,7 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         return _verify_sweep(sweep)
     if (extraction := _find_beside(path, EXTRACTION_FILE)) is not None:
         return _verify_extraction(extraction)
-    source = ReportFolder(path)
-    if source.path.parent != source.folder:  # the report of a mode
-        source = ReportFolder(source.folder)
-    progress = progress or no_progress
-    other_version = find_other_version(source.report.manifest.packages)
-    if other_version is not None:
-        return Verification(0, 0, [f"{source.path.name}: {other_version}"])
-    progress("hashing files", 0, 1)
-    problems, files = _check_hashes(source)
-    progress("hashing files", 1, 1)
-    with tempfile.TemporaryDirectory() as temporary:
-        rebuilt = rebuild_result(source, Path(temporary, "again"), progress)
-        try:
-            remade = _compare_benchmark(source, rebuilt, progress)
-        finally:
-            rebuilt.result.folder.discard()
-    return remade.verification(files, problems)
-
-
-class _Remade:
-    """Files of a report, compared with the same files made again.
-
-    Args:
-        files: The folder of the report.
-        scratch: The folder of the files made again.
-        unproven: Parts that cannot be made again.
-
-    Attributes:
-        problems: A line for each difference.
-        values: Number of compared values.
-    """
-
-    def __init__(self, files: ClosedFolder, scratch: Path, unproven: Iterable[str]) -> None:
-        self.files, self.scratch, self.unproven = files, scratch, [*unproven]
-        self.problems: list[str] = []
-        self.values = 0
-
-    def compare_document(
-        self,
-        where: str,
-        path: Path,
-        again: Any,
-        is_unknown: Callable[[str], bool] = lambda _: False,
-    ) -> dict[str, Any]:
-        """Compare a document; return the one made again, with figures that are nearly equal."""
-        comparison = DocumentComparison(where, is_unknown)
-        merged = comparison.compare(read_json(path), again)
-        self.values += comparison.values
-        self.problems += comparison.findings
-        return {**again, **merged} if isinstance(merged, dict) else again
-
-    def compare_table(self, where: str, again: pl.DataFrame) -> bool:
-        """Compare a table; return whether all values are right."""
-        stored = self.files.read_table(where)
-        assert stored is not None
-        problems = _compare_tables(stored, again, where)[:_MOST_FINDINGS]
-        self.problems += problems
-        self.values += again.height * again.width
-        return not problems
-
-    def compare(self, name: str, path: Path, is_unknown: Callable[[str], bool]) -> None:
-        """Compare a file by its kind: the values of tables and documents, then the text."""
-        again = self.scratch / name
-        if path.read_bytes() == again.read_bytes():
-            return
-        before = len(self.problems)
-        if name.endswith(".parquet"):
-            self.compare_table(name, pl.read_parquet(again))
-            return
-        if name.endswith(".json") and name != REPORT_FILE:  # which is compared before
-            self.compare_document(name, path, read_json(again), is_unknown)
-        if len(self.problems) == before:
-            self.compare_text(name, path)
-
-    def names(self) -> set[str]:
-        """Return the names of the files made again."""
-        files = (file for file in self.scratch.rglob("*") if file.is_file())
-        return {file.relative_to(self.scratch).as_posix() for file in files}
-
-    def compare_text(self, name: str, path: Path | None = None) -> None:
-        """Compare a file byte by byte; by default the one with this name in the folder.
-
-        Tables are compared by their values, so only their presence is checked.
-        """
-        path, again = path or self.files.find(name), self.scratch / name
-        if path is None or not again.is_file():
-            if path is not None:
-                self.problems.append(f"{name}: the inputs in the folder do not give this file")
-            elif again.is_file():
-                self.problems.append(f"{name}: the file is missing")
-            return
-        contents = [file.read_bytes() for file in (path, again)]
-        if contents[0] == contents[1] or name.endswith(".parquet"):
-            return
-        if name.startswith(f"{PLOTS_FOLDER}/"):
-            self.problems.append(f"{name}: the plot differs from the plot of these figures")
-            return
-        texts = [content.decode("utf-8", errors="replace") for content in contents]
-        changes = islice(find_text_changes(*texts), _MOST_FINDINGS)
-        found = [*changes] or ["some bytes are not UTF-8"]
-        self.problems += [f"{name}: {change}" for change in found]
-
-    def find_foreign(self, known: Collection[str], owned: Collection[str] = ()) -> None:
-        """Report files that are not part of a report; those in owned folders are problems."""
-        foreign = []
-        for file in sorted(self.files.path.rglob("*")):
-            name = file.relative_to(self.files.path).as_posix()
-            if not file.is_file() or name in known or name.startswith("."):
-                continue
-            if name.partition("/")[0] in owned:
-                self.problems.append(f"{name}: {_NOT_WRITTEN}")
-            else:
-                foreign.append(name)
-        if foreign:
-            self.unproven.append(f"files that are not part of the report: {', '.join(foreign)}")
-
-    def verification(self, files: int, problems: Iterable[str] = ()) -> Verification:
-        """Return the result, with further problems first."""
-        every = list(dict.fromkeys([*problems, *self.problems]))
-        return Verification(self.values, files, every, self.unproven)
-
-
-def _compare_benchmark(source: ReportFolder, rebuilt: Rebuilt, progress: Progress) -> _Remade:
-    """Write all files of a benchmark again, and compare them with those in the folder."""
-    result, manifest = rebuilt.result, source.report.manifest
-    claims = _name_claims(list_claims(source.report))
-    remade = _Remade(source.files, result.folder.partial, [claims, *rebuilt.unproven])
-
-    def is_unknown(path: str) -> bool:  # the text of a query, not that of the verdict
-        return not rebuilt.texts_known and path.endswith("].text")
-
-    again = result.report.model_dump(mode="json")
-    merged = remade.compare_document(source.path.name, source.path, again, is_unknown)
-    result = replace(result, report=BenchmarkReport.model_validate(merged))
-    skipped = {PER_QUERY_FILE, *([REPORT_FILE] if remade.problems else [])}
-    progress("rendering", 0, 1)
-    source.files.file(PER_QUERY_FILE)
-    values = source.files.read_table(PER_QUERY_FILE)
-    if remade.compare_table(PER_QUERY_FILE, result.per_query) and values is not None:
-        result = replace(result, per_query=values)  # which are shown with their last bits
-    stored = (source.folder / PLOTS_FOLDER).glob("*.*")
-    plots = {f"{PLOTS_FOLDER}/{one.name}" for one in stored if one.suffix[1:] in FORMATS}
-    render_files(result, plots=bool(plots) and can_draw())
-    progress("rendering", 1, 1)
-    if not _draws_alike(manifest.packages, manifest.platform):
-        skipped |= plots
-        remade.unproven += [_OTHER_PLOTS] if plots and can_draw() else []
-    expected = remade.names()
-    for done, name in enumerate(sorted(expected)):
-        progress("comparing files", done, len(expected))
-        path = source.path if name == REPORT_FILE else source.files.find(name)
-        if path is None:
-            remade.problems.append(f"{name}: the file is missing")
-        elif name not in skipped:
-            remade.compare(name, path, is_unknown)
-    progress("comparing files", len(expected), len(expected))
-    if plots and not can_draw():
-        expected |= plots
-        remade.unproven.append(f"plots ({MissingExtraError('drawing them again', 'plots')})")
-    _check_names(source, remade, expected)
-    return remade
-
-
-def _check_names(source: ReportFolder, remade: _Remade, expected: set[str]) -> None:
-    """Report files that are not listed, and those that a benchmark does not write."""
-    listed = {name for _, name in read_checksums(source.folder)}
-    known = {*expected, CHECKSUMS_FILE, source.path.name}
-    if listed:
-        unlisted = (name for name in sorted(remade.names() - listed) if source.files.find(name))
-        remade.problems += [f"{name}: not listed in {CHECKSUMS_FILE}" for name in unlisted]
-    if source.path.name != REPORT_FILE:
-        name = source.path.name
-        remade.problems.append(f"{name}: not listed in {CHECKSUMS_FILE}: a copy is not verified")
-    remade.problems += [f"{name}: {_NOT_WRITTEN}" for name in sorted(listed - known)]
-    remade.find_foreign(known | listed, _OF_THE_REPORT)
-
-
-def _verify_judgments(folder: PlanFolder) -> Verification:
-    """Verify a plan, and compare the pages and judgments beside it with those made again."""
-    stored = folder.files.find(JUDGMENT_REPORT_FILE)
-    written = folder.plan.version if stored is None else _version_of(read_json(stored))
-    other_version = find_other_version({"trectools-plus": written})
-    if other_version is not None:
-        return Verification(0, 0, [f"{JUDGMENT_REPORT_FILE}: {other_version}"])
-    with tempfile.TemporaryDirectory() as temporary:
-        scratch = Path(temporary)
-        found = verify_plan(folder, scratch)
-        if found.report is not None:
-            write_judgment_report(found.report, scratch)
-            write_judgments(folder, found.report.model.model, scratch, found.people)
-        remade = _Remade(folder.files, scratch, [])
-        for name in JUDGMENT_FILES:
-            remade.compare_text(name)
-    files = len(folder.plan.files) + len(folder.plan.runs)
-    problems = [*found.problems, *remade.problems]
-    return Verification(found.figures, files, problems, warnings=found.warnings)
+    return _verify_benchmark(path, progress or no_progress)
 
 
 def _find_beside(path: str | Path, name: str) -> Path | None:
@@ -350,156 +151,294 @@ def _find_beside(path: str | Path, name: str) -> Path | None:
     given = Path(path)
     if not given.is_dir():
         return given if given.name == name else None
-    found = (given / name).exists() and not (given / REPORT_FILE).exists()
-    return given / name if found else None
+    exists = (given / name).exists() and not (given / REPORT_FILE).exists()
+    return given / name if exists else None
 
 
-def _verify_sweep(path: Path) -> Verification:
-    """Verify a sweep by its values per query, the run of the winner and the judgments."""
-    report, files = load_sweep_report(path), ClosedFolder(path.parent)
-    other_version = find_other_version(report.packages)
-    if other_version is not None:
-        return Verification(0, 0, [f"{path.name}: {other_version}"])
-    listed = {name: digest for digest, name in read_checksums(path.parent)}
-    problems = _check_listed(files, listed, is_empty=not listed)
-    with tempfile.TemporaryDirectory() as temporary:
-        output = OutputFolder(Path(temporary, "again"))
-        try:
-            rebuilt = rebuild_sweep(path, report, output)
-            claims = _name_claims(sweep_claims(report))
-            remade = _Remade(files, output.partial, [claims, *rebuilt.unproven])
-            again = rebuilt.result.report.model_dump(mode="json")
-            report = SweepReport.model_validate(remade.compare_document(path.name, path, again))
-            remade.unproven += _draw_again(files, report, output.partial)
-            write_sweep_files(replace(rebuilt.result, report=report), output.partial)
-            names = remade.names()
-            remade.problems += rebuilt.problems
-            for name in sorted({*names, *listed}):
-                remade.compare_text(name)
-        finally:
-            output.discard()
-    remade.problems += [
-        f"{name}: not listed in {CHECKSUMS_FILE}" for name in sorted(names - {*listed})
-    ]
-    remade.find_foreign({*names, *listed, CHECKSUMS_FILE})
-    remade.values += rebuilt.result.per_query.height
-    return remade.verification(len(listed), problems)
+def _refuse_other_version(name: str, packages: Mapping[str, str]) -> Verification | None:
+    reason = find_other_version(packages)
+    return None if reason is None else Verification(0, 0, [f"{name}: {reason}"])
 
 
-def _verify_extraction(path: Path) -> Verification:
-    """Verify an extraction by its gold terms and its predictions."""
-    report, files = load_extraction_report(path), ClosedFolder(path.parent)
-    other_version = find_other_version(report.manifest.packages)
-    if other_version is not None:
-        return Verification(0, 0, [f"{path.name}: {other_version}"])
-    made, is_soft_known = rebuild_extraction(path, report)
-    unproven = [_name_claims(extraction_claims(report))]
-    if not is_soft_known:
-        unproven.append("ontology-aware figures: the formula needs the whole ontology")
-    with tempfile.TemporaryDirectory() as temporary:
-        remade = _Remade(files, Path(temporary), unproven)
-        again = made.report.model_dump(mode="json")
-        merged = remade.compare_document(
-            path.name, path, again, lambda place: not is_soft_known and ".soft." in place
+class _FolderComparison:
+    """The comparison of the files in a folder with the same files made again.
+
+    Args:
+        folder: The folder.
+        is_unknown: Returns whether the value at a path of a document cannot be made again.
+
+    Attributes:
+        problems: A line for each difference.
+        unproven: Parts that cannot be made again.
+        values: Number of compared values.
+        hashed: Number of files that were hashed.
+    """
+
+    def __init__(self, folder: Path, is_unknown: Callable[[str], bool] = lambda _: False) -> None:
+        self._folder, self._files, self._is_unknown = folder, ClosedFolder(folder), is_unknown
+        self._listed: dict[str, str] = {}
+        self.problems: list[str] = []
+        self.unproven: list[str] = []
+        self.values = 0
+        self.hashed = 0
+
+    def result(self) -> Verification:
+        problems = list(dict.fromkeys(self.problems))
+        return Verification(self.values, self.hashed, problems, self.unproven)
+
+    def check_hashes(self, further: Mapping[str, str | None]) -> None:
+        """Compare the files with the hashes in the list, and in the report."""
+        self._listed = {name: digest for digest, name in read_checksums(self._folder)}
+        if not self._listed:
+            is_missing = self._files.find(CHECKSUMS_FILE) is None
+            self.problems.append(
+                f"{CHECKSUMS_FILE}: {'missing' if is_missing else 'lists no file'}: copy it from "
+                "the original folder, or run the command again"
+            )
+        hashes = {**further, **self._listed}
+        for name, digest in hashes.items():
+            file = self._files.find(name)
+            if file is None:
+                self.problems.append(f"{name}: the file is missing")
+            elif sha256_file(file) != digest:
+                self.problems.append(f"{name}: the file changed (its hash differs)")
+        self.hashed += len(hashes)
+
+    def check_originals(self, originals: Mapping[str, str]) -> None:
+        """Compare the original files that are available; the figures depend on copies of them."""
+        for path, digest in originals.items():
+            found = hash_original(path)
+            self.hashed += found is not None
+            if found not in (None, digest):
+                self.problems.append(f"{path}: the file changed (its hash differs)")
+
+    def choose_report(self, path: Path, again: _Report) -> _Report:
+        """Return the report in a document if it is right, otherwise the one made again.
+
+        Figures that are nearly equal are those of the document, because it shows them in full.
+        """
+        stored, made = read_json(path), again.model_dump(mode="json")
+        changes = [*find_changes(stored, made, self._is_unknown)]
+        self.problems += [f"{path.name}: {change}" for change in changes]
+        self.values += sum(1 for _ in flatten(made))
+        return again if changes else type(again).model_validate(stored)
+
+    def choose_values(self, again: pl.DataFrame) -> pl.DataFrame:
+        """Return the values per query in the folder if they are right, else those made again."""
+        self._files.file(PER_QUERY_FILE)
+        stored = self._files.read_table(PER_QUERY_FILE)
+        assert stored is not None
+        self.values += again.height * again.width
+        if stored.schema != again.schema or not stored.drop("value").equals(again.drop("value")):
+            return again
+        ours, theirs = (one["value"].fill_null(np.nan).to_numpy() for one in (stored, again))
+        is_right = np.allclose(ours, theirs, rtol=NEAR, atol=NEAR, equal_nan=True)
+        return stored if is_right else again
+
+    def can_draw_again(self, packages: Mapping[str, str], platform: str, scratch: Path) -> bool:
+        """Return whether plots are drawn again; otherwise they are copied, and unproven."""
+        drawn = [
+            f"{PLOTS_FOLDER}/{file.name}"
+            for file in (self._folder / PLOTS_FOLDER).glob("*.*")
+            if file.suffix in PLOT_ENDINGS
+        ]
+        version = package_versions(["matplotlib"]).get("matplotlib")
+        is_same = (packages.get("matplotlib"), platform) == (
+            version,
+            describe_machine()["platform"],
         )
-        result = replace(made, report=ExtractionReport.model_validate(merged))
-        names = [file.name for file in write_extraction(result, remade.scratch).values()]
-        for name in names:
-            remade.compare_text(name)
-    remade.find_foreign(names)
-    return remade.verification(len(names))
+        if not drawn or (is_same and can_draw()):
+            return bool(drawn)
+        reason = "another version of Matplotlib or another platform drew them"
+        if not can_draw():
+            reason = str(MissingExtraError("drawing them again", "plots"))
+        self.unproven.append(f"plots ({reason})")
+        (scratch / PLOTS_FOLDER).mkdir(exist_ok=True)
+        for name in drawn:
+            shutil.copyfile(self._files.file(name), scratch / name)
+        return False
 
+    def compare_all(
+        self, scratch: Path, known: Iterable[str] = (), progress: Progress = no_progress
+    ) -> None:
+        """Compare all files that were made again, and find files without a counterpart."""
+        made = {
+            file.relative_to(scratch).as_posix() for file in scratch.rglob("*") if file.is_file()
+        }
+        names = sorted({*made, *self._listed} - {CHECKSUMS_FILE})
+        for done, name in enumerate(names):
+            progress("comparing files", done, len(names))
+            self.compare_file(name, scratch)
+        progress("comparing files", len(names), len(names))
+        self.problems += [
+            f"{name}: not listed in {CHECKSUMS_FILE}"
+            for name in names
+            if self._listed and name not in self._listed and self._files.find(name) is not None
+        ]
+        self._find_foreign({*names, *known, CHECKSUMS_FILE})
 
-def _draw_again(files: ClosedFolder, report: SweepReport, scratch: Path) -> list[str]:
-    """Draw the plot again, or copy it if another program drew it; return what is unproven."""
-    drawn = [f"{PLOTS_FOLDER}/{Path(PLOT_FILE).stem}{ending}" for ending in PLOT_ENDINGS]
-    stored = {name: files.find(name) for name in drawn}
-    if not any(stored.values()):
-        return []
-    if can_draw() and _draws_alike(report.packages, report.platform):
-        draw_sweep(report, scratch)
-        return []
-    for name, path in stored.items():
-        if path is not None:
-            (scratch / name).parent.mkdir(exist_ok=True)
-            shutil.copyfile(path, scratch / name)
-    return [_OTHER_PLOTS]
+    def compare_file(self, name: str, scratch: Path) -> None:
+        """Compare a file with the one made again."""
+        path, again = self._files.find(name), scratch / name
+        changes: list[str] = []
+        if path is None:
+            changes = ["the file is missing"] if again.is_file() else []
+        elif not again.is_file():
+            changes = [_NOT_WRITTEN]
+        elif path.read_bytes() != again.read_bytes():
+            if name.endswith(".json"):
+                changes = [*find_changes(read_json(path), read_json(again), self._is_unknown)]
+            differences = self._compare_contents(name, path, again)
+            changes = changes or [*islice(differences, _MOST_FINDINGS)]
+        self.problems += [f"{name}: {change}" for change in changes]
 
+    def _compare_contents(self, name: str, path: Path, again: Path) -> Iterator[str]:
+        if name.startswith(f"{PLOTS_FOLDER}/"):
+            yield "the plot differs from the plot of these figures"
+        elif name.endswith(".parquet"):
+            stored, table = self._files.read_table(name), pl.read_parquet(again)
+            assert stored is not None
+            schemas = [str(dict(one.schema)) for one in (stored, table)]
+            if schemas[0] != schemas[1]:
+                yield f"the columns are {schemas[0]} instead of {schemas[1]}"
+            else:
+                yield from find_changes(_rows_by_key(stored), _rows_by_key(table))
+        else:
+            texts = [file.read_bytes().decode("utf-8", errors="replace") for file in (path, again)]
+            yield from find_text_changes(*texts) if texts[0] != texts[1] else ["it is not UTF-8"]
 
-def _draws_alike(packages: Mapping[str, str], platform: str) -> bool:
-    """Return whether the same Matplotlib on the same platform drew the plots."""
-    version = package_versions(["matplotlib"]).get("matplotlib")
-    return packages.get("matplotlib") == version and platform == describe_machine()["platform"]
-
-
-def _name_claims(claims: Collection[str]) -> str:
-    return f"{plural(len(claims), 'statement')} in the section '{CLAIMS_TITLE}'"
-
-
-def _version_of(document: Any) -> str:
-    return str(document.get("version")) if isinstance(document, dict) else ""
-
-
-def _check_hashes(source: ReportFolder) -> tuple[list[str], int]:
-    """Return a line for each file with another hash, and the number of files."""
-    problems: list[str] = []
-    checked = {}
-    for run in source.report.runs:
-        if run.path is not None:
-            checked[run.path] = run.sha256
-    listed = read_checksums(source.folder)
-    checked |= {name: digest for digest, name in listed}
-    problems += _check_listed(source.files, checked, is_empty=not listed)
-    # Input files may have been moved: the figures depend only on the copies beside the report.
-    originals = {path: hash_original(path) for path in source.originals}
-    found = {path: digest for path, digest in originals.items() if digest is not None}
-    problems += [
-        f"{path}: the file changed (its hash differs)"
-        for path, digest in found.items()
-        if digest != source.originals[path]
-    ]
-    return problems, len(checked) + len(found)
-
-
-def _check_listed(
-    files: ClosedFolder, listed: Mapping[str, str | None], *, is_empty: bool
-) -> list[str]:
-    """Return a line for each file with another hash, and for a list without files."""
-    problems = []
-    if is_empty:
-        state = "missing" if files.find(CHECKSUMS_FILE) is None else "lists no file"
-        problems.append(
-            f"{CHECKSUMS_FILE}: {state}: copy it from the original folder, or run the command again"
-        )
-    for name, digest in listed.items():
-        file = files.find(name)
-        if file is None:
-            problems.append(f"{name}: the file is missing")
-        elif sha256_file(file) != digest:
-            problems.append(f"{name}: the file changed (its hash differs)")
-    return problems
-
-
-def _compare_tables(reported: pl.DataFrame, again: pl.DataFrame, where: str) -> list[str]:
-    """Compare the table of a file with the one made again; return a line for each difference."""
-    if reported.schema != again.schema:
-        shown = [", ".join(f"{name} {kind}" for name, kind in one.schema.items())
-                 for one in (reported, again)]  # fmt: skip
-        return [f"{where}: the columns are {shown[0]} instead of {shown[1]}"]
-    comparison = DocumentComparison(where)
-    if not reported.equals(again):
-        comparison.compare(_rows_by_key(reported), _rows_by_key(again))
-    return comparison.findings
+    def _find_foreign(self, known: Collection[str]) -> None:
+        """List files that are not part of the report; in folders of a benchmark, as problems."""
+        files = (file for file in sorted(self._folder.rglob("*")) if file.is_file())
+        names = [file.relative_to(self._folder).as_posix() for file in files]
+        foreign = [name for name in names if name not in known and not name.startswith(".")]
+        inside = [name for name in foreign if name.partition("/")[0] in _OF_THE_REPORT]
+        if self._listed:
+            self.problems += [f"{name}: {_NOT_WRITTEN}" for name in inside]
+            foreign = [name for name in foreign if name not in inside]
+        if foreign:
+            self.unproven.append(f"files that are not part of the report: {', '.join(foreign)}")
 
 
 def _rows_by_key(table: pl.DataFrame) -> dict[str, Any]:
     """Return the value or values of each row by the names in it."""
     table = table.with_columns(selectors.float().fill_nan(None))
     named = [name for name in table.columns if name in _KEYS]
-    found: dict[str, Any] = {}
+    rows: dict[str, Any] = {}
     for row in table.iter_rows(named=True):
         key = " ".join(str(row.pop(name)) for name in named)
-        while key in found:
+        while key in rows:
             key = f"{key} (repeated)"
-        found[key] = next(iter(row.values())) if len(row) == 1 else row
-    return found
+        rows[key] = next(iter(row.values())) if len(row) == 1 else row
+    return rows
+
+
+def _count_claims(claims: Collection[str]) -> str:
+    return f"{plural(len(claims), 'statement')} in the section '{CLAIMS_TITLE}'"
+
+
+def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
+    """Verify a benchmark: run it again on the files of its folder, and compare all files."""
+    source = ReportFolder(path)
+    if source.path.parent != source.folder:  # the report of a mode
+        source = ReportFolder(source.folder)
+    report, name = source.report, source.path.name
+    if (refused := _refuse_other_version(name, report.manifest.packages)) is not None:
+        return refused
+    comparison = _FolderComparison(source.folder)
+    progress("hashing files", 0, 1)
+    runs = {run.path: run.sha256 for run in report.runs if run.path is not None}
+    comparison.check_hashes(runs)
+    comparison.check_originals(source.originals)
+    progress("hashing files", 1, 1)
+    with tempfile.TemporaryDirectory() as temporary:
+        rebuilt = rebuild_result(source, Path(temporary, "again"), progress)
+        result, scratch = rebuilt.result, rebuilt.result.folder.partial
+        try:
+            comparison.problems += rebuilt.problems
+            comparison.unproven += [_count_claims(list_claims(report)), *rebuilt.unproven]
+            result = replace(
+                result,
+                report=comparison.choose_report(source.path, result.report),
+                per_query=comparison.choose_values(result.per_query),
+            )
+            progress("rendering", 0, 1)
+            manifest = report.manifest
+            draws = comparison.can_draw_again(manifest.packages, manifest.platform, scratch)
+            render_files(result, plots=draws)
+            progress("rendering", 1, 1)
+            comparison.compare_all(scratch, [name], progress)
+        finally:
+            result.folder.discard()
+    if name != REPORT_FILE:
+        comparison.problems.append(
+            f"{name}: not listed in {CHECKSUMS_FILE}: a copy is not verified"
+        )
+    return comparison.result()
+
+
+def _verify_judgments(folder: PlanFolder) -> Verification:
+    """Verify a plan, and compare the pages and judgments beside it with those made again."""
+    stored = folder.files.find(JUDGMENT_REPORT_FILE)
+    document = {"version": folder.plan.version} if stored is None else read_json(stored)
+    written = str(document.get("version")) if isinstance(document, dict) else ""
+    refused = _refuse_other_version(JUDGMENT_REPORT_FILE, {"trectools-plus": written})
+    if refused is not None:
+        return refused
+    comparison = _FolderComparison(folder.files.path)
+    with tempfile.TemporaryDirectory() as temporary:
+        scratch = Path(temporary)
+        check = verify_plan(folder, scratch)
+        if check.report is not None:
+            write_judgment_report(check.report, scratch)
+            write_judgments(folder, check.report.model.model, scratch, check.people)
+        for name in JUDGMENT_FILES:
+            comparison.compare_file(name, scratch)
+    files = len(folder.plan.files) + len(folder.plan.runs)
+    problems = [*check.problems, *comparison.problems]
+    return Verification(check.figures, files, problems, warnings=check.warnings)
+
+
+def _verify_sweep(path: Path) -> Verification:
+    """Verify a sweep by its values per query, the run of the winner and the judgments."""
+    report = load_sweep_report(path)
+    if (refused := _refuse_other_version(path.name, report.packages)) is not None:
+        return refused
+    comparison = _FolderComparison(path.parent)
+    comparison.check_hashes({})
+    with tempfile.TemporaryDirectory() as temporary:
+        output = OutputFolder(Path(temporary, "again"))
+        scratch = output.partial
+        try:
+            rebuilt = rebuild_sweep(path, report, output)
+            comparison.unproven += [_count_claims(sweep_claims(report)), *rebuilt.unproven]
+            chosen = comparison.choose_report(path, rebuilt.result.report)
+            comparison.problems += rebuilt.problems
+            if comparison.can_draw_again(report.packages, report.platform, scratch):
+                draw_sweep(chosen, scratch)
+            write_sweep_files(replace(rebuilt.result, report=chosen), scratch)
+            comparison.compare_all(scratch)
+        finally:
+            output.discard()
+    comparison.values += rebuilt.result.per_query.height
+    return comparison.result()
+
+
+def _verify_extraction(path: Path) -> Verification:
+    """Verify an extraction by its gold terms and its predictions."""
+    report = load_extraction_report(path)
+    if (refused := _refuse_other_version(path.name, report.manifest.packages)) is not None:
+        return refused
+    made, is_soft_known = rebuild_extraction(path, report)
+    comparison = _FolderComparison(
+        path.parent, lambda place: not is_soft_known and ".soft." in place
+    )
+    comparison.unproven.append(_count_claims(extraction_claims(report)))
+    if not is_soft_known:
+        comparison.unproven.append("ontology-aware figures: the formula needs the whole ontology")
+    with tempfile.TemporaryDirectory() as temporary:
+        scratch = Path(temporary)
+        result = replace(made, report=comparison.choose_report(path, made.report))
+        comparison.hashed = len(write_extraction(result, scratch))
+        comparison.compare_all(scratch)
+    return comparison.result()

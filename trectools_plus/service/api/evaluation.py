@@ -13,7 +13,6 @@ from trectools_plus.benchmark.report import (
     MeasureDefinition,
     StratumResult,
 )
-from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import check_id_overlap
 from trectools_plus.formats.tables import Topics
 from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
@@ -28,6 +27,7 @@ from trectools_plus.service.api.snapshots import MeasuredMean, Snapshot, answer_
 from trectools_plus.service.api.uploads import Upload, check_size
 from trectools_plus.service.api.validate_and_score import check_query_count, choose_measures
 from trectools_plus.service.problems import ProblemError
+from trectools_plus.statistics.arrays import IntervalOptions
 from trectools_plus.statistics.comparison import ends_of
 from trectools_plus.testsets.loading import read_test_set
 from trectools_plus.text import split_list
@@ -120,14 +120,10 @@ def evaluate_test_set(
     # /metrics has the measures that the shipped alerts and dashboard name, whatever is asked.
     monitored = [one for one in parse_measures(DEFAULT_MEASURES) if one not in measures]
     evaluation = score_runs(queries.qrels, {mode: run}, [*measures, *monitored], Averaging())
-    config = BenchmarkConfig(
-        dataset=documents.name,
-        modes=(mode,),
-        confidence=settings.confidence,
-        resamples=settings.resamples,
-        seed=settings.seed,
+    options = IntervalOptions(
+        confidence=settings.confidence, resamples=settings.resamples, seed=settings.seed
     )
-    groups = _summarise(evaluation, mode, topics, config)
+    groups = _summarise(evaluation, mode, topics, options)
     snapshot = _snapshot(groups, queries.name, mode, latency_ms)
     asked = {measure.name for measure in measures}
     answer = _answer(_only(groups, asked), evaluation, snapshot)
@@ -159,7 +155,7 @@ Groups = dict[str | None, dict[str, StratumResult]]
 
 
 def _summarise(
-    evaluation: Evaluation, mode: str, topics: Topics, config: BenchmarkConfig
+    evaluation: Evaluation, mode: str, topics: Topics, options: IntervalOptions
 ) -> Groups:
     """Return means and intervals over all queries, and over the queries of each type."""
     query_ids = evaluation.query_ids[mode]
@@ -175,7 +171,7 @@ def _summarise(
     return {
         value: {
             canonical[name]: one
-            for name, one in summarise_rows(alone, places, config)[mode].items()
+            for name, one in summarise_rows(alone, places, options)[mode].items()
         }
         for value, places in rows.items()
     }

@@ -1,1 +1,0 @@
-"""Analyses of a whole report: judgments, difficulty of queries, measures."""
