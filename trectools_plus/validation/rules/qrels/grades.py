@@ -12,7 +12,6 @@ from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.places import Pairs, Places, Value
 from trectools_plus.validation.registry import Case, Rule, RuleFix, SeverityName, fix_step
 from trectools_plus.validation.rules.file.shared import (
     all_but_one,
@@ -22,6 +21,7 @@ from trectools_plus.validation.rules.file.shared import (
 )
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.views.order import Repeats
+from trectools_plus.validation.views.places import Pairs, Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
 
 RELEVANT = 1
