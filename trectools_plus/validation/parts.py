@@ -30,10 +30,11 @@ from trectools_plus.formats.files.opening import (
 from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.query_chunks import Chunk, iter_query_chunks
 from trectools_plus.validation.catalogue import RULES
-from trectools_plus.validation.places import Places
-from trectools_plus.validation.views.pairs import DocumentIds, PairFacts, PairView
+from trectools_plus.validation.views.facts import PairFacts, RunFacts
+from trectools_plus.validation.views.pairs import DocumentIds, PairView
+from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.qrels import QrelsView
-from trectools_plus.validation.views.runs import RunFacts, RunView
+from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import SNIFFED_BYTES, Shape, wide_encoding
 
 _BYTES_PER_PROCESS = 4 << 20

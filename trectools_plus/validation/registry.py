@@ -10,7 +10,14 @@ from typing import Any, Literal
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation.findings import DropIn, Finding, Fix, Severity
-from trectools_plus.validation.places import LINES_KEPT, Found, Places, Value, places_of, sentence
+from trectools_plus.validation.views.places import (
+    LINES_KEPT,
+    Found,
+    Places,
+    Value,
+    places_of,
+    sentence,
+)
 
 DEFAULT_MAX_DEPTH = 100
 """Default limit of results per query."""

@@ -29,13 +29,8 @@ from trectools_plus.validation.parts import (
     read_in_parts,
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
-from trectools_plus.validation.views.pairs import (
-    N_SHOWN_IDS,
-    JudgedCounts,
-    PairFacts,
-    PairView,
-    near_places,
-)
+from trectools_plus.validation.views.facts import N_SHOWN_IDS, JudgedCounts, PairFacts
+from trectools_plus.validation.views.pairs import PairView, near_places
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:

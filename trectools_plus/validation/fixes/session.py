@@ -266,17 +266,6 @@ class FileDraft:
             origin = lines if origin is None else origin[lines - np.uint32(1)]
         return FileDraft(self.path, self.kind, data, origin)
 
-    def has_only_unparsed_lines(self, session: FixSession, code: str) -> bool:
-        """Return whether all rows have the wrong number of columns; log if only some do."""
-        n_commented, n_unparsed = (
-            len(self.view.commented_out_rows),
-            len(self.view.unparsed_lines),
-        )
-        if n_unparsed > n_commented and (self.view.n_rows or n_commented):
-            session.skip(code, "only some rows lack a column")
-            return False
-        return n_unparsed > n_commented
-
     def pair_with(self, other: RunView | QrelsView) -> PairView:
         """Return the view of this draft and another file, for rules on pairs."""
         if isinstance(self.view, RunView):

@@ -1,119 +1,34 @@
-"""The view of a run with its qrels and topics."""
+"""The view of a run with its qrels and topics, and changes of measures by the order within ties.
+
+AP and nDCG are computed as in trec_eval: ``map`` (relevant from grade 1 on, divided by all relevant
+documents of the query) and ``ndcg`` (gain = grade, discount log2(1 + rank), whole depth). Only
+relevant documents contribute to them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.files.content import BOM, read_file
 from trectools_plus.validation.id_matching import near_matches, unify_spellings
-from trectools_plus.validation.places import Places
 from trectools_plus.validation.registry import JUDGED_CUTOFF
+from trectools_plus.validation.views.facts import N_SHOWN_IDS, JudgedCounts, PairFacts, TieSums
+from trectools_plus.validation.views.order import places_in_query
+from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.tables import TableView
+from trectools_plus.validation.views.tables import Numbers, TableView
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-N_SHOWN_IDS = 3
-"""Number of document ids of a file that are shown if no document is judged."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedCounts:
-    """Counts of the documents of judged queries, in a run or in a part of one.
-
-    Attributes:
-        n_documents: Their number.
-        n_judged: The number of judged ones, for scoring only down to the depth that is needed.
-        n_shown: The number of documents in the first ``JUDGED_CUTOFF`` of their queries.
-        n_judged_shown: The number of judged ones among these.
-        n_other_spellings: The number of unjudged ones that are judged in another spelling.
-        has_common_documents: Whether a document of the run is judged for any query.
-        unjudged: The first few documents, if none is judged.
-    """
-
-    n_documents: int = 0
-    n_judged: int = 0
-    n_shown: int = 0
-    n_judged_shown: int = 0
-    n_other_spellings: int = 0
-    has_common_documents: bool = False
-    unjudged: Sequence[str] = ()
-
-    def __add__(self, later: JudgedCounts) -> JudgedCounts:
-        """Return the counts of two parts of a run."""
-        return JudgedCounts(
-            self.n_documents + later.n_documents,
-            self.n_judged + later.n_judged,
-            self.n_shown + later.n_shown,
-            self.n_judged_shown + later.n_judged_shown,
-            self.n_other_spellings + later.n_other_spellings,
-            self.has_common_documents or later.has_common_documents,
-            [*self.unjudged, *later.unjudged][:N_SHOWN_IDS],
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class TieSums:
-    """Sums of measures over the queries of a run, or of a part of one.
-
-    Attributes:
-        lowest: The sum of each measure in the worst order of the ties.
-        highest: The sum of each measure in the best order.
-        n_changed: The number of queries in which the two differ, for each measure.
-        has_ties: Whether there are ties.
-        is_defined: False with repeated documents or scores that are not finite.
-    """
-
-    lowest: npt.NDArray[np.float64] | float = 0.0
-    highest: npt.NDArray[np.float64] | float = 0.0
-    n_changed: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
-    has_ties: bool = False
-    is_defined: bool = True
-
-    def __add__(self, later: TieSums) -> TieSums:
-        """Return the sums of two parts of a run."""
-        return TieSums(
-            self.lowest + later.lowest,
-            self.highest + later.highest,
-            self.n_changed + later.n_changed,
-            self.has_ties or later.has_ties,
-            self.is_defined and later.is_defined,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class PairFacts:
-    """Facts about the documents of a run, or of a part of one, and their judgments.
-
-    Attributes:
-        judged: The numbers of judged documents.
-        near: The unjudged documents that are judged in another spelling.
-        ties: Sums of measures in the worst and best order of ties.
-    """
-
-    judged: JudgedCounts = field(default_factory=JudgedCounts)
-    near: Places = field(default_factory=Places)
-    ties: TieSums = field(default_factory=TieSums)
-
-    def __add__(self, later: PairFacts) -> PairFacts:
-        """Return the facts about two parts of a run, in the order of the file."""
-        return PairFacts(self.judged + later.judged, self.near + later.near, self.ties + later.ties)
-
-    def moved(self, n_lines: int) -> PairFacts:
-        """Return the facts in a file with ``n_lines`` lines before this part."""
-        return replace(self, near=self.near.moved(n_lines))
 
 
 def near_places(run: RunView, rows: Rows, theirs: str) -> Places:
@@ -236,8 +151,6 @@ class PairView:
             return self.run.pair_facts
         if self.qrels is None:
             return PairFacts()
-        from trectools_plus.validation.views.ties import tie_sums
-
         rows, judgments = self.near_documents
         near = near_places(self.run, rows, self.qrels.doc_id(judgments[0]) if len(rows) else "")
         ties = tie_sums(self) if self.report_on == "run" else TieSums()
@@ -345,3 +258,105 @@ class PairView:
         rows, judgments = theirs.find(unify_spellings(self.run.doc_ids), self.judged_query)
         unjudged = ~self.judged[rows]
         return rows[unjudged], judgments[unjudged]
+
+
+MEASURES = ("AP", "nDCG")
+
+
+def tie_sums(pair: PairView) -> TieSums:
+    """Return the sums of AP and of nDCG over the judged queries of a run."""
+    run = pair.run
+    has_ties = len(run.ties32) > 0
+    if len(run.repeats) or not np.isfinite(run.score).all():
+        zeros = np.zeros(len(MEASURES))
+        return TieSums(zeros, zeros, zeros.astype(np.int64), has_ties, is_defined=False)
+    return TieSums(*find_sums(pair), has_ties)
+
+
+def find_sums(pair: PairView) -> tuple[Numbers, Numbers, Rows]:
+    """Return sums of :data:`MEASURES` over all judged queries, from the bounds of each query.
+
+    Scores are compared in 32 bits, as trec_eval 9 does.
+
+    Args:
+        pair: A run with finite scores, each document once in its query, and its judgments.
+
+    Returns:
+        The sums in the worst and in the best order of the ties, and the number of queries in which
+        the two differ, for each measure.
+    """
+    qrels = pair.qrels
+    assert qrels is not None
+    n_queries = len(qrels.query_ids)
+    gains, ideal = _ideal(qrels)
+    has_relevant = ideal[0] > 0
+    rows, judgments = pair.judgments
+    grade = np.zeros(pair.run.n_rows)
+    grade[rows] = gains[judgments]
+    of_row = pair.judged_query
+    if not len(pair.run.ties32):  # only relevant documents count, and their ranks are known
+        rows = np.flatnonzero(grade)
+        low = high = _sums_of_ranks(
+            of_row[rows], grade[rows], pair.run.evaluated_ranks(rows), n_queries
+        )
+    else:
+        rows = np.flatnonzero((of_row >= 0) & has_relevant[of_row])
+        with np.errstate(over="ignore", under="ignore"):
+            score = pair.run.score[rows].astype(np.float32)
+        low, high = (
+            _sums(of_row[rows][order], grade[rows][order], n_queries)
+            for order in (
+                np.lexsort((sign * grade[rows], -score, of_row[rows])) for sign in (1, -1)
+            )
+        )
+    # A query without a relevant document counts 0.
+    highest = [np.where(has_relevant, one, 1) for one in ideal]
+    worst = [one / most for one, most in zip(low, highest, strict=True)]
+    best = [one / most for one, most in zip(high, highest, strict=True)]
+    changed = [int((more - less > 1e-9).sum()) for less, more in zip(worst, best, strict=True)]
+    lowest = np.array([one.sum() for one in worst])
+    return lowest, np.array([one.sum() for one in best]), np.array(changed)
+
+
+@lru_cache(maxsize=1)  # all parts of a run have the same qrels
+def _ideal(qrels: QrelsView) -> tuple[Numbers, tuple[Numbers, Numbers]]:
+    """Return the gain of each judgment, and the sums of the best possible ranking of each query."""
+    gains = _gains(qrels)
+    relevant = np.flatnonzero(gains)
+    query = qrels.blocks.query.astype(np.int64)
+    best_order = relevant[np.lexsort((-gains[relevant], query[relevant]))]
+    return gains, _sums(query[best_order], gains[best_order], len(qrels.query_ids))
+
+
+def _gains(qrels: QrelsView) -> Numbers:
+    """Return the grade of each relevant judgment, each document once; 0 for other judgments."""
+    is_relevant = (qrels.grade >= 1) & np.isfinite(qrels.grade)
+    first = qrels.pairs.find(qrels.doc_ids, qrels.pairs.query)[1]
+    return np.where(is_relevant & (first == np.arange(qrels.n_rows)), qrels.grade, 0.0)
+
+
+def _sums(query: Rows, gain: Numbers, n_queries: int) -> tuple[Numbers, Numbers]:
+    """Return sums for AP and nDCG over the relevant documents of each query.
+
+    Args:
+        query: The query of each document, ascending.
+        gain: Its grade if it is relevant, otherwise 0; in the order of the ranking.
+        n_queries: The number of queries.
+    """
+    relevant = np.flatnonzero(gain)
+    rank = places_in_query(query)[relevant] + 1
+    return _sums_of_ranks(query[relevant], gain[relevant], rank, n_queries)
+
+
+def _sums_of_ranks(
+    query: Rows, gain: Numbers, rank: Rows, n_queries: int
+) -> tuple[Numbers, Numbers]:
+    """Return the same for the relevant documents alone, given their ranks."""
+    order = np.lexsort((rank, query))
+    query, gain, rank = query[order], gain[order], rank[order]
+    nth = places_in_query(query) + 1
+    for_ap, for_ndcg = nth / rank, gain / np.log2(rank + 1)
+    for_ap, for_ndcg = (
+        np.bincount(query, values, n_queries).astype(np.float64) for values in (for_ap, for_ndcg)
+    )
+    return for_ap, for_ndcg

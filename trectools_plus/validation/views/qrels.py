@@ -13,8 +13,8 @@ from trectools_plus.formats.columns.ids import PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.text import number
 from trectools_plus.validation.id_matching import unify_spellings
-from trectools_plus.validation.places import Value
 from trectools_plus.validation.views.order import Repeats
+from trectools_plus.validation.views.places import Value
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
 
 if TYPE_CHECKING:

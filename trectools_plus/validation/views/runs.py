@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -18,56 +18,15 @@ from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import number
-from trectools_plus.validation.places import Pairs, Value
+from trectools_plus.validation.views.facts import PairFacts, RunFacts
 from trectools_plus.validation.views.order import Ordered, Ranks, places_in_query
+from trectools_plus.validation.views.places import Pairs, Value
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus.formats.tables import Run
-    from trectools_plus.validation.views.pairs import PairFacts
-
-
-@dataclass(frozen=True, slots=True)
-class RunFacts:
-    """Facts about the rows of a run, or of a chunk of one, that add up to those of the file.
-
-    Attributes:
-        third: The values of column 3; two of them if there are more.
-        n_other_second: The number of values of column 2 other than 'Q0', if column 3 is constant.
-        n_repeated_second: The number of rows with the value of column 2 of an earlier row of the
-            query, if column 3 is constant.
-        n_other_ranks: The number of ranks that are not whole numbers.
-        n_not_counting: The number of chunks that do not have, in each query, falling decimal
-            numbers in column 4 and 1, 2, 3 in column 5.
-        n_unreadable: The number of scores that are not numbers.
-        n_fixable: The number of rows of chunks in which every score can be written as a number.
-        n_reversed: The number of queries whose ranks and scores are almost completely reversed.
-        n_repeating: The number of queries with a repeated document.
-        n_copies: The number of rows that equal an earlier row of the query in every field.
-        n_ties: The number of rows of other documents with the score of the one before.
-        n_changed: The number of ties in 32 bits that trec_eval orders by document.
-    """
-
-    third: frozenset[str] = frozenset()
-    n_other_second: int = 0
-    n_repeated_second: int = 0
-    n_other_ranks: int = 0
-    n_not_counting: int = 0
-    n_unreadable: int = 0
-    n_fixable: int = 0
-    n_reversed: int = 0
-    n_repeating: int = 0
-    n_copies: int = 0
-    n_ties: int = 0
-    n_changed: int = 0
-
-    def __add__(self, later: RunFacts) -> RunFacts:
-        """Return the facts about two chunks, which must have different queries."""
-        third = frozenset(sorted(self.third | later.third)[:2])
-        numbers = (getattr(self, one.name) + getattr(later, one.name) for one in fields(self)[1:])
-        return RunFacts(third, *numbers)
 
 
 class RunView(TableView):

@@ -31,7 +31,8 @@ from trectools_plus.formats.columns.rows import (
     QueryBlocks,
     RunRows,
 )
-from trectools_plus.validation.places import (
+from trectools_plus.validation.views.order import Repeats, find_repeats
+from trectools_plus.validation.views.places import (
     LINES_KEPT,
     LineNumber,
     Places,
@@ -39,7 +40,6 @@ from trectools_plus.validation.places import (
     Value,
     places_of,
 )
-from trectools_plus.validation.views.order import Repeats, find_repeats
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,8 +12,8 @@ from trectools_plus.formats.files.compression import SUFFIXES
 from trectools_plus.formats.files.content import BOM, FileContent
 from trectools_plus.text import visible
 from trectools_plus.validation.fixes.session import FixSession
-from trectools_plus.validation.places import Places, first_lines
 from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
+from trectools_plus.validation.views.places import Places, first_lines
 from trectools_plus.validation.views.tables import TableView, has_only_bare_cr, wide_encoding
 
 _SUFFIXES = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}

@@ -10,8 +10,8 @@ import numpy as np
 
 from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.files.content import BOM
-from trectools_plus.validation.places import Places, Value, first_lines
 from trectools_plus.validation.registry import Case, Rule, Subject
+from trectools_plus.validation.views.places import Places, Value, first_lines
 from trectools_plus.validation.views.tables import TableView, fields_of
 
 INVISIBLE_BLANKS = re.compile(

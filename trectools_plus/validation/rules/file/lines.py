@@ -16,8 +16,8 @@ from trectools_plus.validation.fixes.session import (
     TopicsDraft,
     is_blank,
 )
-from trectools_plus.validation.places import Places, first_lines
 from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
+from trectools_plus.validation.views.places import Places, first_lines
 from trectools_plus.validation.views.tables import TableView
 
 

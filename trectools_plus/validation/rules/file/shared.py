@@ -14,9 +14,9 @@ from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import quoted
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.places import Pairs, Places, Value
 from trectools_plus.validation.registry import Case, Rule, Subject
 from trectools_plus.validation.views.order import Repeats
+from trectools_plus.validation.views.places import Pairs, Places, Value
 from trectools_plus.validation.views.tables import Numbers, TableView, fields_of
 
 if TYPE_CHECKING:

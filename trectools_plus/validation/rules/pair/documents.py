@@ -12,7 +12,6 @@ from trectools_plus.text import listed, visible
 from trectools_plus.validation.findings import UNJUDGED
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.id_matching import nearest
-from trectools_plus.validation.places import Places, Value
 from trectools_plus.validation.registry import (
     JUDGED_CUTOFF,
     MIN_JUDGED,
@@ -21,10 +20,11 @@ from trectools_plus.validation.registry import (
     RuleFix,
     fix_step,
 )
-from trectools_plus.validation.views.pairs import N_SHOWN_IDS, PairView
+from trectools_plus.validation.views.facts import N_SHOWN_IDS
+from trectools_plus.validation.views.pairs import MEASURES, PairView
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
-from trectools_plus.validation.views.ties import MEASURES
 
 N_COMPARED_IDS = 1000
 """Number of judged ids among which a similar one is searched."""

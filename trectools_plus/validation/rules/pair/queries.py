@@ -8,9 +8,9 @@ from typing import Literal
 
 from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.places import Places, Value
 from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
 from trectools_plus.validation.views.pairs import PairView
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.tables import TableView
 
 

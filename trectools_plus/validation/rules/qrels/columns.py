@@ -11,7 +11,6 @@ import numpy as np
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.text import quoted
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.places import Places, Value
 from trectools_plus.validation.registry import Case, FixName, Rule, RuleFix, fix_step
 from trectools_plus.validation.rules.file.lines import spacing_cases
 from trectools_plus.validation.rules.file.shared import (
@@ -33,6 +32,7 @@ from trectools_plus.validation.rules.file.shared import (
     short_rows,
     value_case,
 )
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import TableView, fields_of, other_format
 

@@ -12,7 +12,6 @@ from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.places import Pairs, Places, Value
 from trectools_plus.validation.registry import Case, Rule, RuleFix, SeverityName, fix_step
 from trectools_plus.validation.rules.file.shared import (
     all_but_one,
@@ -22,6 +21,7 @@ from trectools_plus.validation.rules.file.shared import (
 )
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.views.order import Repeats
+from trectools_plus.validation.views.places import Pairs, Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
 
 RELEVANT = 1
@@ -179,11 +179,17 @@ def rows_above(qrels: QrelsView, limit: int) -> Rows:
     return np.flatnonzero(grade > limit)
 
 
+def memory_needed(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
+    """Return the gigabytes in which trec_eval counts the grades."""
+    return {"needed": f"{8e-9 * float(np.nanmax(np.abs(qrels.grade), initial=0.0)):,.1f} GB"}
+
+
 def _above(limit: int, severity: SeverityName, why: str) -> Case:
     return Case(
         severity,
         f"grade {{grade!v}}[ (on {{count}} rows)]; {why}",
         partial(rows_above, limit=limit),
+        shows=memory_needed,
         column=4,
         blocks=limit >= HIGHEST_SCORED,
     )
@@ -200,17 +206,13 @@ Q122 = Rule(
     rationale="Such a grade is usually a score or a time. trec_eval uses 8 bytes for each grade up "
     "to the highest one, 8 GB at 10^9, and each query takes time in proportion; its ndcg takes the "
     "square of it, an hour at 10^6. Exponential gain overflows much earlier.",
-    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval would need 8 bytes of memory for "
-    "each grade up to it. Rescale the grades to 0 to 4.",
+    example="qrels.txt:1: error Q122: grade 1000000000; trec_eval would need 8.0 GB of memory. "
+    "Rescale the grades to 0 to 4.",
     remedy="Rescale the grades to 0 to 4",
     scored_if=f"no grade is above {HIGHEST_SCORED:,}",
     notes={"error": "it is scored as it is"},
     cases=(
-        _above(
-            HIGHEST_SCORED,
-            "error",
-            "trec_eval would need 8 bytes of memory for each grade up to it",
-        ),
+        _above(HIGHEST_SCORED, "error", "trec_eval would need {needed} of memory"),
         _above(127, "error", f"{_OUTWEIGHS}, and trec_eval's memory grows with the grade"),
         _above(10, "warning", "exponential gain is 2^grade, so it outweighs all others"),
         _above(4, "info", "gdeval and ERR stop above 4"),

@@ -20,7 +20,6 @@ from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import number, quoted, visible
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.places import Pairs, Places, Value
 from trectools_plus.validation.registry import Case, FixName, Rule, RuleFix, fix_step
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
 from trectools_plus.validation.rules.file.lines import spacing_cases
@@ -40,6 +39,7 @@ from trectools_plus.validation.rules.file.shared import (
     short_rows,
     value_case,
 )
+from trectools_plus.validation.views.places import Pairs, Places, Value
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView, fields_of
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.places import Pairs, Places, Value
 from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
 from trectools_plus.validation.rules.file.shared import (
     CONTINUES,
@@ -21,6 +20,7 @@ from trectools_plus.validation.rules.file.shared import (
     returning_queries,
 )
 from trectools_plus.validation.views.order import places_in_query
+from trectools_plus.validation.views.places import Pairs, Places, Value
 from trectools_plus.validation.views.runs import RunView
 
 MIN_REVERSED = 0.9

@@ -17,7 +17,6 @@ import numpy as np
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, quoted
 from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.places import Pairs, Places, Value
 from trectools_plus.validation.registry import (
     TREC_MAX_DEPTH,
     Case,
@@ -29,6 +28,7 @@ from trectools_plus.validation.rules.file.shared import all_but_one, of_same_doc
 from trectools_plus.validation.rules.run.columns import R108, may_hold_documents
 from trectools_plus.validation.rules.run.ranks import by_score
 from trectools_plus.validation.views.order import places_in_query
+from trectools_plus.validation.views.places import Pairs, Places, Value
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import NOT_FINITE
 
