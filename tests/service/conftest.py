@@ -47,7 +47,7 @@ class Opened:
 
     def __enter__(self) -> TestClient:
         client = self._client.__enter__()
-        for _ in range(600):
+        for _ in range(2400):
             if client.get("/readyz").status_code == 200:
                 return client
             time.sleep(0.05)

@@ -45,6 +45,9 @@ Parameters = EvaluateParameters | ValidateParameters | ScoreParameters
 
 _LOG = logging.getLogger("trectools_plus.service")
 _RETRY = {"Retry-After": "5"}
+REOPEN_SECONDS = 60.0
+"""The time in which a process opens the documents when their indexes exist."""
+
 _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
 
@@ -193,18 +196,23 @@ class RequestWork:
 
     async def _keep_documents_open(self) -> None:
         """Open the documents, and again when a process may have been killed."""
+        seconds = None  # building indexes can take long
         while True:
             self._ended = anyio.Event()
             try:
-                async with self._free:
-                    modes = await _call(open_documents, self._settings)
+                with anyio.move_on_after(seconds) as scope:
+                    async with self._free:
+                        modes = await _call(open_documents, self._settings)
             except Exception as error:
                 # A client may see the reason of a known error only.
                 is_known = isinstance(error, TrectoolsPlusError | ProblemError)
                 why = str(error) if is_known else type(error).__name__
                 self.documents.status = f"the documents cannot be opened: {why}"
-                _LOG.exception("the documents cannot be searched")
+                _LOG.error("the documents cannot be opened: %s", why, exc_info=not is_known)
                 return
+            seconds = REOPEN_SECONDS
+            if scope.cancelled_caught:
+                continue
             if self._settings.searches and not self.documents.are_ready:
                 self.documents = Documents("ready", modes)
                 _LOG.info("the documents are ready")

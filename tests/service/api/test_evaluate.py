@@ -415,7 +415,7 @@ def test_documents_that_cannot_be_opened(
     app = create_app(ServiceSettings(dataset="nowhere"))
     with TestClient(app, base_url="http://localhost") as client:
         check_problem(post(client, garden_set), 503, "not-ready")
-        for _ in range(100):
+        for _ in range(1200):
             if "nowhere" in check_problem(client.get("/readyz"), 503, "not-ready")["detail"]:
                 return
             time.sleep(0.05)

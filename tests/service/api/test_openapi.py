@@ -92,7 +92,7 @@ def test_the_service_keeps_to_its_document(
         suppress_health_check=list(HealthCheck),
     )
     def keeps(case: schemathesis.Case) -> None:
-        case.call_and_validate(checks=CHECKS, headers=BEARING)
+        case.call_and_validate(checks=CHECKS, headers=BEARING, timeout=60)
 
     keeps()
 
