@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from harness.program import Done, Program
-from typer.main import get_command
 
 import trectools_plus
-from trectools_plus.cli.app import app
 from trectools_plus.cli.commands.packaged import demo as run_demo
 from trectools_plus.service.api.search import Search
 from trectools_plus.service.api.settings import ServiceSettings
@@ -110,25 +106,6 @@ COMMANDS = {
 }
 
 
-def leaves(command: Any, name: str) -> Iterator[tuple[str, Any]]:
-    children = getattr(command, "commands", {})
-    for child, listed in children.items():
-        if not listed.hidden:
-            yield from leaves(command.load(child), f"{name} {child}")
-    if not children:
-        yield name, command
-
-
-def test_every_command_with_a_dataset_is_tested() -> None:
-    found = {
-        name
-        for name, command in leaves(get_command(app), "trectools-plus")
-        for option in command.params
-        if "--dataset" in option.opts and "irds:" in (option.help or "")
-    }
-    assert found == COMMANDS.keys()
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -144,24 +121,6 @@ def test_the_sample_is_a_dataset(name: str, tmp_path: Path, program: Program) ->
     done = program(f"{name} --dataset sample {COMMANDS[name].format(run=run)}", tmp_path)
     assert done.code == 0, done.stderr
     assert "read as TSV" not in done.stderr
-
-
-@pytest.mark.slow("further commands")
-def test_given_runs_and_other_backends_use_the_sample(
-    demo: tuple[Path, Done], program: Program
-) -> None:
-    folder, _ = demo
-    (folder / "search.py").write_text(
-        "def search(query, depth):\n    return ['kitchen-1', 'kitchen-2']\n", "utf-8"
-    )
-    runs = "mine=trectools-plus-demo/runs/lexical.run"
-    command = f"benchmark run --dataset sample --runs {runs} {FAST} --output-dir given"
-    done = program(command, folder)
-    assert done.code == 0, done.stderr
-    command = "runs fetch --dataset sample --backend python --retriever search:search -o fetched"
-    done = program(command, folder)
-    assert done.code == 0, done.stderr
-    assert (folder / "fetched" / "search.run").is_file()
 
 
 def test_the_service_searches_the_sample() -> None:
