@@ -6,9 +6,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
-import os
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -17,7 +15,6 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from harness.program import Program
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -30,14 +27,6 @@ pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
-
-
-def shell_lines(markdown: str) -> list[str]:
-    """The commands in the ```bash blocks of a page, comments and continuations resolved."""
-    blocks = re.findall(r"^```bash\n(.*?)^```", markdown, re.MULTILINE | re.DOTALL)
-    text = "".join(blocks).replace("\\\n", " ")
-    lines = (line.partition(" #")[0].strip() for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
 
 
 PUBLIC = {
@@ -132,7 +121,6 @@ def test_links_to_files_of_the_repository_resolve(page: Path) -> None:
 
 
 VERSIONED = ("README.md", "docs/index.md", "docs/examples/gate.yml")
-README_LINES = shell_lines((ROOT / "README.md").read_text("utf-8"))
 
 
 def test_every_file_that_states_the_version_states_this_one() -> None:
@@ -146,39 +134,6 @@ def test_every_file_that_states_the_version_states_this_one() -> None:
         r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
     )
     assert newest == version
-
-
-COMMANDS_IN_README = [
-    line for line in README_LINES if line.split()[0] in ("trectools-plus", "runs")
-]
-SLOW_IN_README = re.compile("trectools-plus (query|benchmark run|runs fetch|testset)")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        pytest.param(
-            line,
-            marks=pytest.mark.slow("builds or reads indexes") if SLOW_IN_README.match(line) else [],
-        )
-        for line in COMMANDS_IN_README
-    ],
-)
-def test_readme_commands_work(line: str, tmp_path: Path, program: Program) -> None:
-    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
-    words = [name for word in shlex.split(line) for name in expanded(word, tmp_path)]
-    done = program(words, tmp_path, TRECTOOLS_PLUS_CACHE=os.environ["TRECTOOLS_PLUS_CACHE"])
-    assert done.code in (0, 1), f"{words}: {done.stderr}"
-    assert "Traceback" not in done.stderr
-    assert done.stdout
-
-
-def expanded(word: str, folder: Path) -> list[str]:
-    """The names that a shell gives a command for a word with ``*``."""
-    names = (
-        sorted(str(path.relative_to(folder)) for path in folder.glob(word)) if "*" in word else []
-    )
-    return names or [word]
 
 
 def test_every_slow_test_has_a_reason(request: pytest.FixtureRequest) -> None:

@@ -118,7 +118,6 @@ def test_exit_codes_and_streams(call: Call, reports: tuple[Path, Path], bench: A
     for current, words, code, shown in (
         (after, (), 1, "gate failed"),
         (after, ("--max-drop", "7%"), 0, "gate passed"),
-        (before, (), 0, "gate passed"),
         (other, (), 3, "different qrels"),
         ("nowhere.json", (), 2, "nowhere.json"),
         (after, ("-m", "nosuch@3"), 2, "nosuch"),

@@ -94,22 +94,6 @@ def test_mistakes_are_one_line_and_an_exit_code(
     assert words in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "test_set", "noted"),
-    [((), "hpo-en-standard", True), (("--test-file", "hpo-de-tiny"), "hpo-de-tiny", False)],
-)
-def test_without_data_the_dataset_is_hpo(
-    call: Call, arguments: tuple[str, ...], test_set: str, noted: bool
-) -> None:
-    options = ("--modes", "lexical", "-m", "RR", "--set", "resamples=100", "--output-dir", "out")
-    code, out, err = call(*arguments, *options, "--format", "json")
-    assert code == 0
-    dataset = json.loads(out)["manifest"]["dataset"]
-    assert dataset["id"] == "hpo"
-    assert test_set in dataset["version"]
-    assert ("note: no data given; comparing on the HPO demo set (--dataset hpo)" in err) is noted
-
-
 def test_values_of_the_wrong_kind_are_usage_errors(call: Call) -> None:
     assert call("--seed", "x")[0] == 2
     assert call("--format", "xml")[0] == 2

@@ -102,7 +102,7 @@ def test_what_is_refused(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
         (importing, 0, "3 pooled documents lack a grade"),
         (importing, 0, "0 judgments of 10 queries imported"),
         (("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes"), 0, ""),
-        (("judge", "estimate", plan.path, "--format", "json"), 1, '"refusal": {'),
+        (("judge", "estimate", plan.path, "--format", "json"), 1, '"refusal": "'),
         (("benchmark", "verify", plan.path), 1, "20 are needed"),
         (("judge", "estimate", plan.path, "-m", "AP@100"), 2, "first 4"),
         (("review", "import", plan.path, "high.txt", "--annotator", "Ben"), 2, "above 3"),

@@ -60,7 +60,7 @@ def saved(folder: Path, name: str, scores: dict[str, dict[str, float]]) -> str:
         (["--modes", ","], "no mode given"),
         (
             ["--backend", "nosuch"],
-            f"unknown backend 'nosuch' — --backend — use one of {', '.join(BACKENDS)}",
+            f"unknown backend 'nosuch' — backend — use one of {', '.join(BACKENDS)}",
         ),
         (["--dataset", "hpo"], "exclude each other"),
         (["--test-file", "x.yaml"], "needs --dataset hpo"),

@@ -54,16 +54,6 @@ def test_validate_exit_codes(words: tuple[str, ...], code: int) -> None:
     assert any(one["severity"] in fails for one in found) == bool(code)
 
 
-@pytest.mark.parametrize("form", ["text", "concise", "json", "github"])
-def test_validate_in_every_format(form: str) -> None:
-    result = invoke("validate", "bad.json", "--format", form)
-    assert result.exit_code == 1
-    assert "T211" in result.stdout
-    assert "grade 4 of d1" in result.stdout
-    if form == "json":
-        json.loads(result.stdout)
-
-
 def test_validate_names_what_is_missing() -> None:
     result = invoke("validate", "own.json", "none.json", "hpo-xx-tiny")
     assert "own.json: testset, 3 rows, 3 queries; no findings" in result.stdout
