@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,23 +65,6 @@ def test_the_stored_outputs_are_those_of_this_version(executed: Any) -> None:
     assert [cell.source for cell in stored.cells] == [cell.source for cell in executed.cells]
 
 
-@pytest.mark.process
-def test_a_plot_is_shown_once_and_nothing_is_written_to_stderr(executed: Any) -> None:
-    for cell in executed.cells:
-        images = [one for one in cell.get("outputs", ()) if "image/png" in one.get("data", {})]
-        assert len(images) == cell.source.count(".plot("), cell.source
-        assert not [one for one in cell.get("outputs", ()) if one.get("name") == "stderr"]
-    assert sum(".plot(" in cell.source for cell in executed.cells) >= 2
-
-
-def test_the_notebook_is_small_and_the_same_on_every_machine() -> None:
-    text = NOTEBOOK.read_text("utf-8")
-    assert len(text.encode()) < 300_000
-    shown = json.dumps(outputs(nbformat.read(NOTEBOOK, as_version=4)))
-    assert not re.search(r"/(home|tmp|work|root|Users)/|\d{4}-\d\d-\d\d|20\d{6}-", shown)
-    assert '"execution"' not in text, "times of cells"
-
-
 def run_cells(*sources: str) -> list[list[Any]]:
     """Execute cells in the kernel of this Python; return the outputs of each."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in sources])
@@ -128,29 +109,6 @@ def test_long_work_has_a_bar_that_disappears_and_short_work_has_none() -> None:
     assert not short
     assert not fetched
     assert unseen[0]["text"] == "[]\n"
-
-
-@pytest.mark.process
-def test_a_figure_is_shown_once_with_and_without_pyplot() -> None:
-    before = (
-        "import matplotlib, sys\n"
-        "from trectools_plus import evaluate\n"
-        "evaluation = evaluate({'q': {'d': 1}, 'r': {'d': 1}}, {'q': {'d': 1.0}}, ['RR', 'AP'])\n"
-        "settings = dict(matplotlib.rcParams)"
-    )
-    _, first, state, second = run_cells(
-        before,
-        "evaluation.plot()",
-        "print('matplotlib.pyplot' in sys.modules, settings == dict(matplotlib.rcParams))",
-        "import matplotlib.pyplot as plt\nbackend = matplotlib.get_backend()\n"
-        "figure = evaluation.plot()\nassert backend == matplotlib.get_backend()\n"
-        "assert not plt.get_fignums()\nfigure",
-    )
-    assert state[0]["text"] == "False True\n"
-    for outputs_of_cell in (first, second):
-        (shown,) = outputs_of_cell
-        assert shown["output_type"] == "execute_result"
-        assert "image/png" in shown["data"]
 
 
 def test_nothing_is_shown_outside_notebooks(capsys: pytest.CaptureFixture[str]) -> None:

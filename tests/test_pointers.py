@@ -86,22 +86,3 @@ def test_pointers_lead_somewhere(folder: str) -> None:
         for name in lost(path.read_text("utf-8"))
     }
     assert not found
-
-
-@pytest.mark.parametrize(
-    ("pointer", "leads"),
-    [
-        ("`formats/files/limits.py`", True),
-        ("`formats/files/limitz.py`", False),
-        (":func:`load_run`", True),
-        (":func:`load_runn`", False),
-        ("`trectools_plus.validation.loading.load_run`", True),
-        ("`trectools_plus.validation.loading.load_nothing`", False),
-        ("see ``load_run`` in ``loading.py``", True),
-        ("see ``load_nothing`` in ``loading.py``", False),
-        ("`docs/architecture.md`", True),
-        ("`docs/architectures.md`", False),
-    ],
-)
-def test_a_pointer_is_found(pointer: str, leads: bool) -> None:
-    assert leads == (not [*lost(f"# {pointer}\n")])

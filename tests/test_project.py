@@ -6,10 +6,7 @@ import ast
 import dataclasses
 import importlib
 import inspect
-import json
-import os
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -18,96 +15,18 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from harness import golden
-from harness.cases import CASES
-from harness.normal import read_document
-from harness.program import Program
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 from pydantic import BaseModel
 
 import trectools_plus
-from trectools_plus.benchmark.report import SCHEMA_VERSION
-from trectools_plus.cli.reference import generated_pages, iter_commands
+from trectools_plus.cli.reference import generated_pages
 
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = dict(iter_commands())
-LEAVES = [name for name in COMMANDS if not any(other.startswith(f"{name} ") for other in COMMANDS)]
 DOCS = {path.relative_to(ROOT / "docs"): path for path in (ROOT / "docs").rglob("*.md")}
-BIN = Path(sys.executable).parent
-CONTRACT = ROOT / "tests" / "contract"
-
-
-def shell_lines(markdown: str) -> list[str]:
-    """The commands in the ```bash blocks of a page, comments and continuations resolved."""
-    blocks = re.findall(r"^```bash\n(.*?)^```", markdown, re.MULTILINE | re.DOTALL)
-    text = "".join(blocks).replace("\\\n", " ")
-    lines = (line.partition(" #")[0].strip() for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-def run(command: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["bash", "-c", command],
-        cwd=cwd,
-        env={**os.environ, "PATH": path, **env},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
-@pytest.mark.parametrize("name", LEAVES)
-def test_every_command_has_help_with_an_example_that_fits(name: str) -> None:
-    text = COMMANDS[name]
-    assert "Example" in text
-    assert max(map(len, text.splitlines())) <= 100
-    assert name.removeprefix("trectools-plus ") in text.split("Example", 1)[1]
-
-
-@pytest.mark.parametrize("name", LEAVES)
-def test_every_command_has_a_test(name: str) -> None:
-    """A contract case runs it and its stored document shows what it did; or it is a server."""
-    ran = compared_commands() | started_servers()
-    assert name in ran, f"add a case of {name} to tests/contract/harness/cases.py, and freeze it"
-
-
-@cache
-def compared_commands() -> frozenset[str]:
-    """The commands that do their work in a contract case, with output that is compared."""
-    stored = [
-        golden.golden_path(name) if golden.golden_path(name).exists() else golden.frozen_path(name)
-        for name in CASES
-    ]
-    lines = [
-        command.removeprefix("trectools-plus ")
-        for document in map(read_document, stored)
-        for command, step in document["commands"].items()
-        if step["exit"] in (0, 1) and (step["stdout"] or document["files"])
-    ]
-    return frozenset(
-        name
-        for name in LEAVES
-        if any(f"trectools-plus {line} ".startswith(f"{name} ") for line in lines)
-    )
-
-
-@cache
-def started_servers() -> frozenset[str]:
-    """The commands that test_servers.py starts: a call or a tuple begins with their words."""
-    tree = ast.parse((CONTRACT / "test_servers.py").read_text("utf-8"))
-    rows = [node.args for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    rows += [node.elts for node in ast.walk(tree) if isinstance(node, ast.Tuple)]
-    words = [[item.value for item in row if isinstance(item, ast.Constant)] for row in rows]
-    servers = {name: name.split()[1:] for name in LEAVES if name.endswith(" serve")}
-    return frozenset(
-        name for name, start in servers.items() if any(row[: len(start)] == start for row in words)
-    )
 
 
 PUBLIC = {
@@ -201,36 +120,7 @@ def test_links_to_files_of_the_repository_resolve(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_architecture_names_every_package_and_every_module_exists() -> None:
-    text = DOCS[Path("architecture.md")].read_text("utf-8")
-    packages = {path.parent.name for path in (ROOT / "trectools_plus").glob("*/__init__.py")}
-    for package in packages:
-        assert f"`{package}/`" in text
-    for module in re.findall(r"`([a-z_]+/[a-z_/]+\.py)`", text):
-        assert (ROOT / "trectools_plus" / module).exists(), module
-
-
 VERSIONED = ("README.md", "docs/index.md", "docs/examples/gate.yml")
-README_LINES = shell_lines((ROOT / "README.md").read_text("utf-8"))
-
-
-def test_readme_begins_with_installation_runs_and_qrels_and_ends_with_the_ontology() -> None:
-    wheel = f"dist/trectools_plus-{trectools_plus.__version__}-py3-none-any.whl"
-    assert README_LINES[:2] == ["pip install .", "trectools-plus demo"]
-    assert README_LINES[2].startswith("trectools-plus runs validate fixtures/")
-    of_hpo = [line for line in README_LINES if re.search(r"\bhpo\b|query ", line)]
-    assert README_LINES.index(of_hpo[0]) > README_LINES.index(
-        "trectools-plus benchmark run --dataset sample --modes lexical,vector,hybrid"
-    )
-    assert [line for line in README_LINES if "demo" in line] == ["trectools-plus demo"]
-    assert README_LINES[-2:] == [
-        "pip wheel --no-deps --wheel-dir dist .",
-        f"pip install {wheel}",
-    ]
-
-
-def test_no_log_of_a_library_is_in_the_repository() -> None:
-    assert not (ROOT / "cwl.log").exists()
 
 
 def test_every_file_that_states_the_version_states_this_one() -> None:
@@ -244,63 +134,6 @@ def test_every_file_that_states_the_version_states_this_one() -> None:
         r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
     )
     assert newest == version
-
-
-def test_the_page_on_versions_states_the_schema_of_reports() -> None:
-    page = DOCS[Path("versions.md")].read_text("utf-8")
-    assert f"[`BenchmarkReport.json`](report.md) is {SCHEMA_VERSION}." in page
-
-
-COMMANDS_IN_README = [
-    line for line in README_LINES if line.split()[0] in ("trectools-plus", "runs")
-]
-SLOW_IN_README = re.compile("trectools-plus (query|benchmark run|runs fetch|testset)")
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        pytest.param(
-            line,
-            marks=pytest.mark.slow("builds or reads indexes") if SLOW_IN_README.match(line) else [],
-        )
-        for line in COMMANDS_IN_README
-    ],
-)
-def test_readme_commands_work(line: str, tmp_path: Path, program: Program) -> None:
-    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
-    words = [name for word in shlex.split(line) for name in expanded(word, tmp_path)]
-    done = program(words, tmp_path, TRECTOOLS_PLUS_CACHE=os.environ["TRECTOOLS_PLUS_CACHE"])
-    assert done.code in (0, 1), f"{words}: {done.stderr}"
-    assert "Traceback" not in done.stderr
-    assert done.stdout
-
-
-def expanded(word: str, folder: Path) -> list[str]:
-    """The names that a shell gives a command for a word with ``*``."""
-    names = (
-        sorted(str(path.relative_to(folder)) for path in folder.glob(word)) if "*" in word else []
-    )
-    return names or [word]
-
-
-@pytest.mark.slow("starts the demo in a process of its own")
-def test_demo_prints_a_table_and_where_the_reports_are(tmp_path: Path) -> None:
-    if not (Path(sys.prefix) / ".installed").exists():
-        pytest.skip("not in an environment that scripts/venv.sh made; run scripts/test")
-    output = tmp_path / "out"
-    done = run(
-        f"scripts/demo --output-dir {output}",
-        ROOT,
-        TRECTOOLS_PLUS_VENV=sys.prefix,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "MaxOntSim@10" in done.stdout
-    assert "BenchmarkComparison.md" in done.stdout
-    report = json.loads((output / "BenchmarkReport.json").read_text("utf-8"))
-    assert report["manifest"]["dataset"]["documents"] == 19034
-    assert report["manifest"]["dataset"]["queries"] >= 40
-    assert list(report["modes"]) == ["lexical", "vector", "ngram", "hybrid"]
 
 
 def test_every_slow_test_has_a_reason(request: pytest.FixtureRequest) -> None:

@@ -25,13 +25,6 @@ def _examples() -> list[str]:
     return found
 
 
-def test_there_are_examples() -> None:
-    examples = _examples()
-    assert len(examples) > 15
-    for command in ("runs", "qrels", "topics"):
-        assert any(line.startswith(f"trectools-plus {command} validate ") for line in examples)
-
-
 @pytest.mark.parametrize("line", _examples())
 def test_an_example_can_be_typed_unchanged(line: str) -> None:
     words = shlex.split(line.partition(" > ")[0])

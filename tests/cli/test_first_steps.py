@@ -8,36 +8,12 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.measures.parser import builtin_labels, find_label, measure_labels
-
 GARDEN = Path(__file__).parents[2] / "fixtures"
 FILES = {
     "qrels": str(GARDEN / "garden-trec" / "qrels.txt"),
     "a": str(GARDEN / "runs" / "lexical.run"),
     "b": str(GARDEN / "runs" / "hybrid.run"),
 }
-
-
-def test_measures_are_listed_by_family(program: Any, tmp_path: Path) -> None:
-    listed = [
-        program(["trectools-plus", *words, "--format", "json"], tmp_path).text
-        for words in (["measures"], ["explain"], ["explain", "--list"])
-    ]
-    assert len({*listed}) == 1
-    families = json.loads(listed[0])["families"]
-    labels = [label for family in families.values() for label in family]
-    assert len(labels) == len({*labels})
-    assert {*measure_labels()} <= {*labels}
-    assert "Others" not in families
-    for label in labels[: len(builtin_labels())]:
-        assert find_label(label) == label
-
-
-def test_a_command_of_a_group_is_suggested(program: Any, tmp_path: Path) -> None:
-    done = program(["trectools-plus", "validate", FILES["a"]], tmp_path)
-    assert done.code == 2
-    assert "runs validate" in done.stderr
-    assert program(["trectools-plus", "unknown"], tmp_path).code == 2
 
 
 @pytest.mark.parametrize("name", ["official", "all_trec"])
@@ -69,21 +45,6 @@ def test_a_baseline_may_be_named_by_its_file(program: Any, tmp_path: Path, given
     words = ["trectools-plus", "benchmark", "run", "--runs", *runs, "--qrels", FILES["qrels"]]
     done = program([*words, "--baseline", given, "--output-dir", "out"], tmp_path)
     assert done.code == 0, done.stderr
-
-
-def test_a_run_of_which_only_the_depth_is_wrong_ends_with_the_profile(
-    program: Any, tmp_path: Path
-) -> None:
-    rows = [f"1 Q0 d{rank} {rank} {1000 - rank} x\n" for rank in range(1, 151)]
-    (tmp_path / "deep.run").write_text("".join(rows))
-    done = program(["trectools-plus", "runs", "validate", "deep.run"], tmp_path)
-    assert done.code == 1
-    assert "--profile trec" in " ".join(done.text.split("\n")[-3:])
-    words = ["trectools-plus", "runs", "validate", "deep.run", "--profile", "trec"]
-    assert program(words, tmp_path).code == 0
-    (tmp_path / "deep.run").write_text("".join([*rows, "1 Q0 d1 151 1 x\n"]))
-    done = program(["trectools-plus", "runs", "validate", "deep.run"], tmp_path)
-    assert "--profile trec" not in " ".join(done.text.split("\n")[-3:])
 
 
 def test_reports_show_the_depth_as_a_note(program: Any, tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from trectools_plus.errors import MissingExtraError, missing_package
-
 pytestmark = [
     pytest.mark.process,
     pytest.mark.installation,
@@ -90,12 +88,6 @@ def test_a_missing_package_is_named(package: str, words: str, without: Any, tmp_
         f"pip install {package}"
     )
     assert "Traceback" not in done.stderr
-
-
-def test_missing_packages_and_their_extras() -> None:
-    assert isinstance(missing_package("fastapi.routing"), MissingExtraError)
-    assert "trectools-plus[service]" in str(missing_package("prometheus_client"))
-    assert "pip install pyyaml" in str(missing_package("yaml.nodes"))
 
 
 def test_other_import_errors_are_not_hidden(without: Any) -> None:

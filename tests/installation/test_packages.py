@@ -100,12 +100,6 @@ def test_a_plain_installation_is_small() -> None:
     assert sum(map(size_of, packages)) <= 550e6
 
 
-def test_the_core_is_small() -> None:
-    packages = ["trectools-plus", *CORE.split()]
-    assert len(packages) <= 30
-    assert sum(map(size_of, packages)) <= 450e6
-
-
 @pytest.fixture(scope="module")
 def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a folder with links to this package and the core packages, and nothing else."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -17,7 +16,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from harness.pages import read_blocks
 
 import trectools_plus
 
@@ -128,17 +126,6 @@ def test_demo(call: Call) -> None:
     call("benchmark", "verify", str(folder / "report"))
 
 
-def test_the_readme_installs_this_wheel_and_its_first_command_works(
-    call: Call, wheel: Path
-) -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    blocks = [block.text for block in read_blocks(readme) if block.language == "bash"]
-    lines = [shlex.split(line, comments=True) for line in "".join(blocks).splitlines()]
-    installed = [words[2] for words in lines if words[:2] == ["pip", "install"]]
-    assert installed == [".", ".[hpo]", f"dist/{wheel.name}"]
-    call(*next(words for words in lines if words[0] == "trectools-plus"))
-
-
 def test_validate(call: Call) -> None:
     call("runs", "validate", f"{RUNS}/lexical.run", "--qrels", QRELS)
     call("trectools-plus", "qrels", "validate", QRELS)
@@ -153,13 +140,6 @@ def test_score_and_explain(call: Call) -> None:
     assert "0.8326" in done.stdout
     call("trectools-plus", "trec-eval", "-m", "map", QRELS, f"{RUNS}/vector.run")
     assert "Formula" in call("trectools-plus", "explain", "nDCG@10").stdout.title()
-
-
-def test_compare(call: Call) -> None:
-    runs = [f"{RUNS}/{name}.run" for name in ("lexical", "vector")]
-    done = call("trectools-plus", "compare", *runs, "--qrels", QRELS, "--to", "paper.tex")
-    assert "vector is best on nDCG@10" in done.stdout
-    assert r"\begin{tabular}" in (work_of(call) / "paper.tex").read_text("utf-8")
 
 
 def test_benchmark_and_gate(call: Call) -> None:
@@ -181,13 +161,6 @@ def test_benchmark_and_gate(call: Call) -> None:
     jsonschema.Draft202012Validator(schema).validate(report)
 
 
-def test_fetch_and_query(call: Call) -> None:
-    call("runs", "fetch", "--dataset", "sample", "--modes", "lexical,hybrid", "-o", "fetched")
-    assert (work_of(call) / "fetched" / "hybrid.run").is_file()
-    found = call("trectools-plus", "query", "a dull knife", "--dataset", "sample").stdout
-    assert "kitchen-3" in found
-
-
 def test_packaged_files_and_test_sets(call: Call) -> None:
     listed = [line.split()[0] for line in call("trectools-plus", "files").stdout.splitlines()[3:-1]]
     folders = sorted({name.partition("/")[0] for name in listed})
@@ -197,19 +170,6 @@ def test_packaged_files_and_test_sets(call: Call) -> None:
     assert "hpo-de-comprehensive" in call("trectools-plus", "testset", "list").stdout
     call("trectools-plus", "testset", "convert", "hpo-en-tiny", "tiny.json")
     call("trectools-plus", "testset", "validate", "tiny.json")
-
-
-def test_python(call: Call) -> None:
-    code = (
-        "import trectools_plus as tp\n"
-        f"print(tp.evaluate('{QRELS}', '{RUNS}/vector.run', ['nDCG@10']).mean('nDCG@10'))\n"
-        "print(len(tp.load_collection('sample').corpus))\n"
-        f"runs = dict(a='{RUNS}/lexical.run', b='{RUNS}/vector.run')\n"
-        f"print(tp.compare('{QRELS}', runs).verdict.text)"
-    )
-    mean, size, verdict = call("python", "-c", code).stdout.splitlines()
-    assert (round(float(mean), 4), size) == (0.8326, "60")
-    assert verdict.startswith("b is best")
 
 
 def test_ontology(call: Call) -> None:

@@ -78,11 +78,6 @@ def test_the_sdist_has_every_file_of_the_repository(unpacked: Path) -> None:
     assert all((unpacked / name).read_bytes() == (ROOT / name).read_bytes() for name in tracked)
 
 
-def test_scripts_of_the_sdist_can_be_run(unpacked: Path) -> None:
-    for name in ("scripts/demo", "scripts/test", "scripts/docs", ".ci/run"):
-        assert (unpacked / name).stat().st_mode & 0o111
-
-
 def test_the_wheel_of_the_sdist_is_the_same(wheel: Path, unpacked: Path) -> None:
     (again,) = (unpacked / "dist").glob("*.whl")
     assert contents(again) == contents(wheel)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
 from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -73,82 +71,6 @@ def test_workflows_have_few_rights_a_time_limit_and_existing_scripts(workflow: P
         assert checked.returncode == 0, line
 
 
-def test_workflows_run_the_scripts_of_continuous_integration() -> None:
-    ran = {line for workflow in WORKFLOWS for line in commands(workflow)}
-    assert {"scripts/test --all", "scripts/test-lowest"} <= ran
-    complete = (ROOT / ".ci" / "run").read_text("utf-8")
-    assert "scripts/test-lowest" in complete
-    variables = set(re.findall(r"\bREQUIRE_[A-Z_]+", (ROOT / "CONTRIBUTING.md").read_text("utf-8")))
-    assert variables == set(re.findall(r"(REQUIRE_[A-Z_]+)=1", complete))
-
-
-PYTEST = (sys.executable, "-m", "pytest", "--color=no", "-c", str(ROOT / "pyproject.toml"))
-TESTS = """
-import pytest
-
-
-@pytest.fixture
-def broken():
-    yield
-    raise ValueError
-
-
-def test_fails():
-    raise ValueError
-
-
-@pytest.mark.installation
-def test_installation():
-    pass
-
-
-def test_passes():
-    pass
-
-
-def test_skips():
-    pytest.skip("no data")
-
-
-def test_teardown(broken):
-    pass
-"""
-
-
-@pytest.mark.process
-@pytest.mark.slow("starts pytest several times")
-def test_tests_that_passed_elsewhere_can_be_omitted(tmp_path: Path) -> None:
-    """As ``.ci/run`` does with those of the clone, with the list outside of the project."""
-    project, passed = tmp_path / "project", tmp_path / "list" / "passed"
-    project.mkdir()
-    passed.parent.mkdir()
-    shutil.copy(ROOT / "tests" / "conftest.py", project)
-    (project / "test_it.py").write_text(TESTS, "utf-8")
-    # Without what the tests around this one require, and their options.
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("REQUIRE_", "PYTEST_"))
-    }
-
-    def run(*words: str) -> str:
-        done = subprocess.run(
-            [*PYTEST, *words],
-            cwd=project,
-            env={**environment, "PYTHONPATH": str(ROOT / "tests" / "contract")},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout
-
-    assert "1 failed, 3 passed, 1 skipped, 1 error" in run("-n", "2", f"--write-passed={passed}")
-    names = passed.read_text("utf-8").split()
-    assert [name.rpartition(":")[2] for name in names] == ["test_installation", "test_passes"]
-    again = run(f"--omit-passed={passed}")
-    assert "1 failed, 2 passed, 1 skipped, 1 deselected, 1 error" in again
-
-
 USED = re.compile(r"^\s*(?:- )?uses: *(?P<action>\S+)(?P<comment>.*)$", re.MULTILINE)
 PAGES_WITH_ACTIONS = sorted(
     path
@@ -173,12 +95,6 @@ def test_actions_are_pinned_by_commit() -> None:
         if not re.fullmatch(r"[\w.-]+(/[\w.-]+)+@[0-9a-f]{40}", one[1])
         or not re.fullmatch(r"# v\d+\.\d+\.\d+", one[2])
     ] == []
-
-
-def test_the_matrix_has_the_versions_of_the_classifiers() -> None:
-    matrix = load(ROOT / ".github/workflows/tests.yml")["jobs"]["test"]["strategy"]["matrix"]
-    project = (ROOT / "pyproject.toml").read_text("utf-8")
-    assert re.findall(r"Python :: (3\.\d+)\"", project) == matrix["python"]
 
 
 def test_citation_states_the_version() -> None:

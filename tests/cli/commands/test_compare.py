@@ -26,32 +26,10 @@ def make_call(program: Program, tmp_path: Path) -> Any:
     return call
 
 
-def test_the_verdict_comes_first_and_the_rest_fits_on_a_screen(call: Any) -> None:
-    done = call(*PAIR, "--qrels", QRELS)
-    assert done.code == 0
-    found = compare(QRELS, {"a": LEXICAL, "b": VECTOR})
-    lines = done.text.splitlines()
-    assert " ".join(lines[:2]).startswith(found.verdict.text)
-    assert len(lines) <= 40
-    assert f"{found.means['a']['nDCG@10']:.4f}" in done.text
-
-
 def test_the_first_file_has_the_judgments_without_qrels(call: Any) -> None:
     named = call(LEXICAL, VECTOR, "--qrels", QRELS)
     assert call(QRELS, LEXICAL, VECTOR).text == named.text
     assert "lexical" in named.text
-
-
-def test_many_runs_fit_on_a_screen(call: Any, thorough: bool) -> None:
-    count, measures = (16, "nDCG@10,AP,RR,P@5,R@5,P@1") if thorough else (16, "AP")
-    runs = [f"run{number}={(LEXICAL, VECTOR)[number % 2]}" for number in range(count)]
-    words = (*runs, "--qrels", QRELS, "--resamples", 100, "-m", measures)
-    done = call(*words)
-    assert done.code == 0
-    assert len(done.text.splitlines()) <= 40
-    everything = call(*words, "--all").text
-    assert {f"run{number}" for number in range(count)} <= set(everything.split())
-    assert everything.count("[") >= count * len(measures.split(","))
 
 
 def test_every_format_has_the_figures_of_python(call: Any) -> None:
@@ -71,18 +49,6 @@ def test_runs_and_measures_are_those_of_eval(call: Any) -> None:
     assert list(document["modes"]["lexical"]["measures"]) == ["nDCG@10", "AP"]
     spaced = call(QRELS, LEXICAL, VECTOR, "-m", "nDCG@10 AP", "--format", "json")
     assert spaced.text == named.text
-
-
-def test_files_are_written_and_the_text_is_printed(call: Any, tmp_path: Path) -> None:
-    files = [f"paper.{ending}" for ending in ("tex", "md", "html", "csv", "json", "parquet")]
-    options = [word for file in files for word in ("--to", file)]
-    done = call(*PAIR, "--qrels", QRELS, *options, "--systems", "rows", "--caption", "50% & more")
-    assert done.code == 0
-    assert done.text.startswith(("a ", "b ", "Both "))
-    assert "\\caption{50\\% \\& more}" in (tmp_path / "paper.tex").read_text("utf-8")
-    assert "Run &" in (tmp_path / "paper.tex").read_text("utf-8")
-    assert pl.read_parquet(tmp_path / "paper.parquet").height == (2 + 1) * 6
-    assert json.loads((tmp_path / "paper.json").read_text("utf-8"))["verdict"]["text"]
 
 
 @pytest.mark.parametrize(
@@ -120,26 +86,6 @@ def test_runs_over_different_queries_are_not_comparable(call: Any, tmp_path: Pat
     assert "averaged over" in done.stderr
     assert call(LEXICAL, few, "--qrels", QRELS).code == 0
     assert call(LEXICAL, f"r={few}", "--qrels", QRELS, "--strict-input").code in (0, 1)
-
-
-def test_queries_without_a_relevant_document_are_left_out_on_request(
-    call: Any, tmp_path: Path
-) -> None:
-    qrels = tmp_path / "qrels.txt"
-    qrels.write_text(QRELS.read_text("utf-8") + "none 0 d1 0\n")
-    words = (*PAIR, "--qrels", qrels, "-m", "AP", "--format", "json")
-    counted, dropped, plain = (
-        call(*words, *options) for options in ((), ("--no-relevant", "drop"), ("--qrels", QRELS))
-    )
-    means = [
-        [mode["measures"]["AP"]["mean"] for mode in json.loads(done.text)["modes"].values()]
-        for done in (counted, dropped, plain)
-    ]
-    assert means[1] == means[2]
-    assert all(one < other for one, other in zip(means[0], means[1], strict=True))
-    assert "and counts 0" in counted.stderr
-    for done, setting in ((counted, "zero"), (dropped, "drop")):
-        assert json.loads(done.text)["config"]["no_relevant"] == setting
 
 
 def test_the_options_that_decide_reach_the_result(call: Any) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import yaml
 from harness.program import Program
 
 from trectools_plus.cli.commands.packaged import FILES
@@ -77,15 +76,3 @@ def test_the_configuration_runs_and_its_report_satisfies_the_schema(
     )
     jsonschema.Draft202012Validator(schema).validate(report)
     assert report["primary_measure"] == "nDCG@10"
-
-
-@pytest.mark.slow("runs two benchmarks")
-def test_the_commands_of_the_workflow_run(tmp_path: Path, program: Program) -> None:
-    assert program("trectools-plus files benchmark.yaml gate.yml", tmp_path).code == 0
-    workflow = yaml.safe_load((tmp_path / "gate.yml").read_text("utf-8"))
-    steps = [step["run"] for step in workflow["jobs"]["gate"]["steps"] if "run" in step]
-    benchmark, gate = [step for step in steps if step.startswith("trectools-plus")]
-    baseline = benchmark.replace("results/new", "benchmarks/main")
-    for command in (baseline, benchmark, gate.replace(" --post-comment", "")):
-        done = program(command.strip(), tmp_path)
-        assert done.code == 0, done.stderr

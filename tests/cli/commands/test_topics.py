@@ -68,22 +68,6 @@ def test_json_names_the_kind_of_each_file() -> None:
     assert (finding["code"], finding["line"], finding["column"]) == ("T114", 2, 9)
 
 
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("form", ["text", "concise", "github"])
-def test_every_format_names_the_finding(form: str) -> None:
-    result = _invoke("octal.yaml", "--format", form)
-    assert "T114" in result.stdout
-    assert "id 010 is read as 8" in result.stdout
-
-
-@pytest.mark.usefixtures("folder")
-def test_all_lists_each_line(folder: Path) -> None:
-    rows = "".join(f"q {n}\ttext {n}\n" for n in range(20))
-    (folder / "many.tsv").write_text(rows, encoding="utf-8")
-    assert "q 19" in _invoke("many.tsv", "--all").stdout
-    assert "q 19" not in _invoke("many.tsv").stdout
-
-
 def test_fix_writes_a_copy_and_checks_it(folder: Path) -> None:
     result = _invoke("spaces.tsv", "--fix", "fixed.tsv", "--fix", "T113")
     assert result.exit_code == 0
@@ -101,9 +85,3 @@ def test_standard_input_is_recognised_by_its_content() -> None:
 def test_unreadable_files_and_unknown_codes_are_no_findings() -> None:
     assert isinstance(_invoke("none.tsv").exception, InputError)
     assert isinstance(_invoke("topics.tsv", "--select", "X").exception, UsageError)
-
-
-def test_help_has_an_example() -> None:
-    result = _invoke("--help")
-    assert result.exit_code == 0
-    assert "Examples" in result.stdout

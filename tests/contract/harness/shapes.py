@@ -106,7 +106,7 @@ def match(data: Data, ending: str = "") -> Data:
 
 
 class _Shapes:
-    """Collects the shapes of some rows.
+    """Makes shapes of some rows.
 
     Args:
         rows: The rows.
@@ -115,24 +115,23 @@ class _Shapes:
 
     def __init__(self, rows: Sequence[Row], suffix: str) -> None:
         self._rows, self._suffix = rows, suffix
-        self.found: list[Shape] = []
 
     def add(
         self, name: str, data: bytes | Iterable[str] | Callable[[], bytes], suffix: str = ""
-    ) -> None:
-        """Add a file with these bytes or lines, or with those that a function returns."""
+    ) -> Shape:
+        """Return a file with these bytes or lines, or with those that a function returns."""
 
         def make() -> bytes:
             if callable(data):
                 return data()
             return data if isinstance(data, bytes) else _lines(data)
 
-        self.found.append(Shape(name, f"{name}{suffix or self._suffix}", make))
+        return Shape(name, f"{name}{suffix or self._suffix}", make)
 
-    def put(self, name: str, column: int, value: Callable[[int, Row], str]) -> None:
-        """Add the rows with other values in a column."""
+    def put(self, name: str, column: int, value: Callable[[int, Row], str]) -> Shape:
+        """Return the rows with other values in a column."""
         rows = (_with(row, column, value(n, row)) for n, row in enumerate(self._rows))
-        self.add(name, map(" ".join, rows))
+        return self.add(name, map(" ".join, rows))
 
 
 def run_shapes(data: Data) -> list[Shape]:
@@ -142,166 +141,166 @@ def run_shapes(data: Data) -> list[Shape]:
     rows, generator = data.run, random.Random(SEED)
     blocks = _blocks(rows)
 
-    def line(name: str, number: int, text: str) -> None:
+    def line(name: str, number: int, text: str) -> Shape:
         """Replace one line; the first has the number 0."""
-        add(name, [*plain[:number], text, *plain[number + 1 :]])
+        return add(name, [*plain[:number], text, *plain[number + 1 :]])
 
     plain = [" ".join(row) for row in rows]
     clean = _lines(plain)
     middle = len(rows) // 2
-    add("clean", clean)
-    # Spacing and line ends.
-    add("tabs", ("\t".join(row) for row in rows))
-    add("two-spaces", ("  ".join(row) for row in rows))
-    add("aligned", (f"{r[0]} {r[1]} {r[2]:>9} {r[3]:>4} {r[4]:>10} {r[5]}" for r in rows))
-    add("trailing-space", (f"{text} " for text in plain))
-    add("leading-space", (f" {text}" for text in plain))
-    add("mixed-spacing", ((" " if n % 3 else "\t").join(row) for n, row in enumerate(rows)))
-    line("form-feed", middle, "\f".join(rows[middle]))
-    add("crlf", lambda: clean.replace(b"\n", b"\r\n"))
-    add("mixed-line-ends", lambda: clean.replace(b"\n", b"\r\n", 20))
-    add("bare-cr", lambda: clean.replace(b"\n", b"\r"))
-    add("no-final-newline", clean[:-1])
-    add("blank-last-line", [*plain, ""])
-    add("blank-lines", [*plain[:5], "", "   ", *plain[5:]])
-    # Comments and headers.
-    add("comment-first", ["# run of 2024", *plain])
-    add("comments", [*plain[:3], "# one", "# two", *plain[3:], "# end"])
-    line("row-behind-hash", middle, f"#{plain[middle]}")
-    add("only-comments", ["# one", "# two"])
-    add("header", ["qid Q0 docno rank score tag", *plain])
-    # Encodings and compression.
-    add("byte-order-mark", b"\xef\xbb\xbf" + clean)
-    add("utf-16", lambda: clean.decode().encode("utf-16"))
-    add("latin-1-id", clean.replace(b"d00", "d\u00e9".encode("latin-1"), 3))
-    add("nul-byte", clean.replace(b"bm25", b"bm\x0025", 1))
-    add("gzip", lambda: gzip.compress(clean, mtime=0), ".run.gz")
-    add("gzip-without-suffix", lambda: gzip.compress(clean, mtime=0))
-    add("truncated-gzip", lambda: gzip.compress(clean, mtime=0)[:-20], ".run.gz")
-    add("xz", lambda: lzma.compress(clean), ".run.xz")
-    add("empty", b"")
-    # Sizes.
-    add("one-line", plain[:1])
-    add("one-query", plain[: len(blocks[0])])
-    add("one-row-per-query", (" ".join(block[0]) for block in blocks))
-    add("few-queries", (" ".join(row) for block in blocks[:2] for row in block))
-    # Order.
-    add("unsorted-in-query", [" ".join(r) for b in blocks for r in generator.sample(b, len(b))])
-    add("interleaved", (" ".join(row) for row in sorted(rows, key=lambda row: int(row[3]))))
-    add("shuffled", generator.sample(plain, len(plain)))
-    add("split-query", [*plain[4:], *plain[:4]])
-    add("queries-reversed", (" ".join(row) for block in reversed(blocks) for row in block))
-    # Scores.
-    put("ties", 4, lambda _, row: f"{float(row[4]):.0f}")
-    put("ties-in-32-bits", 4, lambda n, row: _just_below(rows, n) if n % 4 == 3 else row[4])
-    put("tied-query", 4, lambda _, row: "1.0" if row[0] == "308" else row[4])
-    put("all-tied", 4, lambda _n, _row: "0")
-    put("e-notation", 4, lambda _, row: f"{float(row[4]):.7e}")
-    put("17-digits", 4, lambda _, row: repr(float(row[4]) * 1.0000001234567))
-    put("negative-scores", 4, lambda _, row: f"{float(row[4]) - 21:.6f}")
-    put("plus-signs", 4, lambda _, row: f"+{row[4]}")
-    put("large-scores", 4, lambda _, row: str(16_777_216 + int(float(row[4]) * 3)))
-    put("tiny-scores", 4, lambda _, row: f"{row[4]}e-330")
-    put("comma-scores", 4, lambda _, row: row[4].replace(".", ","))
-    put("rising-scores", 4, lambda _, row: f"{40 - float(row[4]):.6f}")
-    for name, text in {
-        "nan": "NaN",
-        "infinity": "-inf",
-        "overflow": "1e999",
-        "hex-score": "0x1p3",
-        "word-score": "high",
-        "underscore-score": "1_0.5",
-    }.items():
-        put(name, 4, lambda n, row, text=text: text if n == middle else row[4])  # type: ignore[misc]
-    # Ranks.
-    put("ranks-from-0", 3, lambda _, row: str(int(row[3]) - 1))
-    put("ranks-all-0", 3, lambda _n, _row: "0")
-    put("rank-gaps", 3, lambda _, row: str(int(row[3]) + (int(row[3]) > 5)))
-    put("ranks-with-points", 3, lambda _, row: f"{row[3]}.0")
-    put("rank-twice", 3, lambda n, row: "3" if n == 3 else row[3])
-    line("dash-rank", 2, " ".join(_with(rows[2], 3, "-")))
-    # Columns.
-    put("second-column-0", 1, lambda _n, _row: "0")
-    put("two-tags", 5, lambda n, row: "other" if n > middle else row[5])
-    put("long-tag", 5, lambda _n, _row: "a+" * 60)
-    add("no-tag", (" ".join(row[:5]) for row in rows))
-    line("five-fields", middle, " ".join(rows[middle][:5]))
-    line("three-fields", middle, " ".join(rows[middle][:3]))
-    add("seven-fields", (f"{text} more" for text in plain))
-    line("one-seventh-field", middle, f"{plain[middle]} more")
-    line("space-in-id", middle, " ".join(_with(rows[middle], 2, f"{rows[middle][2]} b")))
-    add("columns-swapped", (" ".join([r[0], r[2], r[1], *r[3:]]) for r in rows))
-    add("judgments", (" ".join(row) for row in data.qrels))
     irregular = {0: " more", 1: "  ", 2: "\u00e4"}
-    add(
-        "irregular-lines",
-        (text + irregular[n % 3] if n % 9 == 4 else text for n, text in enumerate(plain)),
-    )
-    # Ids.
-    put("utf-8-ids", 2, lambda n, row: f"\u00e4{row[2]}" if n % 10 == 3 else row[2])
-    put("no-break-space", 2, lambda n, row: f"d\u00a0{n}" if n == middle else row[2])
-    put("zero-width-space", 2, lambda n, row: f"{row[2]}\u200b" if n == middle else row[2])
-    put("long-ids", 2, lambda n, row: f"{LONG}{row[2]}" if n % 10 == 3 else row[2])
-    put("ids-like-numbers", 2, lambda n, row: ("NA", "007", "1e5")[n % 3] if n < 3 else row[2])
-    put("query-ids-with-zeros", 0, lambda _, row: f"0{row[0]}")
-    put("other-query-ids", 0, lambda _, row: f"topic{row[0]}")
-    put("other-document-ids", 2, lambda n, _row: f"x{n}")
-    put("upper-case-ids", 2, lambda _, row: row[2].upper())
-    put("duplicate", 2, lambda n, row: rows[4][2] if n == 5 else row[2])
-    add("duplicate-line", [*plain[:5], plain[4], *plain[5:]])
-    add("duplicate-in-unjudged-query", [*plain, " ".join(_with(rows[-1], 4, "0.5"))])
-    # Other formats.
     names = ("query_id", "doc_id", "rank", "score")
     table = [[row[0], row[2], row[3], row[4]] for row in rows]
-    add("csv", [",".join(names), *(",".join(row) for row in table)], ".csv")
-    add("tsv", ["\t".join(names), *("\t".join(row) for row in table)], ".tsv")
-    add("csv-without-header", (",".join(row) for row in rows), ".csv")
     nested: dict[str, dict[str, float]] = {}
     for row in rows:
         nested.setdefault(row[0], {})[row[2]] = float(row[4])
-    add("json", json.dumps(nested).encode(), ".json")
     records = [
         dict(zip(names, [*row[:2], int(row[2]), float(row[3])], strict=True)) for row in table
     ]
-    add("json-lines", (json.dumps(record) for record in records), ".jsonl")
-    add("html", b"<!DOCTYPE html>\n<html><body>404</body></html>\n")
-    # Several deviations at once.
     first = len(blocks[0])
-    for at, name in enumerate(("first", "second", "third")):
-        hidden = slice(at * first, (at + 1) * first)
-        add(f"{name}-query-behind-hash", _changed(plain, hidden, "#{}"))
-    put("some-upper-case-ids", 2, lambda n, row: row[2].upper() if n % 5 == 0 else row[2])
     deeper = ([rows[-1][0], "Q0", f"x{n}", str(n), f"{1 - n / 999:.4f}"] for n in range(16, 130))
-    add("deep", [*plain, *(" ".join([*row, "bm25"]) for row in deeper)])
-    add(
-        "ties-at-borders",
-        (" ".join([*r[:4], str(900 + b - n), "a+"]) for n, r, b in _numbered(rows)),
-    )
     close = [_with(r, 4, _just_below(rows, n) if n % 4 == 3 else r[4]) for n, r in enumerate(rows)]
-    add("ties-in-32-bits-and-two-spaces", ("  ".join(row) for row in close))
-    add("ties-in-32-bits-and-points", (" ".join(_with(r, 3, f"{r[3]}.0")) for r in close))
     half = [_with(row, 3, str(first + 1 - int(row[3]))) for row in blocks[0]]
-    add("rising-in-half", (" ".join(row) for row in [*half, *blocks[1]]))
     relevant = {(row[0], row[2]) for row in data.qrels}
     top = [sorted(b, key=lambda r: (r[0], r[2]) not in relevant) for b in blocks]
     best = [
         [_with(r, 2, o[2] if n < 3 else f"x{n}") for n, (r, o) in enumerate(zip(b, t, strict=True))]
         for b, t in zip(blocks, top, strict=True)
     ]
-    add("judged-rows-last", (" ".join(row) for block in best for row in reversed(block)))
     marked = sorted(plain, key=lambda text: text[-9:])
-    add("byte-order-mark-and-shuffled", b"\xef\xbb\xbf" + _lines(marked))
-    add("header-and-shuffled", ["qid Q0 docno rank score tag", *marked])
     twice = [*table, _with(table[3], 3, "0.5")]
-    add("csv-of-excel", ["sep=;", ";".join(names), *(";".join(row) for row in twice)], ".csv")
-    add(
-        "csv-below-comment",
-        ["# a comment", ",".join(names), *(",".join(row) for row in twice)],
-        ".csv",
-    )
     again = [json.dumps(dict(zip(names, row, strict=True))) for row in twice]
-    add("json-lines-with-blank", [*again[:5], "", *again[5:]], ".jsonl")
-    return shapes.found
+    return [
+        add("clean", clean),
+        # Spacing and line ends.
+        add("tabs", ("\t".join(row) for row in rows)),
+        add("two-spaces", ("  ".join(row) for row in rows)),
+        add("aligned", (f"{r[0]} {r[1]} {r[2]:>9} {r[3]:>4} {r[4]:>10} {r[5]}" for r in rows)),
+        add("trailing-space", (f"{text} " for text in plain)),
+        add("leading-space", (f" {text}" for text in plain)),
+        add("mixed-spacing", ((" " if n % 3 else "\t").join(row) for n, row in enumerate(rows))),
+        line("form-feed", middle, "\f".join(rows[middle])),
+        add("crlf", lambda: clean.replace(b"\n", b"\r\n")),
+        add("mixed-line-ends", lambda: clean.replace(b"\n", b"\r\n", 20)),
+        add("bare-cr", lambda: clean.replace(b"\n", b"\r")),
+        add("no-final-newline", clean[:-1]),
+        add("blank-last-line", [*plain, ""]),
+        add("blank-lines", [*plain[:5], "", "   ", *plain[5:]]),
+        # Comments and headers.
+        add("comment-first", ["# run of 2024", *plain]),
+        add("comments", [*plain[:3], "# one", "# two", *plain[3:], "# end"]),
+        line("row-behind-hash", middle, f"#{plain[middle]}"),
+        add("only-comments", ["# one", "# two"]),
+        add("header", ["qid Q0 docno rank score tag", *plain]),
+        # Encodings and compression.
+        add("byte-order-mark", b"\xef\xbb\xbf" + clean),
+        add("utf-16", lambda: clean.decode().encode("utf-16")),
+        add("latin-1-id", clean.replace(b"d00", "d\u00e9".encode("latin-1"), 3)),
+        add("nul-byte", clean.replace(b"bm25", b"bm\x0025", 1)),
+        add("gzip", lambda: gzip.compress(clean, mtime=0), ".run.gz"),
+        add("gzip-without-suffix", lambda: gzip.compress(clean, mtime=0)),
+        add("truncated-gzip", lambda: gzip.compress(clean, mtime=0)[:-20], ".run.gz"),
+        add("xz", lambda: lzma.compress(clean), ".run.xz"),
+        add("empty", b""),
+        # Sizes.
+        add("one-line", plain[:1]),
+        add("one-query", plain[: len(blocks[0])]),
+        add("one-row-per-query", (" ".join(block[0]) for block in blocks)),
+        add("few-queries", (" ".join(row) for block in blocks[:2] for row in block)),
+        # Order.
+        add(
+            "unsorted-in-query", [" ".join(r) for b in blocks for r in generator.sample(b, len(b))]
+        ),
+        add("interleaved", (" ".join(row) for row in sorted(rows, key=lambda row: int(row[3])))),
+        add("shuffled", generator.sample(plain, len(plain))),
+        add("split-query", [*plain[4:], *plain[:4]]),
+        add("queries-reversed", (" ".join(row) for block in reversed(blocks) for row in block)),
+        # Scores.
+        put("ties", 4, lambda _, row: f"{float(row[4]):.0f}"),
+        put("ties-in-32-bits", 4, lambda n, row: _just_below(rows, n) if n % 4 == 3 else row[4]),
+        put("tied-query", 4, lambda _, row: "1.0" if row[0] == "308" else row[4]),
+        put("all-tied", 4, lambda _n, _row: "0"),
+        put("e-notation", 4, lambda _, row: f"{float(row[4]):.7e}"),
+        put("17-digits", 4, lambda _, row: repr(float(row[4]) * 1.0000001234567)),
+        put("negative-scores", 4, lambda _, row: f"{float(row[4]) - 21:.6f}"),
+        put("plus-signs", 4, lambda _, row: f"+{row[4]}"),
+        put("large-scores", 4, lambda _, row: str(16_777_216 + int(float(row[4]) * 3))),
+        put("tiny-scores", 4, lambda _, row: f"{row[4]}e-330"),
+        put("comma-scores", 4, lambda _, row: row[4].replace(".", ",")),
+        put("rising-scores", 4, lambda _, row: f"{40 - float(row[4]):.6f}"),
+        put("nan", 4, lambda n, row: "NaN" if n == middle else row[4]),
+        put("infinity", 4, lambda n, row: "-inf" if n == middle else row[4]),
+        put("overflow", 4, lambda n, row: "1e999" if n == middle else row[4]),
+        put("hex-score", 4, lambda n, row: "0x1p3" if n == middle else row[4]),
+        put("word-score", 4, lambda n, row: "high" if n == middle else row[4]),
+        put("underscore-score", 4, lambda n, row: "1_0.5" if n == middle else row[4]),
+        # Ranks.
+        put("ranks-from-0", 3, lambda _, row: str(int(row[3]) - 1)),
+        put("ranks-all-0", 3, lambda _n, _row: "0"),
+        put("rank-gaps", 3, lambda _, row: str(int(row[3]) + (int(row[3]) > 5))),
+        put("ranks-with-points", 3, lambda _, row: f"{row[3]}.0"),
+        put("rank-twice", 3, lambda n, row: "3" if n == 3 else row[3]),
+        line("dash-rank", 2, " ".join(_with(rows[2], 3, "-"))),
+        # Columns.
+        put("second-column-0", 1, lambda _n, _row: "0"),
+        put("two-tags", 5, lambda n, row: "other" if n > middle else row[5]),
+        put("long-tag", 5, lambda _n, _row: "a+" * 60),
+        add("no-tag", (" ".join(row[:5]) for row in rows)),
+        line("five-fields", middle, " ".join(rows[middle][:5])),
+        line("three-fields", middle, " ".join(rows[middle][:3])),
+        add("seven-fields", (f"{text} more" for text in plain)),
+        line("one-seventh-field", middle, f"{plain[middle]} more"),
+        line("space-in-id", middle, " ".join(_with(rows[middle], 2, f"{rows[middle][2]} b"))),
+        add("columns-swapped", (" ".join([r[0], r[2], r[1], *r[3:]]) for r in rows)),
+        add("judgments", (" ".join(row) for row in data.qrels)),
+        add(
+            "irregular-lines",
+            (text + irregular[n % 3] if n % 9 == 4 else text for n, text in enumerate(plain)),
+        ),
+        # Ids.
+        put("utf-8-ids", 2, lambda n, row: f"\u00e4{row[2]}" if n % 10 == 3 else row[2]),
+        put("no-break-space", 2, lambda n, row: f"d\u00a0{n}" if n == middle else row[2]),
+        put("zero-width-space", 2, lambda n, row: f"{row[2]}\u200b" if n == middle else row[2]),
+        put("long-ids", 2, lambda n, row: f"{LONG}{row[2]}" if n % 10 == 3 else row[2]),
+        put("ids-like-numbers", 2, lambda n, row: ("NA", "007", "1e5")[n % 3] if n < 3 else row[2]),
+        put("query-ids-with-zeros", 0, lambda _, row: f"0{row[0]}"),
+        put("other-query-ids", 0, lambda _, row: f"topic{row[0]}"),
+        put("other-document-ids", 2, lambda n, _row: f"x{n}"),
+        put("upper-case-ids", 2, lambda _, row: row[2].upper()),
+        put("duplicate", 2, lambda n, row: rows[4][2] if n == 5 else row[2]),
+        add("duplicate-line", [*plain[:5], plain[4], *plain[5:]]),
+        add("duplicate-in-unjudged-query", [*plain, " ".join(_with(rows[-1], 4, "0.5"))]),
+        # Other formats.
+        add("csv", [",".join(names), *(",".join(row) for row in table)], ".csv"),
+        add("tsv", ["\t".join(names), *("\t".join(row) for row in table)], ".tsv"),
+        add("csv-without-header", (",".join(row) for row in rows), ".csv"),
+        add("json", json.dumps(nested).encode(), ".json"),
+        add("json-lines", (json.dumps(record) for record in records), ".jsonl"),
+        add("html", b"<!DOCTYPE html>\n<html><body>404</body></html>\n"),
+        # Several deviations at once.
+        add("first-query-behind-hash", _changed(plain, slice(0, first), "#{}")),
+        add("second-query-behind-hash", _changed(plain, slice(first, 2 * first), "#{}")),
+        add("third-query-behind-hash", _changed(plain, slice(2 * first, 3 * first), "#{}")),
+        put("some-upper-case-ids", 2, lambda n, row: row[2].upper() if n % 5 == 0 else row[2]),
+        add("deep", [*plain, *(" ".join([*row, "bm25"]) for row in deeper)]),
+        add(
+            "ties-at-borders",
+            (" ".join([*r[:4], str(900 + b - n), "a+"]) for n, r, b in _numbered(rows)),
+        ),
+        add("ties-in-32-bits-and-two-spaces", ("  ".join(row) for row in close)),
+        add("ties-in-32-bits-and-points", (" ".join(_with(r, 3, f"{r[3]}.0")) for r in close)),
+        add("rising-in-half", (" ".join(row) for row in [*half, *blocks[1]])),
+        add("judged-rows-last", (" ".join(row) for block in best for row in reversed(block))),
+        add("byte-order-mark-and-shuffled", b"\xef\xbb\xbf" + _lines(marked)),
+        add("header-and-shuffled", ["qid Q0 docno rank score tag", *marked]),
+        add("csv-of-excel", ["sep=;", ";".join(names), *(";".join(row) for row in twice)], ".csv"),
+        add(
+            "csv-below-comment",
+            ["# a comment", ",".join(names), *(",".join(row) for row in twice)],
+            ".csv",
+        ),
+        add("json-lines-with-blank", [*again[:5], "", *again[5:]], ".jsonl"),
+    ]
 
 
 def long_run_shapes(data: Data) -> list[Shape]:
@@ -311,22 +310,26 @@ def long_run_shapes(data: Data) -> list[Shape]:
     plain = [" ".join(row) for row in rows]
     late = len(rows) - 40
     last = rows[-1][0]
-    add("clean", plain)
-    add(
-        "comment-and-late-rank", ["# a comment", *_changed(plain, slice(late, late + 1), "{} more")]
-    )
-    put("ties-against-ids-then-not", 4, lambda n, row: _tied(rows, n))
-    put("late-ids", 2, lambda n, row: {late: row[0], late + 2: "007"}.get(n, row[2]))
-    put("late-nan", 4, lambda n, row: "nan" if n == late else row[4])
-    put("late-repeat", 2, lambda n, row: rows[n - 1][2] if n == late else row[2])
-    put("late-tag", 5, lambda _, row: "other" if row[0] == last else row[5])
-    add("late-tabs", ("\t".join(row) if row[0] == last else " ".join(row) for row in rows))
-    add("late-latin-1", _lines(plain[:late]) + b"\xe9".join(_lines(plain[late:]).split(b"d", 1)))
     split = [*plain[4:], *plain[:4]]
-    add("split-query", split)
-    add("byte-order-mark-and-split-query", b"\xef\xbb\xbf" + _lines(split))
-    add("header-and-split-query", ["qid Q0 docno rank score tag", *split])
-    return shapes.found
+    return [
+        add("clean", plain),
+        add(
+            "comment-and-late-rank",
+            ["# a comment", *_changed(plain, slice(late, late + 1), "{} more")],
+        ),
+        put("ties-against-ids-then-not", 4, lambda n, row: _tied(rows, n)),
+        put("late-ids", 2, lambda n, row: {late: row[0], late + 2: "007"}.get(n, row[2])),
+        put("late-nan", 4, lambda n, row: "nan" if n == late else row[4]),
+        put("late-repeat", 2, lambda n, row: rows[n - 1][2] if n == late else row[2]),
+        put("late-tag", 5, lambda _, row: "other" if row[0] == last else row[5]),
+        add("late-tabs", ("\t".join(row) if row[0] == last else " ".join(row) for row in rows)),
+        add(
+            "late-latin-1", _lines(plain[:late]) + b"\xe9".join(_lines(plain[late:]).split(b"d", 1))
+        ),
+        add("split-query", split),
+        add("byte-order-mark-and-split-query", b"\xef\xbb\xbf" + _lines(split)),
+        add("header-and-split-query", ["qid Q0 docno rank score tag", *split]),
+    ]
 
 
 def qrels_shapes(data: Data) -> list[Shape]:
@@ -337,59 +340,64 @@ def qrels_shapes(data: Data) -> list[Shape]:
     plain = [" ".join(row) for row in rows]
     clean = _lines(plain)
     middle = len(rows) // 2
-    add("clean", clean)
-    add("tabs", ("\t".join(row) for row in rows))
-    add("two-spaces", ("  ".join(row) for row in rows))
-    add("aligned", (f"{r[0]:<6}{r[1]} {r[2]:>9} {r[3]:>3}" for r in rows))
-    add("crlf", lambda: clean.replace(b"\n", b"\r\n"))
-    add("bare-cr", lambda: clean.replace(b"\n", b"\r"))
-    add("no-final-newline", clean[:-1])
-    add("comment", [plain[0], "# a comment", *plain[1:]])
-    add("blank-lines", [plain[0], "", *plain[1:], ""])
-    add("header", ["query iteration document grade", *plain])
-    add("byte-order-mark", b"\xef\xbb\xbf" + clean)
-    add("utf-16", lambda: clean.decode().encode("utf-16"))
-    add("gzip", lambda: gzip.compress(clean, mtime=0), ".qrels.gz")
-    add("empty", b"")
-    add("one-line", plain[:1])
-    add("split-query", [*plain[3:], *plain[:3]])
-    add("shuffled", random.Random(SEED).sample(plain, len(plain)))
-    put("fractional-zeros", 3, lambda _, row: f"{row[3]}.0")
-    put("fractions", 3, lambda n, row: "0.5" if n == middle else row[3])
-    put("word-grade", 3, lambda n, row: "relevant" if n == middle else row[3])
-    put("only-negative", 3, lambda _, row: "-2" if row[0] == "301" else row[3])
-    put("minus-1-only", 3, lambda _, row: "-1" if row[0] == "301" else row[3])
-    put("nothing-relevant", 3, lambda _n, _row: "0")
-    put("only-relevant", 3, lambda _n, _row: "1")
-    put("grades-to-100", 3, lambda _, row: str(25 * max(int(row[3]), 0)))
-    put("grade-over-127", 3, lambda n, row: "200" if n == middle else row[3])
-    put("huge-grade", 3, lambda n, row: "20000000000" if n == middle else row[3])
-    put("subtopics", 1, lambda n, _row: str(n % 3))
-    put("grades-in-column-2", 1, lambda _, row: row[3])
-    add("columns-exchanged", (" ".join([r[0], r[3], r[2], r[1]]) for r in rows))
-    add("duplicate-same", [*plain, plain[2]])
-    add("duplicate-other", [*plain, " ".join(_with(rows[2], 3, "3"))])
-    add("three-columns", (" ".join([r[0], r[2], r[3]]) for r in rows))
-    add("five-columns", (f"{text} x" for text in plain))
-    add("one-short-line", [*plain[:4], " ".join(rows[4][:3]), *plain[5:]])
-    put("utf-8-ids", 2, lambda n, row: f"\u00e4{row[2]}" if n % 7 == 3 else row[2])
-    put("long-ids", 2, lambda n, row: f"{LONG}{row[2]}" if n % 7 == 3 else row[2])
-    put("query-ids-with-zeros", 0, lambda _, row: f"0{row[0]}")
     beir = [["query-id", "corpus-id", "score"], *([r[0], r[2], r[3]] for r in rows)]
-    add("beir", ("\t".join(row) for row in beir), ".tsv")
-    add("csv", ("query_id,doc_id,relevance", *(",".join([r[0], r[2], r[3]]) for r in rows)), ".csv")
     nested: dict[str, dict[str, int]] = {}
     for row in rows:
         nested.setdefault(row[0], {})[row[2]] = int(row[3])
-    add("json", json.dumps(nested).encode(), ".json")
-    add("a-run", (" ".join(row) for row in data.run))
-    # Several deviations at once.
     blocks = _blocks(rows)
-    add("one-query", (" ".join(row) for row in blocks[0]))
-    add("two-queries", (" ".join(row) for block in blocks[:2] for row in block))
-    add("first-query-behind-hash", _changed(plain, slice(len(blocks[0])), "#{}"))
-    add("interleaved-crlf", _lines([*plain[::2], *plain[1::2]]).replace(b"\n", b"\r\n"))
-    return shapes.found
+    return [
+        add("clean", clean),
+        add("tabs", ("\t".join(row) for row in rows)),
+        add("two-spaces", ("  ".join(row) for row in rows)),
+        add("aligned", (f"{r[0]:<6}{r[1]} {r[2]:>9} {r[3]:>3}" for r in rows)),
+        add("crlf", lambda: clean.replace(b"\n", b"\r\n")),
+        add("bare-cr", lambda: clean.replace(b"\n", b"\r")),
+        add("no-final-newline", clean[:-1]),
+        add("comment", [plain[0], "# a comment", *plain[1:]]),
+        add("blank-lines", [plain[0], "", *plain[1:], ""]),
+        add("header", ["query iteration document grade", *plain]),
+        add("byte-order-mark", b"\xef\xbb\xbf" + clean),
+        add("utf-16", lambda: clean.decode().encode("utf-16")),
+        add("gzip", lambda: gzip.compress(clean, mtime=0), ".qrels.gz"),
+        add("empty", b""),
+        add("one-line", plain[:1]),
+        add("split-query", [*plain[3:], *plain[:3]]),
+        add("shuffled", random.Random(SEED).sample(plain, len(plain))),
+        put("fractional-zeros", 3, lambda _, row: f"{row[3]}.0"),
+        put("fractions", 3, lambda n, row: "0.5" if n == middle else row[3]),
+        put("word-grade", 3, lambda n, row: "relevant" if n == middle else row[3]),
+        put("only-negative", 3, lambda _, row: "-2" if row[0] == "301" else row[3]),
+        put("minus-1-only", 3, lambda _, row: "-1" if row[0] == "301" else row[3]),
+        put("nothing-relevant", 3, lambda _n, _row: "0"),
+        put("only-relevant", 3, lambda _n, _row: "1"),
+        put("grades-to-100", 3, lambda _, row: str(25 * max(int(row[3]), 0))),
+        put("grade-over-127", 3, lambda n, row: "200" if n == middle else row[3]),
+        put("huge-grade", 3, lambda n, row: "20000000000" if n == middle else row[3]),
+        put("subtopics", 1, lambda n, _row: str(n % 3)),
+        put("grades-in-column-2", 1, lambda _, row: row[3]),
+        add("columns-exchanged", (" ".join([r[0], r[3], r[2], r[1]]) for r in rows)),
+        add("duplicate-same", [*plain, plain[2]]),
+        add("duplicate-other", [*plain, " ".join(_with(rows[2], 3, "3"))]),
+        add("three-columns", (" ".join([r[0], r[2], r[3]]) for r in rows)),
+        add("five-columns", (f"{text} x" for text in plain)),
+        add("one-short-line", [*plain[:4], " ".join(rows[4][:3]), *plain[5:]]),
+        put("utf-8-ids", 2, lambda n, row: f"\u00e4{row[2]}" if n % 7 == 3 else row[2]),
+        put("long-ids", 2, lambda n, row: f"{LONG}{row[2]}" if n % 7 == 3 else row[2]),
+        put("query-ids-with-zeros", 0, lambda _, row: f"0{row[0]}"),
+        add("beir", ("\t".join(row) for row in beir), ".tsv"),
+        add(
+            "csv",
+            ("query_id,doc_id,relevance", *(",".join([r[0], r[2], r[3]]) for r in rows)),
+            ".csv",
+        ),
+        add("json", json.dumps(nested).encode(), ".json"),
+        add("a-run", (" ".join(row) for row in data.run)),
+        # Several deviations at once.
+        add("one-query", (" ".join(row) for row in blocks[0])),
+        add("two-queries", (" ".join(row) for block in blocks[:2] for row in block)),
+        add("first-query-behind-hash", _changed(plain, slice(len(blocks[0])), "#{}")),
+        add("interleaved-crlf", _lines([*plain[::2], *plain[1::2]]).replace(b"\n", b"\r\n")),
+    ]
 
 
 def _blocks(rows: Sequence[Row]) -> list[list[Row]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -115,91 +114,39 @@ def reports(module_bench: Any) -> tuple[Path, Path]:
 
 def test_exit_codes_and_streams(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
     before, after = reports
-    code, out, err = call("--current", after, "--baseline", before)
-    assert (code, err) == (1, "")
-    assert "-6.7%" in out
-    assert re.search(r"q0 +bm25 +R@10 +1.0000 +0.0000", out)
-    assert "gate failed" in out
-    assert max(map(len, out.splitlines())) <= 100
-    code, out, _ = call("--current", after, "--baseline", before, "--max-drop", "7%")
-    assert code == 0
-    assert "gate passed" in out
     other = bench.make("other", {"bm25": {}}, grade=2)
-    code, out, err = call("--current", other, "--baseline", before)
-    assert (code, out) == (3, "")
-    assert "different qrels" in err
-    code, out, err = call("--current", "nowhere.json", "--baseline", before)
-    assert (code, out) == (2, "")
-    assert call("--current", after, "--baseline", before, "-m", "nosuch@3")[0] == 2
-    assert call("--current", after, "--baseline", before, "--max-drop", "5")[0] == 2
-
-
-def test_the_result_comes_first(call: Call, reports: tuple[Path, Path]) -> None:
-    before, after = reports
-    arguments = ("--current", after, "--baseline", before)
-    out = call(*arguments)[1]
-    assert out.startswith("gate failed: bm25 R@10 dropped by 6.7%.\n")
-    assert "bm25 R@10: the drop is not significant over 60 queries; 201 queries would detect a" in (
-        " ".join(out.split())
-    )
-    out = call(*arguments, "--max-drop", "7%")[1]
-    assert out.startswith("gate passed: no mean dropped by more than 7% of its baseline.\n")
+    for current, words, code, shown in (
+        (after, (), 1, "gate failed"),
+        (after, ("--max-drop", "7%"), 0, "gate passed"),
+        (other, (), 3, "different qrels"),
+        ("nowhere.json", (), 2, "nowhere.json"),
+        (after, ("-m", "nosuch@3"), 2, "nosuch"),
+        (after, ("--max-drop", "5"), 2, "--max-drop"),
+    ):
+        left, out, err = call("--current", current, "--baseline", before, *words)
+        printed, silent = (out, err) if code < 2 else (err, out)
+        assert (left, silent) == (code, ""), words
+        assert shown in printed
 
 
 def test_non_inferiority(call: Call, bench: Any) -> None:
     before = bench.make("before", {"bm25": {}})
     after = bench.make("after", {"bm25": dict.fromkeys(range(6), 0)})
     arguments = ("--current", after, "--baseline", before, "--non-inferior")
-    code, out, err = call(*arguments, "5%")
-    assert (code, err) == (1, "")
-    words = " ".join(out.split())
-    assert words.startswith("gate failed: bm25 R@10 is not shown to be non-inferior, interval [")
-    assert (
-        "each 95% interval of the difference excludes a drop of 5% or more (one-sided level 2.5%; "
-    ) in words
-    assert "fails if a mean drops" not in words
-    assert (
-        "bm25 R@10: non-inferiority is not shown over 60 queries; 290 queries would show it with a "
-        "probability of 80% if there is no true difference."
-    ) in words
-    assert "Tango" in words
-    assert call(*arguments, "20%")[0] == 1
-    code, out, _ = call(*arguments, "21%")
-    assert code == 0
-    assert out.startswith("gate passed: every mean is non-inferior to its baseline (margin 21%).\n")
-    code, out, _ = call(*arguments, "21%", "--max-drop", "5%")
-    assert (code, out.splitlines()[0]) == (1, "gate failed: bm25 R@10 dropped by 10.0%.")
-    code, out, _ = call(*arguments, "0.05", "--absolute", "--format", "json")
-    document = json.loads(out)
-    assert (code, document["passed"], document["non_inferior"]) == (1, False, 0.05)
-    assert document["max_drop"] is None
-    entry = document["entries"][0]
-    assert entry["ci"]["level"] == 0.95
-    assert (entry["margin"], entry["non_inferior"], entry["undecided"]) == (0.05, False, True)
-    assert (entry["queries"], entry["queries_needed"]) == (60, 290)
+    for words, code in (
+        (("5%",), 1),
+        (("20%",), 1),
+        (("21%",), 0),
+        (("21%", "--max-drop", "5%"), 1),
+        (("0.05", "--absolute"), 1),
+    ):
+        left, out, err = call(*arguments, *words)
+        assert (left, err) == (code, ""), words
+        assert out.startswith("gate failed: " if code else "gate passed: "), words
     for wrong in (("0",), ("5",), ("5%", "--require-significant")):
         code, out, err = call(*arguments, *wrong)
         assert (code, out) == (2, "")
         assert "--non-inferior" in err
-
-
-def test_json_is_one_document(call: Call, reports: tuple[Path, Path]) -> None:
-    before, after = reports
-    code, out, _ = call("--current", after, "--baseline", before, "--format", "json")
-    document = json.loads(out)
-    assert (code, document["passed"]) == (1, False)
-    assert document["entries"][0]["fallen"][0] == {
-        "query_id": "q0",
-        "baseline": 1.0,
-        "current": 0.0,
-    }
-
-
-def test_the_baseline_should_be_raised(call: Call, reports: tuple[Path, Path]) -> None:
-    before, after = reports
-    code, out, _ = call("--current", before, "--baseline", after)
-    assert code == 0
-    assert "baseline should be" in out
 
 
 def test_the_summary_gets_the_markdown(
@@ -211,11 +158,8 @@ def test_the_summary_gets_the_markdown(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     code, out, _ = call("--current", after, "--baseline", before, "--format", "markdown")
     assert code == 1
-    text = summary.read_text("utf-8")
-    assert text == f"earlier\n{out}\n"
-    assert "failed ❌\n\n**gate failed: bm25 R@10 dropped by 6.7%.**\n" in text
-    assert "| bm25 | R@10 | 1.0000 | 0.9333 | -6.7% | 1.0000 | failed |" in text
-    assert "| q3 | bm25 | R@10 | 1.0000 | 0.0000 |" in text
+    assert summary.read_text("utf-8") == f"earlier\n{out}\n"
+    assert "| q3 | bm25 | R@10 | 1.0000 | 0.0000 |" in out
     call("--current", "nowhere", "--baseline", before)
     assert "not compared" in summary.read_text("utf-8")
 
@@ -292,18 +236,12 @@ def test_the_number_is_in_the_event_too(
     assert (code, "GITHUB_TOKEN is missing" in err) == (2, True)
 
 
-def test_the_action_runs_the_gate(
-    reports: tuple[Path, Path], bench: Any, tmp_path: Path, thorough: bool
-) -> None:
+def test_the_action_runs_the_gate(reports: tuple[Path, Path], bench: Any, tmp_path: Path) -> None:
     before, after = reports
     action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
     step = action["runs"]["steps"][-1]
     given = {"inputs.current": str(after), "inputs.baseline": str(before)}
-    given |= {
-        f"inputs.{name}": str(one.get("default", ""))
-        for name, one in action["inputs"].items()
-        if f"inputs.{name}" not in given
-    }
+    given = {f"inputs.{k}": str(v.get("default", "")) for k, v in action["inputs"].items()} | given
     environment = {
         name: given[str(value).removeprefix("${{ ").removesuffix(" }}")]
         for name, value in step["env"].items()
@@ -340,25 +278,18 @@ def test_the_action_runs_the_gate(
             check=False,
         )
 
-    if thorough:
-        done = run()
-        assert (done.returncode, "gate failed" in done.stdout) == (1, True), done.stderr
-        done = run(NON_INFERIOR="20%")
-        assert (done.returncode, "non-inferior" in done.stdout) == (0, True), done.stderr
-    done = run(REQUIRE_SIGNIFICANT="true", MEASURES="R@10,RR@10")
-    assert (done.returncode, "Passed, because the drop" in done.stdout) == (0, True), done.stderr
-    assert verdict() == "passed"
-    assert run(NON_INFERIOR="20%", MAX_DROP="5%").returncode == 1
-    assert verdict() == "failed"
     unjudged = {
         "BASELINE": str(bench.make("all-first", {"x": {}}, judged=(5,))),
         "CURRENT": str(bench.make("all-third", {"x": dict.fromkeys(range(60), 3)}, judged=(5,))),
     }
-    assert run(MEASURES="RR@10", **unjudged).returncode == 3
-    assert verdict() == "not decidable"
-    done = run(MAX_DROP="$(touch pwned)")
-    assert done.returncode == 2
-    assert verdict() == "error"
+    for changes, code, expected in (
+        ({"REQUIRE_SIGNIFICANT": "true", "MEASURES": "R@10,RR@10"}, 0, "passed"),
+        ({"NON_INFERIOR": "20%", "MAX_DROP": "5%"}, 1, "failed"),
+        ({"MEASURES": "RR@10", **unjudged}, 3, "not decidable"),
+        ({"MAX_DROP": "$(touch pwned)"}, 2, "error"),
+    ):
+        done = run(**changes)
+        assert (done.returncode, verdict()) == (code, expected), done.stderr
     assert not Path("pwned").exists()
 
 
@@ -377,26 +308,3 @@ def test_the_comment_has_the_text_of_every_listed_query(call: Call, bench: Any) 
             assert f"question number {number} \\| pipe" in row
         if is_original:
             topics.unlink()
-
-
-def test_a_drop_that_only_unjudged_documents_explain_is_not_decidable(
-    call: Call, bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = bench.make("all-first", {"x": {}}, judged=(5,))
-    after = bench.make("all-third", {"x": dict.fromkeys(range(60), 3)}, judged=(5,))
-    summary = tmp_path / "summary.md"
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    rules = ("--measure", "RR@10")
-    code, text, _ = call("--current", after, "--baseline", before, *rules)
-    assert code == 3
-    assert "not decidable" in text
-    assert "dropped" not in text.splitlines()[0]
-    assert "not decidable" in summary.read_text()
-    assert "20%" in summary.read_text()
-    code, text, _ = call("--current", after, "--baseline", before, *rules, "--format", "json")
-    document = json.loads(text)
-    (entry,) = document["entries"]
-    assert code == 3
-    assert (document["passed"], document["decidable"]) == (False, False)
-    assert entry["judged"] == {"baseline": 0.2, "current": 0.2}
-    assert entry["condensed"] == {"baseline": 1.0, "current": 1.0}

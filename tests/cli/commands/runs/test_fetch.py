@@ -11,10 +11,7 @@ from trectools_plus.cli.app import runs_app
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.tables import Run
 from trectools_plus.formats.trec_files import read_run, write_run
-from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.backends.registry import BACKENDS
-from trectools_plus.retrieval.fusion import COMBINATIONS
-from trectools_plus.retrieval.settings import RetrievalSettings
 
 
 @pytest.fixture(autouse=True)
@@ -56,42 +53,6 @@ def saved(folder: Path, name: str, scores: dict[str, dict[str, float]]) -> str:
     return str(path)
 
 
-def test_fetch_writes_and_reports(collection: list[str], tmp_path: Path) -> None:
-    result = run_cli(*collection)
-    assert result.exit_code == 0, result.output
-    names = sorted(path.name for path in (tmp_path / "out").iterdir())
-    assert names == sorted(
-        f"{mode}.run{end}"
-        for mode in ("lexical", "vector", "hybrid")
-        for end in ("", ".manifest.json")
-    )
-    assert "lexical.run" in result.stdout
-    assert "2 of 3" in result.stdout
-    assert "for 1 of 3 queries: q2" in result.stderr
-    shown = result.stdout.replace(str(tmp_path), "")
-    assert all(len(line) <= 100 for line in shown.splitlines())
-    assert read_run(tmp_path / "out" / "lexical.run").to_dict()["q1"].keys() == {"d1", "d2"}
-
-
-def test_fetch_as_json_is_one_document(collection: list[str]) -> None:
-    result = run_cli(*collection, "--modes", "lexical", "--format", "json", "--exclude-self")
-    (manifest,) = json.loads(result.stdout)["runs"]
-    assert (manifest["mode"], manifest["exclude_self"]) == ("lexical", True)
-    assert manifest["run"]["missing_queries"] == ["q2"]
-
-
-def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> None:
-    options = ["--set", "k1=1.5", "--set", "stopwords=none", "--set", "stemmer=german"]
-    options += ["--set", "fusion=weighted", "--set", "weights=0.7, 0.3", "--depth", "2"]
-    result = run_cli(*collection, *options, "--modes", "hybrid")
-    assert result.exit_code == 0, result.output
-    manifest = json.loads((tmp_path / "out" / "hybrid.run.manifest.json").read_text())
-    settings = manifest["settings"]
-    assert (settings["k1"], settings["stopwords"], settings["stemmer"]) == (1.5, None, "german")
-    assert (settings["fusion"], settings["weights"]) == ("weighted", [0.7, 0.3])
-    assert manifest["depth"] == 2
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -99,7 +60,7 @@ def test_settings_reach_the_manifest(collection: list[str], tmp_path: Path) -> N
         (["--modes", ","], "no mode given"),
         (
             ["--backend", "nosuch"],
-            f"unknown backend 'nosuch' — --backend — use one of {', '.join(BACKENDS)}",
+            f"unknown backend 'nosuch' — backend — use one of {', '.join(BACKENDS)}",
         ),
         (["--dataset", "hpo"], "exclude each other"),
         (["--test-file", "x.yaml"], "needs --dataset hpo"),
@@ -122,73 +83,19 @@ def test_fetch_refuses(collection: list[str], options: list[str], message: str) 
     assert message in refusal(*collection, *options)
 
 
-def test_fetch_needs_a_collection(tmp_path: Path) -> None:
-    assert "give --dataset, or --corpus and --topics" in refusal(
-        "fetch", "--output-dir", str(tmp_path)
-    )
-
-
-def test_fuse_by_hand(tmp_path: Path) -> None:
-    left = saved(tmp_path, "left.run", {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}})
-    right = saved(tmp_path, "right.run", {"1": {"b": 5.0, "c": 4.0}})
-    output = tmp_path / "fused.run"
-    result = run_cli("fuse", left, right, "--output", str(output))
-    assert result.exit_code == 0, result.output
-    fused = read_run(output)
-    assert fused.name == "rrf"
-    assert list(fused.to_dict()["1"]) == ["b", "a", "c"]
-    assert fused.to_dict()["1"]["b"] == pytest.approx(1 / 62 + 1 / 61)
-    assert "2 queries, 4 results from 2 runs by rrf (k = 60)" in result.stdout
-    assert "1 of these queries" in result.stderr
-
-
-def test_fuse_keeps_everything_unless_told_otherwise(tmp_path: Path) -> None:
-    left = saved(tmp_path, "left.run", {"1": {f"d{n}": 900.0 - n for n in range(150)}})
-    right = saved(tmp_path, "right.run", {"1": {f"d{n}": 900.0 - n for n in range(100, 250)}})
-    output = tmp_path / "fused.run"
-    result = run_cli("fuse", left, right, "--output", str(output))
-    assert "1 query, 250 results from 2 runs" in result.stdout
-    assert len(read_run(output).to_dict()["1"]) == 250
-    assert run_cli("fuse", left, right, "--output", str(output), "--depth", "100").exit_code == 0
-    assert len(read_run(output).to_dict()["1"]) == 100
-
-
-def test_fuse_weighted_and_cut(tmp_path: Path) -> None:
-    left = saved(tmp_path, "left.run", {"1": {"a": 2.0, "b": 1.0, "c": 0.0}})
-    right = saved(tmp_path, "right.run", {"1": {"c": 5.0, "b": 4.0, "a": 3.0}})
-    output = tmp_path / "fused.run"
-    options = ["--method", "weighted", "--weights", "1,3", "--depth", "2", "--output", str(output)]
-    assert run_cli("fuse", left, right, *options).exit_code == 0
-    assert read_run(output).to_dict() == {"1": {"c": 3.0, "b": 2.0}}
-
-
 def test_fuse_refuses(tmp_path: Path) -> None:
     good = saved(tmp_path, "good.run", {"1": {"a": 2.0}})
     bad = tmp_path / "bad.run"
     bad.write_text("1 Q0 a 1 2.0 t\n1 Q0 a 2 1.0 t\n")
-    output = ["--output", str(tmp_path / "fused.run")]
-    assert "one run" in refusal("fuse", good, *output)
-    assert "R131" in refusal("fuse", good, str(bad), *output)
-    assert "unknown fusion method 'median'" in refusal(
-        "fuse", good, good, "--method", "median", *output
-    )
-    assert "expected 2 weights but got 1" in refusal(
-        "fuse", good, good, "--method", "weighted", "--weights", "1", *output
-    )
-    assert "expected numbers" in refusal(
-        "fuse", good, good, "--method", "weighted", "--weights", "1;2", *output
-    )
+    for words, message in (
+        ((good,), "one run"),
+        ((good, str(bad)), "R131"),
+        ((good, good, "--method", "median"), "unknown fusion method 'median'"),
+        ((good, good, "--method", "weighted", "--weights", "1"), "expected 2 weights but got 1"),
+        ((good, good, "--method", "weighted", "--weights", "1;2"), "expected numbers"),
+    ):
+        assert message in refusal("fuse", *words, "--output", str(tmp_path / "fused.run"))
     assert not (tmp_path / "fused.run").exists()
-
-
-def test_info(tmp_path: Path) -> None:
-    path = saved(tmp_path, "bm25.run", {"1": {"b": 2.0, "a": 2.0}, "2": {"c": 7.5}})
-    text = run_cli("info", path).stdout
-    assert "bm25" in text
-    assert "1 to 2, median 1.5" in text
-    document = json.loads(run_cli("info", path, "--format", "json").stdout)
-    assert (document["queries"], document["rows"], document["ties_64"]) == (2, 3, 1)
-    assert document["ranks_follow_scores"] is True
 
 
 @pytest.mark.parametrize(
@@ -205,22 +112,6 @@ def test_info_of_real_submissions(shared_data: Path, name: str, expected: dict[s
     document = json.loads(run_cli("info", str(path), "--format", "json").stdout)
     document["depth"] = document["depth"]["max"]
     assert {key: document[key] for key in expected} == expected
-
-
-@pytest.mark.parametrize("command", ["fetch", "fuse", "info"])
-def test_help_fits_and_has_an_example(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-    text = run_cli(command, "--help").stdout
-    assert "Example" in text
-    assert all(len(line) <= 100 for line in text.splitlines())
-
-
-def test_help_names_every_choice() -> None:
-    fetch_help = run_cli("fetch", "--help").stdout
-    fuse_help = run_cli("fuse", "--help").stdout
-    assert [name for name in (*MODES, *BACKENDS) if name not in fetch_help] == []
-    assert [name for name in RetrievalSettings.model_fields if f"{name}=" not in fetch_help] == []
-    assert [name for name in COMBINATIONS if name not in fuse_help] == []
 
 
 @pytest.mark.parametrize("method", ["isr", "borda", "condorcet", "combsum"])

@@ -6,8 +6,6 @@ import gzip
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +21,6 @@ from trectools_plus.errors import CheckFailedError, InputError, SeveralFilesErro
 ROOT = Path(__file__).resolve().parents[4]
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
-CHANGING = "Each of these fixes changes the figures; it is applied only if named:"
 FORMATS = ("text", "concise", "json", "github")
 
 app = typer.Typer()
@@ -162,15 +159,6 @@ def test_broken_topics_are_reported_beside_the_rest(kind: str) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_json_is_one_document_and_nothing_else() -> None:
-    result = _invoke("runs", "bad.run", "good.run", "--format", "json")
-    document = json.loads(result.stdout)
-    assert [file["path"] for file in document["files"]] == ["bad.run", "good.run"]
-    assert document["files"][0]["findings"][0]["code"] == "R131"
-    assert result.exit_code == 1
-
-
-@pytest.mark.usefixtures("folder")
 def test_broken_qrels_are_reported_beside_the_run() -> None:
     document = json.loads(
         _invoke("runs", "good.run", "--qrels", "bad.qrels", "--format", "json").stdout
@@ -207,24 +195,6 @@ def test_the_depth_of_a_run_is_no_matter_of_the_qrels() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_text_names_the_place_and_the_remedy() -> None:
-    lines = _invoke("runs", "bad.run").stdout.splitlines()
-    assert lines[1].split()[:3] == ["2:6", "error", "R131"]
-    assert "in query 1 (line 1: score 2.5; here: 1.5)." in lines[1]
-    assert "Found 1 error in 1 file." in lines
-
-
-@pytest.mark.usefixtures("folder")
-def test_all_shows_every_row() -> None:
-    text = _invoke("runs", "other.run", "--all").stdout
-    assert re.findall(r"(\d+) │ (.*)", text) == [
-        ("1", "1 0 a 1 2.5 tag"),
-        ("2", "1 0 b 2 1.5 tag"),
-        ("3", "2 0 a 1 0.5 tag"),
-    ]
-
-
-@pytest.mark.usefixtures("folder")
 def test_profiles_change_severities() -> None:
     arguments = ("runs", "other.run", "--topics", "topics.tsv")
     assert _codes(*arguments) == {"R107": "warning", "P108": "error"}
@@ -257,21 +227,6 @@ def test_standard_input_is_a_run(output_format: str, folder: Path) -> None:
     assert "R107" in result.stdout
 
 
-@pytest.mark.parametrize("output_format", FORMATS)
-def test_many_files_and_no_findings(output_format: str, folder: Path) -> None:
-    names = [f"{n}.run" for n in range(40)]
-    for name in names:
-        (folder / name).write_text(RUN, encoding="utf-8")
-    result = _invoke("runs", *names, "--format", output_format)
-    assert result.exit_code == 0
-    if output_format == "text":
-        assert result.stdout == "No findings in 40 files.\n"
-    elif output_format == "json":
-        assert len(json.loads(result.stdout)["files"]) == 40
-    else:
-        assert result.stdout == ""
-
-
 @pytest.mark.skipif(os.name == "nt", reason="names that Windows does not allow")
 @pytest.mark.parametrize("output_format", FORMATS)
 def test_unusual_paths(output_format: str, folder: Path) -> None:
@@ -293,8 +248,6 @@ def test_fix_writes_a_copy_and_reports_what_is_left() -> None:
     assert Path("out.run").read_text("utf-8") == RUN
     assert "b 3" in Path("gap.run").read_text("utf-8")
     assert "gap.run:2: - 1 Q0 b 3 1.5 tag\n" in result.stdout
-    assert "R124 rank-gap" in result.stdout
-    assert "out.run: run, 3 rows, 2 queries; no findings" in result.stdout
     assert _invoke("runs", "bad.run", "--fix", "out.run").exit_code == 1
     assert _invoke("runs", "bad.run", "--fix", "out.run", "--fix", "R131").exit_code == 0
     assert Path("out.run").read_text("utf-8").count("\n") == 2
@@ -328,17 +281,6 @@ def test_fix_writes_over_nothing_that_is_read(command: str, target: str, folder:
 
 
 @pytest.mark.usefixtures("folder")
-def test_ways_to_fix_are_passed_on() -> None:
-    _invoke("runs", "bad.run", "--fix", "o", "--fix", "R131", "--dedup", "last")
-    assert "2.5" not in Path("o").read_text("utf-8")
-    _invoke("qrels", "bad.qrels", "--fix", "o", "--fix", "Q142", "--on-conflict", "min")
-    assert "1 0 a 0\n" in Path("o").read_text("utf-8")
-    Path("no-tag.run").write_text(RUN.replace(" tag", ""), encoding="utf-8")
-    _invoke("runs", "no-tag.run", "--fix", "o", "--fix", "R101", "--tag", "mine")
-    assert Path("o").read_text("utf-8") == RUN.replace("tag", "mine")
-
-
-@pytest.mark.usefixtures("folder")
 def test_fix_into_a_folder_and_beside_other_formats() -> None:
     Path("out").mkdir()
     result = _invoke("runs", "gap.run", "good.run", "--fix", "out", "--format", "json")
@@ -362,20 +304,6 @@ def test_fix_of_standard_input() -> None:
     assert Path("out.run").read_bytes() == RUN.encode()
     result = _invoke("runs", "-", "--fix", "out.run", stdin="{}\0")
     assert isinstance(result.exception, CheckFailedError)
-
-
-def test_help_needs_no_rules() -> None:
-    code = "import sys, trectools_plus.cli.app; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
-    assert not loaded & {"polars", "numpy", "rich", "trectools_plus.validation"}
-
-
-@pytest.mark.parametrize("command", ["runs", "qrels"])
-def test_help_has_an_example(command: str) -> None:
-    result = _invoke(command, "--help")
-    assert result.exit_code == 0
-    assert "Examples" in result.stdout
 
 
 def test_hooks_call_commands_that_exist() -> None:
@@ -413,33 +341,4 @@ def test_the_suggested_command_keeps_every_row_and_score_of_a_deep_run(
     asked = re.findall(r"--fix ([FRP][0-9,FRP]+)", command)
     _invoke("runs", str(run), "--fix", str(fixed), *(part for a in asked for part in ("--fix", a)))
     assert _scored_rows(fixed.read_text()) == _scored_rows(run.read_text())
-    scored = _scored_rows(run.read_text())
-    queries = len({query for query, _, _ in scored})
-    cut = f"R161 cuts {len(scored):,} rows to {queries * 100:,}; AP@"
-    assert cut in text
-    for output_format in FORMATS:
-        shown = " ".join(_invoke("runs", str(run), "--format", output_format).stdout.split())
-        assert "--profile trec or --max-depth 1000" in shown
-        assert not re.search(r"--fix[^.]*R1(41|43|61)", shown)
-    assert "R161" not in _invoke("runs", str(run), "--profile", "trec").stdout
-
-
-def test_runs_deeper_than_the_profile_trec_are_not_sent_to_it(tmp_path: Path) -> None:
-    run = tmp_path / "deep.run"
-    rows = (f"1 Q0 d{rank} {rank} {2000 - rank} t\n" for rank in range(1, 1202))
-    run.write_text("".join(rows), encoding="utf-8")
-    for arguments in ((), ("--profile", "trec")):
-        found = json.loads(_invoke("runs", str(run), *arguments, "--format", "json").stdout)
-        (finding,) = found["files"][0]["findings"]
-        assert finding["remedy"] == "If the task allows deeper runs, set --max-depth 1201"
-
-
-def test_the_suggested_command_of_qrels_keeps_every_judgment(tmp_path: Path) -> None:
-    qrels = tmp_path / "qrels.txt"
-    qrels.write_text("1 0 a 1\n1 0 a 0\n1 0 b 1\n2 0 c -2", encoding="utf-8")
-    lines = _invoke("qrels", str(qrels)).stdout.splitlines()
-    assert [line for line in lines if "--fix" in line] == [
-        "Fix the finding marked * with --fix OUT."
-    ]
-    changing = [line.split()[0] for line in lines[lines.index(CHANGING) + 1 :]]
-    assert changing == ["Q132", "Q142"]
+    assert not {"R141", "R143", "R161"} & {*",".join(asked).split(",")}

