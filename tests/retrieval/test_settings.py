@@ -98,12 +98,6 @@ def test_hybrid_of_whole_documents_merges_two(settings: RetrievalSettings, has_p
     assert fusion_of(chosen, ("lexical", "vector", "splade")).weights == (1 / 3,) * 3
 
 
-@pytest.mark.parametrize("has_parts", [None, False, True])
-def test_every_backend_has_the_same_default_fusion(has_parts: bool | None) -> None:
-    assert RetrievalSettings().for_documents(has_parts=has_parts).fusion == "weighted"
-    assert fusion_of(RetrievalSettings()).method == "weighted"
-
-
 @pytest.mark.parametrize(
     ("given", "merged", "weights"),
     [

@@ -126,7 +126,6 @@ def test_fetch_runs(engine: Engine, data: Path, batch: list[str]) -> None:
     text = (data / "runs" / "vector.run.manifest.json").read_text()
     assert "abcdefgh-secret" not in text
     settings = FetchManifest.model_validate_json(text).backend_settings
-    assert settings is not None
     assert settings["query_vectors"]["vector"]["model"] == "l2_supercat"
     assert '"query_vector": "{query_vector}"' in settings["requests"]["vector"]["body"]
 
