@@ -158,11 +158,6 @@ def test_can_be_read_twice(tmp_path: Path) -> None:
         stream_documents(str(tmp_path / "nowhere"), None)
 
 
-def test_ids_descend_by_bytes() -> None:
-    documents = Corpus.from_dict(dict.fromkeys(["a", "é", "z", "😀"], "x")).in_index_order()
-    assert documents.doc_ids == ["😀", "é", "z", "a"]
-
-
 def test_refuses_repeated_ids_and_empty_corpora() -> None:
     with pytest.raises(InputError, match="d1"):
         corpus_of(("d1", "", "a"), ("d2", "", "b"), ("d1", "", "c")).in_index_order()

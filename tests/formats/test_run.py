@@ -97,16 +97,6 @@ def test_equals_pytrec_eval_and_ir_measures(shared_data: Path, tmp_path: Path, n
     assert ours == theirs
 
 
-@pytest.mark.parametrize("name", ROBUST)
-def test_real_runs_read_back_unchanged(shared_data: Path, tmp_path: Path, name: str) -> None:
-    run = read_run(shared_data / "robust03" / name)
-    for target in (tmp_path / "b.run", tmp_path / "b.run.gz"):
-        write_run(run, target)
-        back = read_run(target)
-        assert back.frame.equals(run.frame)
-        assert back.name == run.name
-
-
 ID = st.text(
     st.characters(exclude_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=6
 ).filter(lambda text: not text.startswith(("#", "\ufeff")))

@@ -138,11 +138,6 @@ def test_first_bytes_that_a_csv_reader_would_take_for_more(data: str) -> None:
     assert_same(data.encode())
 
 
-def test_every_control_character_and_bare_cr_at_once() -> None:
-    controls = "".join(map(chr, (*range(1, 9), *range(14, 32))))
-    assert_same(f"a {controls}\rb c\nd e f\n".encode())
-
-
 @pytest.mark.parametrize("chunk_bytes", [1, 1 << 19])
 def test_the_first_bad_byte_is_placed(monkeypatch: pytest.MonkeyPatch, chunk_bytes: int) -> None:
     monkeypatch.setattr(lexer, "CHUNK_BYTES", chunk_bytes)

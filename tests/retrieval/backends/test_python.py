@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -229,14 +228,6 @@ def test_a_plug_in_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.syspath_prepend(package)
     importlib.invalidate_caches()
     assert fetch("my-search", tmp_path / "out") == {"q1": {"d1": 1.5}, "q2": {"d1": 1.5}}
-
-
-@pytest.mark.parametrize("search", [lambda text, depth: ["d1"], lambda text, depth: {"d1": 2}])
-def test_evaluate_a_function_on_a_test_set(search: Callable[[str, int], Any]) -> None:
-    evaluation = evaluate(search, TESTS, ["RR@10", "HitRate@10"])
-    (name,) = evaluation.run_names
-    assert evaluation.mean(name, "RR@10") == 0.5
-    assert evaluation.n(name, "RR@10") == 2
 
 
 def test_evaluate_a_function_without_measures() -> None:

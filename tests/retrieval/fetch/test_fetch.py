@@ -77,15 +77,6 @@ def test_runs_are_canonical_and_exact_in_32_bits(batch_size: int) -> None:
     assert set(fetched["hybrid"].index_keys) == {"lexical", "vector"}
 
 
-def test_batches_and_company_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend, "LATENCY_SAMPLE", 1)
-    together = fetch(CORPUS, TOPICS, MODES)
-    for mode in MODES:
-        for size in (1, 2, 4):
-            alone = fetch(CORPUS, TOPICS, [mode], settings=RetrievalSettings(batch_size=size))
-            assert alone[mode].run.frame.equals(together[mode].run.frame)
-
-
 WORDS = ["Abnormality", "heart", "septal defect", "of the", "kidney", "Morphology", "x" * 90, "é漢"]
 NAMES = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.fetch.answering import Answer, FetchOptions
+from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.journal import open_journal
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
@@ -26,7 +26,6 @@ from trectools_plus.retrieval.source import (
     Failure,
     Hits,
     Query,
-    Ranking,
     Source,
 )
 
@@ -75,21 +74,6 @@ def test_cut_off_anywhere_it_goes_on(
     assert journal.read_bytes() == content
     done = {json.loads(line)["query_id"] for line in kept.split(b"\n")[1:-1]}
     assert backend.asked == [query for query in TOPICS.query_ids if query not in done]
-
-
-def test_scores_come_back_exactly(tmp_path: Path) -> None:
-    scores = np.array([3.4028234e38, 1 / 3, 1e-45, 0.0, -2.5], dtype=np.float32)
-    journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
-    ranking = Ranking(list("abcdé"), scores)
-    journal.add({"q": Answer("q", ranking, 1.5, diagnostics={"x": "\ud800"})})
-    journal.add({"p": Failure("because", attempts=3)})
-    journal.close()
-    journal = open_journal(tmp_path / "j", FACTS, 2, resume=True)
-    (answer,) = journal.values()
-    journal.close()
-    assert answer.ranking.scores.tobytes() == scores.tobytes()
-    assert answer.ranking.doc_ids == list("abcdé")
-    assert (answer.latency_ms, answer.diagnostics) == (1.5, {"x": "\ud800"})
 
 
 def test_other_topics_depth_or_settings_are_another_fetch(tmp_path: Path) -> None:

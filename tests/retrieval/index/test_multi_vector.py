@@ -144,13 +144,6 @@ def test_near_ties_closer_than_32_bit_products_can_tell() -> None:
     assert scores.tolist() == best[expected].tolist()
 
 
-def test_the_title_of_a_plain_document_is_its_label_and_its_text_its_definition() -> None:
-    frame = pl.DataFrame({"doc_id": ["a", "b"], "title": ["Fox", ""], "text": ["red", "dog"]})
-    parts = TextParts.from_corpus(Corpus(frame))
-    assert parts.texts == ["Fox", "dog", "red"]
-    assert [*parts.segments] == ["label", "definition"]
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

