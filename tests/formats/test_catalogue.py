@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -63,18 +62,6 @@ def test_readers_and_evaluation_accept_a_name(run_file: Path) -> None:
 def test_commands_accept_a_name(line: str, program: Program, run_file: Path) -> None:
     done = program(line, run_file.parent)
     assert (done.code, "Traceback" in done.stderr) == (0, False), done.stderr
-
-
-@pytest.mark.process
-@pytest.mark.usefixtures("ir_datasets_home")
-def test_runs_are_compared_on_the_qrels_of_a_dataset(program: Program, run_file: Path) -> None:
-    done = program("benchmark run --dataset irds:cranfield --runs my.run -o out", run_file.parent)
-    assert done.code == 0, done.stderr
-    report = json.loads((run_file.parent / "out/BenchmarkReport.json").read_text())
-    assert report["manifest"]["dataset"]["id"] == NAME
-    expected = evaluate(load_qrels(NAME), str(run_file), ["nDCG@10"])
-    found = report["modes"]["my"]["measures"]["nDCG@10"]["mean"]
-    assert found == pytest.approx(expected.mean(expected.run_names[0], "nDCG@10"))
 
 
 def test_a_dataset_of_the_catalogue_is_suggested() -> None:

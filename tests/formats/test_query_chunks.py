@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats import query_chunks
-from trectools_plus.formats.query_chunks import iter_query_chunks, start_of_last_query
+from trectools_plus.formats.query_chunks import iter_query_chunks
 
 
 @st.composite
@@ -47,21 +47,6 @@ def test_chunks_have_about_the_requested_size(tmp_path):
     sizes = [len(chunk()) for chunk in iter_query_chunks(path, 500)]
     assert max(sizes) <= 500
     assert min(sizes[:-1]) > 400
-
-
-@pytest.mark.parametrize(
-    "data", [b"\n\n\n", b" \n \n", b"no line end", b"\r\r\r", b"\0\0\n\0", b"x"]
-)
-def test_any_bytes_can_be_cut(tmp_path, data):
-    path = tmp_path / "run"
-    path.write_bytes(data)
-    assert b"".join(chunk() for chunk in iter_query_chunks(path, 2)) == data
-
-
-def test_a_query_that_is_cut_short_is_not_the_last_one():
-    assert start_of_last_query(b"1 a\n2 b\n3 c") == 4
-    assert start_of_last_query(b"1 a\n1 b\n") == 0
-    assert start_of_last_query(b"") == 0
 
 
 def test_a_file_that_shrinks_meanwhile_is_an_error(tmp_path):

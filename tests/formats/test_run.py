@@ -81,27 +81,6 @@ def test_the_first_wrong_line_is_named(
     assert "\n" not in str(caught.value)
 
 
-def test_the_first_of_several_problems_is_named(tmp_path: Path) -> None:
-    data = GOOD + "1 Q0 d2 2 x base\n1 Q0 d3 y 1 base\nshort\n1 Q0 \xff 1 1 t\n"
-    with pytest.raises(FormatError) as caught:
-        read_run(write(tmp_path, data.encode("latin-1")))
-    assert caught.value.line == 2
-
-
-@pytest.mark.parametrize(("encoding", "name"), [("utf-16", "UTF-16"), ("utf-16-le", "UTF-16")])
-def test_other_encodings_are_named(tmp_path: Path, encoding: str, name: str) -> None:
-    with pytest.raises(FormatError, match=name) as caught:
-        read_run(write(tmp_path, GOOD.encode(encoding)))
-    assert caught.value.line == 1
-    assert "iconv" in str(caught.value.remedy)
-
-
-def test_latin1_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"0xE9.*UTF-8") as caught:
-        read_run(write(tmp_path, b"1 Q0 a 1 1 t\n1 Q0 caf\xe9 2 1 t\n"))
-    assert (caught.value.line, caught.value.column) == (2, 9)
-
-
 @pytest.mark.parametrize("name", ROBUST)
 def test_equals_pytrec_eval_and_ir_measures(shared_data: Path, tmp_path: Path, name: str) -> None:
     import ir_measures
@@ -116,16 +95,6 @@ def test_equals_pytrec_eval_and_ir_measures(shared_data: Path, tmp_path: Path, n
     for row in ir_measures.read_trec_run(str(plain)):
         theirs.setdefault(row.query_id, {})[row.doc_id] = row.score
     assert ours == theirs
-
-
-@pytest.mark.parametrize("name", ROBUST)
-def test_real_runs_read_back_unchanged(shared_data: Path, tmp_path: Path, name: str) -> None:
-    run = read_run(shared_data / "robust03" / name)
-    for target in (tmp_path / "b.run", tmp_path / "b.run.gz"):
-        write_run(run, target)
-        back = read_run(target)
-        assert back.frame.equals(run.frame)
-        assert back.name == run.name
 
 
 ID = st.text(
@@ -180,11 +149,6 @@ def test_refuses_values_that_would_not_read_back(
         write_run(Run.from_dict(scores), tmp_path / "a.run", tag=tag)
     assert what in str(caught.value)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_document_id_may_start_with_a_hash(tmp_path: Path) -> None:
-    write_run(Run.from_dict({"q": {"#a": 1}}), tmp_path / "a.run")
-    assert read_run(tmp_path / "a.run").to_dict() == {"q": {"#a": 1.0}}
 
 
 def test_compressed_output_is_the_same_every_time(tmp_path: Path) -> None:

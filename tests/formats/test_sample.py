@@ -14,7 +14,6 @@ from trectools_plus.formats.collection import (
     Collection,
     load_collection,
     sample_files,
-    stream_documents,
 )
 from trectools_plus.formats.files.atomic import write_new
 
@@ -27,7 +26,6 @@ def sample() -> Collection:
 
 
 def test_every_query_has_an_answer_and_every_judged_document_exists(sample: Collection) -> None:
-    assert sample.corpus is not None
     documents = sample.corpus.to_dict()
     judged = sample.qrels.to_dict()
     assert (len(documents), len(sample.topics.query_ids)) == (60, 30)
@@ -52,15 +50,6 @@ def test_runs_are_those_of_the_modes_and_judged_to_rank_10(sample: Collection, m
         assert judged[query_id].keys() >= set(best)
 
 
-def test_streams_have_the_same_content(sample: Collection) -> None:
-    documents = stream_documents(SAMPLE, None)
-    assert documents is not None
-    assert sample.corpus is not None
-    documents.check()
-    assert documents.sha256() == sample.corpus.sha256()
-    assert documents.path == sample.corpus.path == SAMPLE
-
-
 def test_a_folder_with_this_name_needs_a_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,7 +58,6 @@ def test_a_folder_with_this_name_needs_a_path(
     monkeypatch.chdir(tmp_path)
     for folder in (f"./{SAMPLE}", tmp_path / SAMPLE, Path(SAMPLE)):
         corpus = load_collection(folder).corpus
-        assert corpus is not None
         assert list(corpus.to_dict()) == ["own"]
     corpus = load_collection(SAMPLE).corpus
     assert corpus is not None

@@ -244,15 +244,3 @@ def test_topics_read_back_except_for_white_space(
     assert list(back) == list(texts)
     kept = [text.split() for text in back.values()]
     assert [" ".join(words) for words in kept] == list(back.values())
-
-
-@pytest.mark.parametrize("name", ["t00_good.tsv", "t06_bom.tsv", "t07_header.tsv", "t11_long.tsv"])
-def test_good_shared_topics(shared_data: Path, name: str) -> None:
-    assert read_topics(shared_data / "malformed_topics" / name).query_ids[0] == "1"
-
-
-@pytest.mark.parametrize(("name", "line"), [("t12_bad.jsonl", 2), ("t13_missing_key.jsonl", 2)])
-def test_malformed_shared_topics(shared_data: Path, name: str, line: int) -> None:
-    with pytest.raises(FormatError) as caught:
-        read_topics(shared_data / "malformed_topics" / name)
-    assert caught.value.line == line

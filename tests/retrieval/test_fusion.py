@@ -35,19 +35,6 @@ LEXICAL = ranking(a=9.0, b=5.0, c=1.0)
 VECTOR = ranking(b=0.9, d=0.5)
 
 
-def test_rrf_by_hand_with_ranks_from_1() -> None:
-    fused = fuse_rankings([LEXICAL, VECTOR], Fusion(), 10)
-    assert fused.doc_ids == ["b", "a", "d", "c"]
-    expected = {"b": 1 / 62 + 1 / 61, "a": 1 / 61, "d": 1 / 62, "c": 1 / 63}
-    assert as_dict(fused) == {doc: float(np.float32(value)) for doc, value in expected.items()}
-
-
-def test_rrf_with_another_constant() -> None:
-    assert as_dict(fuse_rankings([LEXICAL], Fusion(k=0), 10)) == pytest.approx(
-        {"a": 1, "b": 1 / 2, "c": 1 / 3}
-    )
-
-
 @pytest.mark.parametrize(
     ("fusion", "expected"),
     [
@@ -56,6 +43,8 @@ def test_rrf_with_another_constant() -> None:
             Fusion(method="weighted", weights=(0.25, 0.75)),
             {"a": 0.25, "b": 0.875, "c": 0, "d": 0},
         ),
+        (Fusion(), {"a": 1 / 61, "b": 1 / 62 + 1 / 61, "c": 1 / 63, "d": 1 / 62}),
+        (Fusion(k=0), {"a": 1, "b": 1 / 2 + 1, "c": 1 / 3, "d": 1 / 2}),
         (Fusion(method="combsum"), {"a": 1, "b": 1.5, "c": 0, "d": 0}),
         (Fusion(method="combmnz"), {"a": 1, "b": 3, "c": 0, "d": 0}),
         (Fusion(method="combmax"), {"a": 1, "b": 1, "c": 0, "d": 0}),
@@ -251,11 +240,6 @@ def test_sorted_cut_and_exact_in_32_bits(method: str, found: list[Ranking], dept
 def test_refuses_what_does_not_go_together(values: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         Fusion.model_validate(values)
-
-
-def test_refuses_the_wrong_number_of_weights() -> None:
-    with pytest.raises(UsageError, match=r"2.*3"):
-        Fusion(method="weighted", weights=(1, 1, 1)).check_count(2)
 
 
 def test_refuses_to_normalise_infinite_scores() -> None:

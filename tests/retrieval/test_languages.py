@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 
-from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.languages import language_note
 
@@ -49,11 +46,3 @@ def test_without_documents_stop_words_decide() -> None:
     assert language_note(topics_of("Kleinwuchs"), None, ["vector"]) == ""
     assert "(de)" in language_note(topics_of("der Hund und die Katze"), None, ["a", "b"])
     assert "of a, b and c support" in language_note(topics_of("der und die"), None, list("abc"))
-
-
-def test_english_queries_of_a_real_collection_have_no_note(
-    ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
-    collection = load_collection("irds:cranfield")
-    assert language_note(collection.topics, collection.corpus, ["vector"]) == ""

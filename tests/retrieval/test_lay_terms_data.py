@@ -65,8 +65,3 @@ def test_a_phrase_has_one_or_two_terms_and_each_once(table: pl.DataFrame) -> Non
 def test_phrases_are_clean_and_languages_known(table: pl.DataFrame) -> None:
     assert not [p for p in table["phrase"] if not p or p != " ".join(p.split())]
     assert set(table["language"]) == LANGUAGES
-
-
-def test_rows_are_sorted(table: pl.DataFrame) -> None:
-    rows = list(table.select("hpo_id", "phrase").iter_rows())
-    assert rows == sorted(rows)

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Corpus, Topics
@@ -57,15 +55,6 @@ def test_trigrams_are_those_of_pg_trgm() -> None:
     assert trigrams("Cat") == {"  c", " ca", "cat", "at "}
     assert trigrams("foo|bar") == {"  f", " fo", "foo", "oo ", "  b", " ba", "bar", "ar "}
     assert trigrams(" -- ") == frozenset()
-
-
-@given(st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)))
-def test_dice(one: set[int], other: set[int]) -> None:
-    left, right = (frozenset(map(str, each)) for each in (one, other))
-    value = dice(left, right)
-    assert 0 <= value <= 1
-    assert value == dice(right, left)
-    assert (value == 1) == (left == right and bool(left))
 
 
 def test_the_lexical_score_by_hand() -> None:
@@ -176,9 +165,3 @@ def test_every_mode_is_ordered_again_hybrid_after_its_fusion() -> None:
 def test_settings_that_cannot_be_are_named(values: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         make_settings(values)
-
-
-def test_weights_of_kinds_as_text() -> None:
-    found = make_settings({"aggregation_weights": "label=1, definition=0.5", "reranker": "none"})
-    assert found.aggregation_weights == {"label": 1.0, "definition": 0.5}
-    assert found.reranker is None

@@ -37,7 +37,11 @@ def test_refuses(values: dict[str, object], part: str) -> None:
 
 
 def test_survives_json() -> None:
-    settings = make_settings({"stopwords": ["the", "of"], "fusion": "weighted"})
+    settings = make_settings(
+        {"stopwords": "the,of", "stemmer": "none", "fusion": "combsum", "missing_documents": "zero"}
+    )
+    assert (settings.stopwords, settings.stemmer) == (("the", "of"), None)
+    assert settings.model_dump()["missing_documents"] == "zero"
     assert RetrievalSettings.model_validate_json(settings.model_dump_json()) == settings
 
 
@@ -51,26 +55,6 @@ def test_every_stop_word_list_exists(language: str) -> None:
     assert Analyzer(RetrievalSettings(stopwords=language)).terms(text) == []
     kept = Analyzer(RetrievalSettings(stopwords=None, stemmer=None)).terms(text)
     assert len(kept) == len(words)
-
-
-def test_messages_name_the_option_and_the_way_out() -> None:
-    for values, words in (
-        ({"weights": ["1"]}, "but got 1 — --set weights — write 0.5,0.5"),
-        ({"weights": "0,0"}, "at least one above 0, but got 0,0 — --set weights — write 0.5,0.5"),
-        ({"k1": "x"}, "expected a number but got 'x' — --set k1"),
-        ({"candidates": "010"}, "expected a whole number but got '010' — --set candidates"),
-    ):
-        with pytest.raises(UsageError) as caught:
-            make_settings(values)
-        assert str(caught.value).endswith(words)
-    assert make_settings({"stemmer": "none", "stopwords": "the,of"}).stopwords == ("the", "of")
-
-
-def test_the_usual_score_of_missing_documents_is_not_in_manifests() -> None:
-    assert "missing_documents" not in RetrievalSettings().model_dump()
-    given = RetrievalSettings(missing_documents="zero", fusion="combsum")
-    assert given.model_dump()["missing_documents"] == "zero"
-    assert RetrievalSettings.model_validate(given.model_dump(mode="json")) == given
 
 
 def test_hybrid_of_terms_merges_n_grams_by_default() -> None:
@@ -96,12 +80,6 @@ def test_hybrid_of_whole_documents_merges_two(settings: RetrievalSettings, has_p
         method="weighted", weights=(0.6, 0.4), normalisation="min-max"
     )
     assert fusion_of(chosen, ("lexical", "vector", "splade")).weights == (1 / 3,) * 3
-
-
-@pytest.mark.parametrize("has_parts", [None, False, True])
-def test_every_backend_has_the_same_default_fusion(has_parts: bool | None) -> None:
-    assert RetrievalSettings().for_documents(has_parts=has_parts).fusion == "weighted"
-    assert fusion_of(RetrievalSettings()).method == "weighted"
 
 
 @pytest.mark.parametrize(

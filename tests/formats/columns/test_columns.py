@@ -138,63 +138,14 @@ def test_first_bytes_that_a_csv_reader_would_take_for_more(data: str) -> None:
     assert_same(data.encode())
 
 
-def test_every_control_character_and_bare_cr_at_once() -> None:
-    controls = "".join(map(chr, (*range(1, 9), *range(14, 32))))
-    assert_same(f"a {controls}\rb c\nd e f\n".encode())
-
-
-def test_facts_of_a_tidy_file() -> None:
-    facts = scan(b"a b c\nd e f\n").facts
-    assert (facts.n_lines, facts.n_lf, facts.n_crlf, facts.final_newline) == (2, 2, 0, True)
-    assert (facts.spaced_rows, facts.tabbed_rows) == (2, 0)
-    for marks in (facts.bare_cr, facts.nul, facts.blank_lines, facts.loose_rows):
-        assert not marks
-        assert marks.first is None
-    assert not facts.has_bom
-    assert facts.bad_utf8 is None
-    assert facts.encoding_guess is None
-
-
-def test_facts_of_an_untidy_file() -> None:
-    data = "\ufeff# c\r\na b\tc\n\n  d e f\ng\0 h i\nj\vk l\rm".encode()
-    columns = scan(data)
-    facts = columns.facts
-    assert facts.has_bom
-    assert (facts.n_lines, facts.n_crlf, facts.n_lf, facts.final_newline) == (6, 1, 4, False)
-    assert columns.comments.rows() == [(1, 2, "# c")]
-    assert facts.blank_lines.lines.tolist() == [3]
-    assert facts.loose_rows.lines.tolist() == [4]
-    assert facts.nul.lines.tolist() == [5]
-    assert facts.form_feed_lines.lines.tolist() == [6]
-    assert facts.bare_cr.lines.tolist() == [6]
-    assert (facts.spaced_rows, facts.tabbed_rows) == (4, 1)
-    assert columns.lines.tolist() == [2, 4, 5, 6]
-
-
 @pytest.mark.parametrize("chunk_bytes", [1, 1 << 19])
 def test_the_first_bad_byte_is_placed(monkeypatch: pytest.MonkeyPatch, chunk_bytes: int) -> None:
     monkeypatch.setattr(lexer, "CHUNK_BYTES", chunk_bytes)
     columns = scan(b"\xef\xbb\xbfa b c\n\xc3\xa9 d\xe9 f\ng h \xff\n")
     bad = columns.facts.bad_utf8
-    assert bad is not None
     assert (bad.offset, bad.line, bad.column, bad.value) == (13, 2, 4, 0xE9)
     assert columns.facts.encoding_guess == "latin-1"
     assert columns.rows["c2"].to_list() == ["b", "d�", "h"]
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le", "utf-32-be"])
-def test_other_encodings_are_guessed(encoding: str) -> None:
-    facts = scan("1 Q0 d01 1 9.5 base\n".encode(encoding)).facts
-    assert facts.encoding_guess == encoding[:6] + encoding[7:]
-    assert facts.nul
-
-
-def test_long_lines_are_noted_and_still_lexed() -> None:
-    data = b"a b c\n" + b"x" * 70_000 + b" b c\na b c\n"
-    columns = scan(data)
-    assert columns.n_rows == 3
-    assert columns.facts.long_lines.lines.tolist() == [2]
-    assert columns.facts.longest_line == 70_004
 
 
 def test_field_columns_count_characters() -> None:

@@ -62,14 +62,6 @@ def test_texts_are_numbered_by_first_appearance(collide: bool, texts: list[str])
     assert first.tolist() == [texts.index(one) for one in distinct]
 
 
-@given(st.lists(st.text(st.characters(max_codepoint=127, min_codepoint=1)), min_size=1))
-def test_ascii_becomes_lower_case(texts: list[str]) -> None:
-    ids = Ids.of_texts(texts)
-    assert ids.is_ascii
-    assert ids.lower().texts() == [text.lower() for text in texts]
-    assert ids.has_upper == any(text != text.lower() for text in texts)
-
-
 PAIRS = st.lists(st.tuples(st.integers(0, 5), TEXT), min_size=1, max_size=12)
 
 

@@ -103,7 +103,6 @@ def test_a_kill_leaves_the_old_file(target: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == b"half\n"
         process.send_signal(signal.SIGKILL)
         process.wait()

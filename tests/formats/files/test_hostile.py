@@ -21,7 +21,7 @@ from trectools_plus.formats.columns.columns import scan_columns
 from trectools_plus.formats.corpus import iter_corpus, load_corpus
 from trectools_plus.formats.files import content as content_module
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.files.compression import MAX_CHUNK_BYTES, Compression, decompress
+from trectools_plus.formats.files.compression import Compression
 from trectools_plus.formats.files.content import FileContent, iter_lines, read_file
 from trectools_plus.formats.files.limits import find_overlong
 from trectools_plus.formats.topics import read_topics
@@ -76,7 +76,6 @@ def test_reading_stops_at_a_line_that_is_too_long(
     path = _write(tmp_path, pack(whole + rest))
     source = read_file(path, partial=True)
     assert source.data == whole
-    assert source.overlong is not None
     assert (source.overlong.line, source.overlong.head) == (5, rest)
     columns = scan_columns(source, 6)
     assert columns.n_rows == 3
@@ -119,11 +118,6 @@ def test_iterating_over_lines_stops_at_one_that_is_too_long(
     assert caught.value.line == 5
 
 
-def test_a_line_within_a_chunk_is_never_too_long() -> None:
-    # iter_lines() relies on it.
-    assert max(content_module.CHUNK_BYTES, MAX_CHUNK_BYTES) < limits.MAX_LINE_BYTES
-
-
 def test_a_long_line_is_placed() -> None:
     data = ROW + b"x" * 70_000 + b"\n" + b"y" * 80_000 + b"\n" + ROW
     facts = scan_columns(FileContent("a", data), 6).facts
@@ -158,14 +152,6 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(
 
 
 @pytest.mark.parametrize("name", PACK)
-def test_streams_are_decompressed_in_small_chunks(name: Compression) -> None:
-    data = b"\n" * (5 << 20)
-    pieces = [len(piece) for piece in decompress(iter([PACK[name](data)]), name)]
-    assert sum(pieces) == len(data)
-    assert max(pieces) <= MAX_CHUNK_BYTES
-
-
-@pytest.mark.parametrize("name", PACK)
 def test_very_many_members_are_read(tmp_path: Path, name: Compression) -> None:
     member = PACK[name](b"1\n")
     n_members = 200_000 // len(member)
@@ -197,10 +183,6 @@ def test_surrogates_and_floods_of_nul_are_refused(
     for data in (ROW.replace(b"d1", "\ud800".encode("utf-8", "surrogatepass")), bytes(1 << 20)):
         with pytest.raises(FormatError):
             read(_write(tmp_path, data))
-
-
-def test_only_nul_bytes_are_not_a_wide_encoding() -> None:
-    assert scan_columns(FileContent("a", bytes(5000)), 6).facts.encoding_guess is None
 
 
 def test_a_window_that_is_too_large_is_refused(tmp_path: Path) -> None:

@@ -16,10 +16,7 @@ import pytest
 from harness.program import Program
 from typer.testing import CliRunner
 
-from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.cli.app import app
-from trectools_plus.cli.options.runs import name_files, parse_runs
 from trectools_plus.errors import FormatError, InputError, MissingExtraError
 from trectools_plus.formats.files.content import iter_lines, read_file
 from trectools_plus.formats.files.opening import can_be_read_twice, is_address
@@ -144,40 +141,6 @@ def test_scoring(
     there = invoke("eval", *(f"{base}/{name}" for name in names), "--format", "json", *more)
     assert here.code == there.code == 0
     assert json.loads(there.stdout.replace(base, str(tmp_path))) == json.loads(here.stdout)
-
-
-def test_validation_and_description(memory: str) -> None:
-    report = invoke("runs", "validate", f"{memory}/a.run", "--qrels", f"{memory}/qrels.txt")
-    assert report.code == 0
-    assert f"{memory}/a.run: run, 3 rows, 2 queries" in report.stdout
-    assert invoke("qrels", "validate", f"{memory}/qrels.txt").code == 0
-    assert f"{memory}/a.run" in invoke("runs", "info", f"{memory}/a.run").stdout
-
-
-def test_a_benchmark(memory: str, tmp_path: Path) -> None:
-    config = tmp_path / "benchmark.yaml"
-    config.write_text(
-        f"qrels: {memory}/qrels.txt\nruns: {{a: '{memory}/a.run', b: '{memory}/b.run.gz'}}\n"
-        "resamples: 100\n"
-    )
-    settings = load_config(config, {"output_dir": str(tmp_path / "out")})
-    assert settings.runs == {"a": f"{memory}/a.run", "b": f"{memory}/b.run.gz"}
-    report = run_benchmark(settings).report
-    source = report.modes["b"].run.source
-    assert source is not None
-    assert (source.path, source.sha256) == (
-        f"{memory}/b.run.gz",
-        sha256_file_of(tmp_path, PACKED),
-    )
-
-
-def test_names_of_addresses() -> None:
-    addresses = ["https://h/a.run?x=1", "mine=s3://b/c.run", "gs://b/d.run.gz"]
-    assert name_files(parse_runs(addresses, "--runs")) == {
-        "a": "https://h/a.run?x=1",
-        "mine": "s3://b/c.run",
-        "d": "gs://b/d.run.gz",
-    }
 
 
 def test_missing_files(memory: str, web: str) -> None:

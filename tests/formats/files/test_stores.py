@@ -166,13 +166,6 @@ def test_scores_are_those_of_files(store: Store, tmp_path: Path) -> None:
         assert f"{store.base}/{name}" in there.out
 
 
-def test_validation(store: Store) -> None:
-    for words in (["runs", "validate", "b.run.gz"], ["qrels", "validate", "qrels.txt"]):
-        done = store.run(*words[:2], f"{store.base}/{words[2]}")
-        assert (done.code, done.err) == (0, "")
-        assert f"{store.base}/{words[2]}: " in done.out
-
-
 def test_a_benchmark_keeps_no_secret(store: Store, tmp_path: Path) -> None:
     runs = [f"one={store.base}/a.run", f"two={store.base}/c.run.zst"]
     words = ["--qrels", f"{store.base}/qrels.txt", "--output-dir", str(tmp_path / "out")]
@@ -182,13 +175,6 @@ def test_a_benchmark_keeps_no_secret(store: Store, tmp_path: Path) -> None:
     written = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert any(f"{store.base}/c.run.zst".encode() in content for content in written)
     assert not any(SECRET.encode() in content or KEY.encode() in content for content in written)
-
-
-@pytest.mark.parametrize("missing", ["/none.run", "-elsewhere/a.run"])
-def test_a_missing_file_or_bucket(store: Store, missing: str) -> None:
-    done = store.run("eval", f"{store.base}/qrels.txt", store.base + missing)
-    assert (done.code, done.out) == (2, "")
-    assert done.err == f"error: no such file — {store.base}{missing} — check the address\n"
 
 
 def test_a_file_that_changes_while_it_is_read(store: Store) -> None:
@@ -228,26 +214,3 @@ def test_missing_and_refused_keys(s3: Store) -> None:
     assert done.err.endswith(expected)
     done = s3.run("runs", "validate", path, **without, HOME="/nowhere", FSSPEC_S3_ANON="true")
     assert done.code == 0, done.err
-
-
-@pytest.mark.usefixtures("_packages")
-def test_access_denied() -> None:
-    # The server lets five requests through (a bucket and four files) and then wants real keys.
-    command = "import os; os.environ['INITIAL_NO_AUTH_ACTION_COUNT'] = '5'; import sys; "
-    command += "from moto.server import main; main(sys.argv[1:])"
-    for store in _served(["-c", command, "--host", "127.0.0.1", "--port"], _s3_at):
-        done = store.run("runs", "validate", f"{store.base}/a.run")
-        assert done.code == 2
-        assert done.err.endswith(
-            f"Forbidden — {store.base}/a.run — check the credentials and their permissions\n"
-        )
-
-
-def test_no_server(s3: Store) -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        done = s3.run("runs", "validate", f"{s3.base}/a.run", AWS_ENDPOINT_URL=url)
-    assert done.code == 2
-    assert done.err.startswith("error: cannot read: ")
-    assert done.err.count("\n") == 1

@@ -75,7 +75,6 @@ def test_the_fast_path_equals_the_module_csv(rows: list[tuple[str, ...]], separa
     header = find_header(text, lambda names: "qid" in names)
     assert header is not None
     fast, slow = table_files._split(body, header), table_files._read_quoted(body, header)
-    assert slow is not None
     assert fast.rows.rows() == slow.rows.rows()
     assert not len(fast.misshapen)
     assert not len(slow.misshapen)

@@ -10,13 +10,9 @@ import pytest
 
 from trectools_plus import load_run
 from trectools_plus.errors import FormatError, UsageError
-from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.names import (
     column_names,
-    columns_for_qrels,
-    columns_for_run,
 )
-from trectools_plus.formats.lexing import lex_run
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_qrels, validate_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run
@@ -243,27 +239,6 @@ def test_wrong_mappings_are_refused(given: str) -> None:
     with pytest.raises(UsageError) as caught:
         column_names([given])
     assert caught.value.where == "columns"
-
-
-def test_columns_are_those_of_runs_or_qrels() -> None:
-    given = column_names(["query=q,doc_id=d", "score=s,relevance=r"])
-    assert columns_for_run(given) == {"query_id": "q", "doc_id": "d", "score": "s"}
-    assert columns_for_qrels(given) == {"query_id": "q", "doc_id": "d", "relevance": "r"}
-    of_run = column_names({"query": "q", "model": "m"})
-    assert (columns_for_run(of_run), columns_for_qrels(of_run)) == (
-        {"query_id": "q", "tag": "m"},
-        None,
-    )
-    of_qrels = column_names({"query": "q", "grade": "g"})
-    assert columns_for_run(of_qrels) is None
-    assert columns_for_qrels(of_qrels) == {"query_id": "q", "relevance": "g"}
-    assert (column_names(None), columns_for_run(None), columns_for_qrels(None)) == (None,) * 3
-
-
-def test_positions_need_no_header() -> None:
-    source = FileContent("a", b"1,d1,2\n1,d2,1\n")
-    columns = lex_run(source, {"query_id": "1", "doc_id": "2", "score": "3"})
-    assert columns.lines.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(

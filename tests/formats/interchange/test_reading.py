@@ -6,21 +6,17 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import get_args
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.choices import QrelsFormat, RunFormat
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import FileContent
-from trectools_plus.formats.interchange.detection import FORMATS, find_convertible
+from trectools_plus.formats.interchange.detection import find_convertible
 from trectools_plus.formats.lexing import lex_qrels, lex_run
 from trectools_plus.formats.trec_files import read_qrels, read_run, write_qrels, write_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run
-from trectools_plus.validation.findings import FindingsError
 
 Rows = list[tuple[str, ...]]
 
@@ -201,40 +197,6 @@ def test_what_cannot_be_converted_is_named(tmp_path: Path, text: str, what: str)
         convert_run(write(tmp_path, "r", text))
 
 
-def test_a_wrong_format_names_the_right_one(tmp_path: Path) -> None:
-    path = write(tmp_path, "r", "1 a 1\n1 b 2\n")
-    with pytest.raises(FormatError, match="JSON") as caught:
-        convert_run(path, source_format="json")
-    assert "--from msmarco" in str(caught.value.remedy)
-
-
-@pytest.mark.parametrize(
-    ("text", "code", "line"),
-    [
-        ("qid,docid,score\n1,a,2\n1,a,1\n", "R131", 3),
-        ("qid;docid;score\n1;a;0,5\n1;b;0,4\n", "R110", 2),
-        ("qid,docid,score\n\n1,a,nan\n1,b,1\n", "R111", 3),
-        ("qid,docid,score\n1,a,2\n1,,1\n", "R101", 3),
-        ("qid,docid,score\n1,a,2\n1,b,1,7\n", "R102", 3),
-        ('qid,docid,score\n1,a,2\n"1,b,1\n', "R101", 3),
-        ('{"1": {"a": 1, "a": 2}}', "R131", 1),
-        ('{\n "1": {\n  "a": 2,\n  "b": NaN\n }\n}\n', "R111", 4),
-        ('{"1": {"a": null, "b": 1}}', "R101", 1),
-        ('{"1": {"a\\nb": 2, "b": 1}}', "R102", 1),
-    ],
-)
-def test_conversion_validates(tmp_path: Path, text: str, code: str, line: int) -> None:
-    with pytest.raises(FindingsError) as caught:
-        convert_run(write(tmp_path, "r", text))
-    found = {finding.code: finding.line for finding in caught.value.findings}
-    assert found[code] == line
-
-
-def test_the_options_are_the_formats() -> None:
-    assert set(get_args(RunFormat)) == FORMATS["run"].keys()
-    assert set(get_args(QrelsFormat)) == FORMATS["qrels"].keys()
-
-
 ID = st.text(
     st.characters(codec="ascii", categories=["L", "N"], include_characters="-_."),
     min_size=1,
@@ -295,18 +257,3 @@ def test_qrels_survive_the_round_trip(
         assert qrels.to_dict() == grades
         write_qrels(qrels, folder / "out")
         assert read_qrels(folder / "out").frame.equals(qrels.frame)
-
-
-def test_a_large_table_is_read_in_columns(tmp_path: Path) -> None:
-    n_rows = 50_000
-    frame = pl.DataFrame(
-        {
-            "qid": [f"q{row // 100}" for row in range(n_rows)],
-            "docid": [f"d{row}" for row in range(n_rows)],
-            "score": [float(n_rows - row) for row in range(n_rows)],
-        }
-    )
-    frame.write_csv(tmp_path / "r.csv")
-    run = read_run(tmp_path / "r.csv")
-    assert run.frame.select("query_id", "doc_id", "score").rows() == frame.rows()
-    assert run.frame["rank"].to_list() == [row % 100 + 1 for row in range(n_rows)]

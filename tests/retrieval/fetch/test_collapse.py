@@ -71,7 +71,6 @@ def test_searches_until_there_are_enough_documents(
     source = Listed(ids, [score for _, score in chunks])
     collapse = Collapse(separator="#", max_chunks=1000)
     outcome = ask(source, FetchOptions(depth, exclude, collapse), "d3")
-    assert isinstance(outcome, Answer)
     there = {f"d{doc}" for doc, _ in chunks} - ({"d3"} if exclude else set())
     assert len(outcome.ranking) == min(depth, len(there))
     assert not outcome.cut_short
@@ -84,7 +83,6 @@ def test_searches_until_there_are_enough_documents(
 def test_one_document_of_many_chunks_is_bounded() -> None:
     source = Listed([f"d#{n}" for n in range(10_000)], None)
     outcome = ask(source, FetchOptions(5, collapse=Collapse(separator="#")))
-    assert isinstance(outcome, Answer)
     assert (outcome.ranking.doc_ids, outcome.cut_short) == (["d"], True)
     assert source.depths == [5, 10, 20, 40, 80]
 
@@ -114,11 +112,9 @@ def test_unusable_answers_are_failures(
     ids: list[str], scores: list[float] | None, collapse: Collapse | None, reason: str
 ) -> None:
     outcome = ask(Listed(ids, scores), FetchOptions(5, collapse=collapse))
-    assert isinstance(outcome, Failure)
     assert reason in outcome.reason
 
 
 def test_ties_are_in_canonical_order() -> None:
     outcome = ask(Listed(["a", "c", "b"], [1.0, 1.0, 2.0]), FetchOptions(5))
-    assert isinstance(outcome, Answer)
     assert outcome.ranking.doc_ids == ["b", "c", "a"]

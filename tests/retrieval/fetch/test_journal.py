@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,9 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.retrieval.fetch.answering import Answer, FetchOptions
+from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest
-from trectools_plus.retrieval.fetch.journal import Journal, open_journal
+from trectools_plus.retrieval.fetch.journal import open_journal
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import (
@@ -27,7 +26,6 @@ from trectools_plus.retrieval.source import (
     Failure,
     Hits,
     Query,
-    Ranking,
     Source,
 )
 
@@ -76,37 +74,6 @@ def test_cut_off_anywhere_it_goes_on(
     assert journal.read_bytes() == content
     done = {json.loads(line)["query_id"] for line in kept.split(b"\n")[1:-1]}
     assert backend.asked == [query for query in TOPICS.query_ids if query not in done]
-
-
-def test_scores_come_back_exactly(tmp_path: Path) -> None:
-    scores = np.array([3.4028234e38, 1 / 3, 1e-45, 0.0, -2.5], dtype=np.float32)
-    journal = open_journal(tmp_path / "j", FACTS, 2, resume=False)
-    ranking = Ranking(list("abcdé"), scores)
-    journal.add({"q": Answer("q", ranking, 1.5, diagnostics={"x": "\ud800"})})
-    journal.add({"p": Failure("because", attempts=3)})
-    journal.close()
-    journal = open_journal(tmp_path / "j", FACTS, 2, resume=True)
-    (answer,) = journal.values()
-    journal.close()
-    assert answer.ranking.scores.tobytes() == scores.tobytes()
-    assert answer.ranking.doc_ids == list("abcdé")
-    assert (answer.latency_ms, answer.diagnostics) == (1.5, {"x": "\ud800"})
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"depth": 20}, "belongs to another fetch: depth was 10 and is 20 —"),
-        ({"http": {"url": "http://b", "headers": {}}}, 'http.url was "http://a" and is "http://b"'),
-        ({"extra": 1}, "extra was null and is 1"),
-    ],
-)
-def test_a_journal_of_another_fetch_is_refused(
-    tmp_path: Path, changes: dict[str, Any], message: str
-) -> None:
-    open_journal(tmp_path / "j", FACTS, 2, resume=False).close()
-    with pytest.raises(UsageError, match=message):
-        open_journal(tmp_path / "j", {**FACTS, **changes}, 2, resume=True)
 
 
 def test_other_topics_depth_or_settings_are_another_fetch(tmp_path: Path) -> None:
@@ -175,38 +142,6 @@ def test_a_fetch_that_cannot_begin_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         fetch_to_dir(FetchRequest(None, TOPICS, ["m"], backend=Closed()), tmp_path, resume=True)
     assert (tmp_path / "m.run.journal").read_bytes() == before
-
-
-IDS = st.lists(st.text("abcé", min_size=1, max_size=3), unique=True, max_size=30)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(ids=IDS, others=IDS)
-def test_answers_are_found_by_their_query(
-    tmp_path_factory: pytest.TempPathFactory, ids: list[str], others: list[str]
-) -> None:
-    folder = tmp_path_factory.mktemp("found")
-    journal = open_journal(folder / "j", FACTS, 9, resume=False)
-    ranking = Ranking(["d"], np.array([0.5], dtype=np.float32))
-    for number, query_id in enumerate(ids):
-        journal.add({query_id: Answer(query_id, ranking, float(number))})
-        journal.add({f"{query_id}!": Failure("because")})
-    for answers in (journal, _reopened(journal, folder)):
-        assert [*answers] == ids
-        assert len(answers) == len(ids)
-        for query_id in {*ids, *others}:
-            found = answers.get(query_id)
-            assert (query_id in answers) == (query_id in ids) == (found is not None)
-            assert found is None or (found.query_id, ids[int(found.latency_ms)]) == (
-                query_id,
-                query_id,
-            )
-        answers.close()
-
-
-def _reopened(journal: Journal, folder: Path) -> Journal:
-    shutil.copy(journal.path, folder / "copy")
-    return open_journal(folder / "copy", FACTS, 9, resume=True)
 
 
 def test_embedded_modes_resume_to_the_same_bytes(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from trectools_plus.retrieval.fetch.outcome import summarise_latency
 
 def test_percentiles_by_hand() -> None:
     latency = summarise_latency([float(n) for n in range(101)])
-    assert latency is not None
     assert (latency.mean, latency.p50, latency.p95, latency.p99) == (50, 50, 95, 99)
     assert latency.queries == 101
 

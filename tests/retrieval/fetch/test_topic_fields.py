@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import polars as pl
@@ -49,46 +45,3 @@ def test_other_values_are_another_request() -> None:
     assert (
         make_request(["x"] * 2, body=without).facts == make_request(["z"] * 2, body=without).facts
     )
-
-
-def test_the_command_sends_fields_of_topics(program: Any, tmp_path: Path) -> None:
-    seen: list[Any] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            seen.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-            content = b'{"ids": ["d1"]}'
-            self.send_response(200)
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: Any) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    topics = tmp_path / "topics.jsonl"
-    topics.write_text('{"query_id": "q1", "text": "a", "acl": "x", "n": "2"}\n')
-    config = tmp_path / "bench.yaml"
-    config.write_text(
-        f"backend: http\nmodes: [dense]\ntopics: {topics}\nhttp:\n"
-        f"  url: http://127.0.0.1:{server.server_port}/\n"
-        f"  results: none\n  ids: $.ids[*]\n  scores: none\n  body: |\n    {BODY}\n"
-    )
-    done = program(
-        [
-            "trectools-plus",
-            "runs",
-            "fetch",
-            "--config",
-            str(config),
-            "--output-dir",
-            str(tmp_path / "out"),
-        ],
-        tmp_path,
-    )
-    server.shutdown()
-    server.server_close()
-    assert done.code == 0, done.stderr
-    assert seen == [{"q": "a", "acl": "x", "n": "2"}]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,14 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trectools_plus.choices import ALL_MODES, MODE_ALIASES
-from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.files.index_cache import IndexRecipe, open_index
-from trectools_plus.formats.tables import Corpus, Topics
+from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import no_progress
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import puts_exact_first
-from trectools_plus.retrieval.fetch.fetch import fetch
 from trectools_plus.retrieval.index.encoder import DIMENSIONS, MODEL, TextEncoder
 from trectools_plus.retrieval.ontology_terms import corpus_of
 
@@ -92,17 +89,6 @@ def test_case_of_queries_and_documents_changes_nothing(
     assert search(other, recased(query, query_case)) == expected
 
 
-def test_vectors_of_upper_and_lower_case_are_equal() -> None:
-    texts = ["Short stature", "ÉLÉVATION", "E\u0301LE\u0301VATION", "J\u030cA", "GRÖẞE"]
-    encoder = TextEncoder()
-    for embed in (encoder.embed_documents, encoder.embed_queries):
-        lower = embed([text.lower() for text in texts])
-        assert (embed(texts) == lower).all()
-    assert (
-        encoder.embed_documents(["ÉLÉVATION"]) == encoder.embed_documents(["E\u0301le\u0301vation"])
-    ).all()
-
-
 def test_an_index_of_vectors_that_kept_the_case_is_not_used() -> None:
     corpus = Corpus.from_dict({"a": "Heart attack", "b": "Swept wing"})
     documents = corpus.in_index_order()
@@ -116,22 +102,3 @@ def test_an_index_of_vectors_that_kept_the_case_is_not_used() -> None:
     open_index(earlier, build, lambda folder: None, no_progress)
     (found,) = build_retrievers(corpus, ["vector"])["vector"].search(["heart attack"], 1)
     assert found.doc_ids == ["a"]
-
-
-@pytest.mark.slow("searches a real collection in every mode")
-def test_upper_case_queries_find_the_same_on_a_real_collection(
-    ir_datasets_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("IR_DATASETS_HOME", str(ir_datasets_home))
-    collection = load_collection("irds:cranfield")
-    assert collection.corpus is not None
-
-    def rows(topics: Topics) -> dict[str, list[Any]]:
-        assert collection.corpus is not None
-        modes = [mode for mode in MODES if not puts_exact_first(mode)]
-        fetched = fetch(collection.corpus, topics, modes, depth=10)
-        return {mode: result.run.frame.rows() for mode, result in fetched.items()}
-
-    topics = Topics(collection.topics.frame.head(20))
-    shouted = Topics(topics.frame.with_columns(pl.col("text").str.to_uppercase()))
-    assert rows(shouted) == rows(topics)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import logging
 import math
 
 import numpy as np
@@ -46,11 +45,6 @@ def test_unicode() -> None:
     assert [ranking.doc_ids for ranking in found] == [["ü"], ["漢"]]
 
 
-def test_ties_at_the_cutoff_fall_to_the_higher_id() -> None:
-    texts = {f"d{n}": "same text" for n in range(9)} | {"x": "same"}
-    assert retriever(texts).search(["same text"], 3)[0].doc_ids == ["d8", "d7", "d6"]
-
-
 def test_agrees_with_sorting_all_scores_of_bm25s() -> None:
     import bm25s
 
@@ -66,10 +60,3 @@ def test_agrees_with_sorting_all_scores_of_bm25s() -> None:
         order = sorted(zip(scores.tolist(), texts, strict=True), reverse=True)
         expected = [(doc, score) for score, doc in order if score > 0][:50]
         assert list(zip(found.doc_ids, found.scores.tolist(), strict=True)) == expected
-
-
-def test_is_quiet(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    retriever(TEXTS).search(["wing"], 10)
-    assert capfd.readouterr() == ("", "")
-    assert not [record for record in caplog.records if record.name.startswith("bm25s")]

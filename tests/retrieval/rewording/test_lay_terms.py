@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from trectools_plus.retrieval.rewording.lay_terms import (
     LayTerms,
-    is_abbreviation,
     lay_rows,
     terms_of_phrase,
 )
@@ -77,14 +76,6 @@ def test_phrases_of_other_languages_are_found_in_their_language_only() -> None:
     assert "HP:0000365" in found("surdité", "fr")
     assert "HP:0000365" not in found("surdité", "en")
     assert "HP:0000365" in terms_of_phrase("Surdité")
-
-
-@pytest.mark.parametrize(
-    ("phrase", "expected"),
-    [("ID", True), ("rAOM", True), ("CL/P", True), ("fits", False), ("Fits", False), ("", False)],
-)
-def test_abbreviations(phrase: str, expected: bool) -> None:
-    assert is_abbreviation(phrase) == expected
 
 
 @given(st.text(max_size=80))

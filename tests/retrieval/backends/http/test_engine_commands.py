@@ -126,35 +126,8 @@ def test_fetch_runs(engine: Engine, data: Path, batch: list[str]) -> None:
     text = (data / "runs" / "vector.run.manifest.json").read_text()
     assert "abcdefgh-secret" not in text
     settings = FetchManifest.model_validate_json(text).backend_settings
-    assert settings is not None
     assert settings["query_vectors"]["vector"]["model"] == "l2_supercat"
     assert '"query_vector": "{query_vector}"' in settings["requests"]["vector"]["body"]
-
-
-def test_resume_sends_only_the_rest(engine: Engine, data: Path) -> None:
-    engine.broken = [PARTIAL]
-    words = ["fetch", "--topics", str(data / "topics.tsv"), "--engine", "elasticsearch"]
-    words += ["--http-url", f"{engine.url}/articles", "--http", "retries=0"]
-    words += [
-        "--http",
-        "vector_field=v",
-        "--http",
-        "concurrency=1",
-        "--output-dir",
-        str(data / "r"),
-    ]
-    result = CliRunner().invoke(runs_app, [*words, "--modes", "vector"])
-    assert result.exit_code == 1, result.output
-    assert len(engine.requests) == 3
-    result = CliRunner().invoke(runs_app, [*words, "--modes", "vector", "--resume"])
-    assert result.exit_code == 0, result.output
-    assert len(engine.requests) == 4
-    (data / "model").mkdir()
-    (data / "model" / "config.json").write_text("{}")
-    other = [*words, "--modes", "vector", "--resume", "--http", f"embedding_model={data / 'model'}"]
-    result = CliRunner().invoke(runs_app, other)
-    assert isinstance(result.exception, UsageError)
-    assert "embedding_model" in str(result.exception)
 
 
 def test_an_error_with_status_200_is_never_scored(engine: Engine, data: Path) -> None:

