@@ -13,7 +13,7 @@ from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.distributed import current_workers, use_scheduler
 from trectools_plus.errors import FormatError
 from trectools_plus.reporting.files import write_reports
-from trectools_plus.statistics.intervals import bootstrap_intervals, mean_intervals
+from trectools_plus.statistics.intervals import bootstrap_intervals
 from trectools_plus.statistics.paired import compare_columns
 from trectools_plus.statistics.resamples import map_chunks
 
@@ -50,15 +50,6 @@ def test_intervals(scheduler, table, statistic, method):
         spread = bootstrap_intervals(table, **options)
     for part in ("estimate", "low", "high"):
         assert getattr(spread, part).tobytes() == getattr(here, part).tobytes()
-
-
-def test_intervals_with_undefined_values(scheduler, table):
-    table[::7, 2] = np.nan
-    here = mean_intervals(table, resamples=3000, seed=1)
-    with use_scheduler(scheduler):
-        spread = mean_intervals(table, resamples=3000, seed=1)
-    assert spread.low.tobytes() == here.low.tobytes()
-    assert spread.high.tobytes() == here.high.tobytes()
 
 
 def test_randomisation_tests(scheduler, table):

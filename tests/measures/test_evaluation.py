@@ -1,7 +1,6 @@
 import math
 import pickle
 import statistics
-from itertools import product
 
 import ir_measures
 import numpy as np
@@ -114,22 +113,6 @@ class TestAveraging:
         assert math.isnan(evaluation.mean("run", "MinRank"))
         assert evaluation.n("run", "MinRank") == 0
 
-    def test_definition_says_which_queries(self):
-        found = {}
-        for missing, no_relevant in product(("zero", "drop"), repeat=2):
-            options = {"missing": missing, "no_relevant": no_relevant}
-            definition = evaluate(QRELS, RUN, ["RR"], **options).definition("RR")
-            found[missing, no_relevant] = definition.averaged_over.removeprefix(
-                "queries of the qrels"
-            )
-        assert found == {
-            ("zero", "zero"): "; a query without results counts 0",
-            ("zero", "drop"): " with a document of grade 1 or more; "
-            "a query without results counts 0",
-            ("drop", "zero"): " with results in the run",
-            ("drop", "drop"): " with a document of grade 1 or more and results in the run",
-        }
-
 
 class TestTables:
     def test_per_query_is_one_long_table(self):
@@ -206,20 +189,6 @@ class TestAccessors:
             assert "\n" not in str(refused.value)
             with pytest.raises(UsageError):
                 evaluation.mean(wrong, "RR")
-
-    def test_print_is_short(self):
-        runs = {f"run {number}": RUN for number in range(30)}
-        text = str(evaluate(QRELS, runs))
-        assert text.splitlines()[0] == "Evaluation: means of 30 runs"
-        assert len(text.splitlines()) <= 12
-        assert max(map(len, text.splitlines())) <= 160
-        one = str(evaluate(QRELS, RUN, ["RR", "P@1"]))
-        assert one.splitlines() == [
-            "Evaluation of first (missing=zero)",
-            "  Measure    Mean  Median     Std  Queries",
-            "  RR       0.3750  0.2500  0.4787        4",
-            "  P@1      0.2500  0.0000  0.5000        4",
-        ]
 
     def test_a_measure_is_an_index(self):
         one = evaluate(QRELS, RUN, ["Recall@10", "mrr"])

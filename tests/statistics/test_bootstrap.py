@@ -43,14 +43,6 @@ def test_equals_scipy_within_monte_carlo_error(confidence):
         assert ours.high[index] == pytest.approx(theirs.high, abs=tolerance)
 
 
-def test_resamples_are_draws_with_replacement():
-    """The counts of each resample sum to the rows, with a multinomial's mean and variance."""
-    counts = resamples.draw_counts(50, 4_000, np.random.default_rng(0))
-    assert (counts.sum(axis=1) == 50).all()
-    assert counts.mean(axis=0) == pytest.approx(np.ones(50), abs=0.1)
-    assert counts.var() == pytest.approx(1 - 1 / 50, abs=0.02)
-
-
 def test_equal_to_the_means_of_the_drawn_rows():
     values = np.random.default_rng(0).random((40, 3))
     ours = bootstrap_means(values, resamples=50, seed=9)
@@ -85,16 +77,6 @@ def test_resamples_are_shared_by_all_columns_and_chunks(monkeypatch):
     assert together.low[3] == pytest.approx(alone.low[0], rel=1e-13)
     monkeypatch.setattr(resamples.os, "cpu_count", lambda: 1)
     assert bootstrap_means(values, resamples=500, seed=2).low.tobytes() == together.low.tobytes()
-
-
-def test_differences_are_paired():
-    rng = np.random.default_rng(4)
-    base = rng.random(100)
-    difference = (base + 0.01 + 1e-6 * rng.random(100)) - base
-    interval = bootstrap_means(np.stack([difference, -difference], axis=1), seed=3)
-    assert interval.low[0] == pytest.approx(0.01, abs=1e-6)
-    assert interval.high[0] == pytest.approx(0.01, abs=1e-6)
-    np.testing.assert_allclose(interval.low, -interval.high[::-1], rtol=1e-12)
 
 
 def test_undefined_values_are_left_out():

@@ -215,11 +215,6 @@ def entry(differences, **options):
     return compare_scores([scores], Method({}, **options))[0]
 
 
-def test_a_note_says_how_many_queries_differ_if_they_are_few():
-    assert "9 of 40" in entry([0.1, 0.2, 0.3] * 3 + [0.0] * 31).ci.note
-    assert entry([0.1, 0.2, 0.3] * 3 + [0.4] + [0.0] * 30).ci.note is None
-
-
 @pytest.mark.parametrize("test", TESTS)
 def test_a_report_has_the_test_that_was_asked_for(test):
     document = entry([0.1, 0.2, -0.1, 0.4, 0.3, 0.2, 0.1], test=test).model_dump(mode="json")

@@ -9,7 +9,7 @@ from scipy import stats
 
 from trectools_plus.errors import UsageError
 from trectools_plus.statistics import bootstrap_intervals, mean_intervals
-from trectools_plus.statistics.intervals import FEW_NOTE, GEOMETRIC_FLOOR, LOCATIONS, SMALL_NOTE
+from trectools_plus.statistics.intervals import FEW_NOTE, GEOMETRIC_FLOOR, SMALL_NOTE
 
 STATISTICS = {"mean": np.mean, "median": np.median, "geometric_mean": stats.gmean}
 VALUES = arrays(
@@ -41,36 +41,6 @@ def test_equals_scipy_within_monte_carlo_error(statistic, method, rows, confiden
         assert ours.low[column] == pytest.approx(low, abs=tolerance)
         assert ours.high[column] == pytest.approx(high, abs=tolerance)
         assert ours.estimate[column] == pytest.approx(STATISTICS[statistic](values[:, column]))
-
-
-def test_bca_moves_towards_the_long_tail():
-    values = np.random.default_rng(2).exponential(size=50)
-    percentile = bootstrap_intervals(values)
-    bca = bootstrap_intervals(values, method="bca")
-    assert bca.low[0] > percentile.low[0]
-    assert bca.high[0] > percentile.high[0]
-
-
-def check_leave_one_out(statistic, table):
-    location = LOCATIONS[statistic]
-    ours = np.sort(location.leave_one_out(table), axis=0)
-    rows = range(len(table))
-    theirs = np.stack([location.estimate(np.delete(table, row, axis=0)) for row in rows])
-    np.testing.assert_allclose(ours, np.sort(theirs, axis=0), atol=1e-12)
-
-
-@pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.parametrize("rows", range(2, 13))
-def test_leave_one_out_of_distinct_values(statistic, rows):
-    check_leave_one_out(statistic, np.random.default_rng(rows).random((rows, 2)))
-
-
-@pytest.mark.parametrize("statistic", STATISTICS)
-@given(
-    table=arrays(np.float64, st.tuples(st.integers(2, 12), st.just(2)), elements=st.floats(0, 1))
-)
-def test_leave_one_out_is_leaving_out_each_row_in_turn(statistic, table):
-    check_leave_one_out(statistic, table)
 
 
 @given(

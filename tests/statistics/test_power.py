@@ -22,12 +22,6 @@ def test_queries_needed_for_cohens_small_medium_and_large_effects(effect, needed
     assert queries_needed(-effect / 10, 0.1) == needed
 
 
-def test_power_equals_that_of_a_simulation():
-    draws = np.random.default_rng(0).normal(0.3, 1.0, (40, 20_000))
-    rejected = (stats.ttest_1samp(draws, 0.0).pvalue <= 0.05).mean()
-    assert power_of_t_test(0.3, 1.0, 40) == pytest.approx(rejected, abs=0.01)
-
-
 def test_one_sided_power_is_the_share_of_intervals_that_show_non_inferiority():
     """The lower end of a 95% interval excludes the margin at the one-sided level of 2.5%."""
     margin, spread = 0.05, 0.2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.trec_eval_measures import TREC_EVAL_MEASURES, sets_of
 from trectools_plus.trec_eval.arguments import parse_arguments
 
 FILES = ["q", "r"]
@@ -135,13 +134,6 @@ def test_standard_input_once():
         parse_arguments(["-", "-"])
 
 
-def test_sets_hold_measures_of_their_version():
-    for version in (9, 10):
-        known = {one.name for one in TREC_EVAL_MEASURES if one.since <= version}
-        for members in sets_of(version).values():
-            assert {*members} <= known
-
-
 @pytest.mark.parametrize(
     ("word", "instead"),
     [
@@ -155,9 +147,3 @@ def test_the_name_of_a_line_leads_to_its_measure(word, instead):
         parse_arguments(["-m", word, *FILES])
     assert refused.value.remedy == f"write {instead}"
     parse_arguments([*instead.split(), *FILES])
-
-
-def test_a_negative_depth_says_what_to_do():
-    with pytest.raises(UsageError, match=r"0.*-1") as refused:
-        parse_arguments(["-M-1", *FILES])
-    assert refused.value.remedy.startswith("leave out -M")

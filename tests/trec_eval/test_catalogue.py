@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-import pytest
 import pytrec_eval_ext
 
 from trectools_plus.measures.definitions.trec_eval_measures import (
@@ -15,7 +13,6 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
 )
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.builtin import SCORERS
-from trectools_plus.trec_eval.explain import EXPLANATIONS, explanation_of, help_lines
 
 TESTS = "\n".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
 
@@ -37,25 +34,6 @@ def test_sets_are_those_of_trec_eval_9():
     assert ours == {**pytrec_eval_ext.supported_nicknames}
 
 
-@pytest.mark.parametrize("measure", TREC_EVAL_MEASURES, ids=lambda one: one.name)
-def test_every_measure_is_explained(measure):
-    text = explanation_of(measure.name)
-    assert len(text) > 20
-    assert "{" not in text
-    if measure.takes != "none" and measure.name not in ("dcg", "ideal_dcg"):
-        example = re.search(rf"-m ({re.escape(measure.name)}\.\S*[^\s.,;])", text)
-        assert example, "no example of its parameters"
-        formats = "qrels" if measure.needs == "any" else measure.needs
-        (requested,) = parse_arguments(
-            ["--trec-eval-version=10", "-R", formats, "-m", example[1], "q", "r"]
-        ).requested
-        assert requested.text is not None
-
-
-def test_no_explanation_without_its_measure():
-    assert {*EXPLANATIONS} == {one.name for one in TREC_EVAL_MEASURES}
-
-
 def test_every_measure_is_computed_and_compared():
     # test_differential.py takes the measures of version 9 from the table, but for two texts.
     for name in {one.name for one in TREC_EVAL_MEASURES} - {*measures_of(9)} | {
@@ -64,14 +42,3 @@ def test_every_measure_is_computed_and_compared():
     }:
         assert f"-m{name}" in TESTS or f'"{name}"' in TESTS
     assert {*SCORERS} - {*measures_of(9)} == {*measures_of(10)} - {*measures_of(9)}
-
-
-def test_help_explains_what_is_named():
-    lines = [*help_lines(parse_arguments(["-h", "-m", "map", "-m", "P.5"]))]
-    assert lines[0].startswith("Usage: ")
-    assert max(map(len, lines)) <= 100
-    text = "\n".join(lines)
-    assert "\nmap\n    Average precision" in text
-    assert "\nP\n    Relevant documents in the first k" in text
-    assert "\nbpref\n" not in text
-    assert "-h -m all_trec" in "\n".join(help_lines(parse_arguments(["-h"])))

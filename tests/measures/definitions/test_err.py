@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures import evaluate, explain
+from trectools_plus.measures import evaluate
 
 QUERIES = st.dictionaries(
     st.sampled_from("12345"),
@@ -56,10 +56,3 @@ def test_equals_gdeval(queries, cutoff):
 def test_a_grade_above_the_highest_is_refused():
     with pytest.raises(UsageError, match=r"5.*4.*ERR@5"):
         values(["ERR@5"], {"1": "a"}, {"1": {"a": 5}})
-
-
-def test_definition():
-    definition = explain("ERR@20")
-    assert definition.provider.startswith("trectools-plus")
-    assert "1 to 20" in definition.formula
-    assert "2^4" in definition.gain

@@ -40,12 +40,6 @@ def test_values_by_hand():
     assert measure(formula="simple_resnik_like").score_query([CAT], {DOG: 1}) == 0.6
 
 
-def test_only_the_first_k_count():
-    ranking = [ARTEFACT, CAT, DOG]
-    values = [measure(k).score_query(ranking, {DOG: 1}) for k in (1, 2, 3, 10, None)]
-    assert values == pytest.approx([0, 0.645, 1, 1, 1])
-
-
 def test_irrelevant_documents_are_not_expected():
     assert measure().score_query([CAT], {DOG: 1, CAT: 0}) == pytest.approx(0.645)
     assert measure(rel=2).score_query([CAT], {DOG: 2, CAT: 1}) == pytest.approx(0.645)
@@ -194,20 +188,6 @@ def test_annotations_of_other_terms_are_noted(tmp_path):
 def test_a_missing_ontology_is_an_input_error():
     with pytest.raises(InputError):
         MaxOntSim(10, ontology="nowhere.obo").score_query([DOG], {DOG: 1})
-
-
-@pytest.mark.parametrize("formula", FORMULAS)
-def test_the_definition_says_what_is_computed(formula):
-    definition = measure(5, formula=formula, rel=2).definition
-    assert definition.name == measure(5, formula=formula, rel=2).name
-    assert definition.cutoff == 5
-    assert definition.relevance_level == 2
-    assert formula in definition.formula
-    for short, explained in (("depth(LCA)", "LCA: "), ("IC(MICA)", "MICA: "), ("IC1", "IC from ")):
-        assert (short in definition.formula) <= (explained in definition.formula)
-    assert "toy.obo" in definition.formula
-    assert "the first 5" in definition.formula
-    assert definition.trec_eval_call is None
 
 
 IDS = st.lists(st.sampled_from([f"TOY:{i:04d}" for i in range(1, 10)]), min_size=1, unique=True)

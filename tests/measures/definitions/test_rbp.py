@@ -34,11 +34,6 @@ def test_by_hand():
     np.testing.assert_allclose(values(expected, "abcde", grades), list(expected.values()))
 
 
-def test_two_names_of_one_measure():
-    grades = {"a": 1, "c": 1}
-    assert values(["rbp.95"], "abc", grades) == values(["RBP(p=0.95, rel=1)"], "abc", grades)
-
-
 @given(st.permutations("abcdefghxyz"), GRADES, st.sampled_from([0.2, 0.5, 0.8, 0.95]))
 def test_equals_the_drop_in(ranking, grades, p):
     """With grades as gains, the value is that of ``rbp`` of trec_eval 10."""
@@ -68,12 +63,3 @@ def test_equals_cwl_eval(ranking, grades, persistence, level):
 def test_persistence_outside_0_to_1_is_refused(p):
     with pytest.raises(UsageError, match=r"0.*1"):
         explain(f"RBP(p={p})")
-
-
-def test_definition():
-    definition = explain("RBP(p=0.9, rel=2)@20")
-    assert definition.name == "RBP(p=0.9,rel=2)@20"
-    assert definition.provider.startswith("trectools-plus")
-    assert definition.relevance_level == 2
-    assert "from 1 to 20" in definition.formula
-    assert "highest grade" in explain("RBP").gain

@@ -12,7 +12,6 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, parse_measure, parse_measures
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.providers.ir_measures import IrMeasure
 from trectools_plus.measures.scoring.scores import score_ranking
 
 DOCUMENTS = st.permutations("abcdefgh").flatmap(lambda d: st.integers(1, 8).map(lambda n: d[:n]))
@@ -65,18 +64,6 @@ def test_accuracy_is_undefined_without_an_irrelevant_document_retrieved():
     values = score(["Accuracy"], run, {query: {"a": 1} for query in "123"})
     np.testing.assert_array_equal(values, [[np.nan], [0.5], [1.0]])
     assert "were retrieved" in parse_measure("Accuracy").definition.averaged_over
-
-
-def test_nothing_goes_through_perl():
-    with pytest.raises(UsageError, match=r"ir_measures.*ERR@10"):
-        IrMeasure("ERR", {}, 10)
-
-
-def test_definition():
-    definition = parse_measure("Compat(p=0.9)").definition
-    assert definition.formula.startswith("The Rank Biased")
-    assert definition.provider.startswith("ir-measures 0.")
-    assert definition.provider.endswith("(compat)")
 
 
 SUBTOPICS = [

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import trectools_plus
-from trectools_plus.distributed import copies
-from trectools_plus.formats import query_chunks
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import (
     evaluate,
-    open_files,
-    parse_measures,
 )
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
@@ -27,14 +21,11 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
     sets_of,
 )
 from trectools_plus.measures.providers import pytrec_eval
-from trectools_plus.measures.scoring.scores import ScoredFile
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.builtin import SCORERS
-from trectools_plus.trec_eval.command import score_files
 from trectools_plus.trec_eval.inputs import Input
-from trectools_plus.trec_eval.output import Scores, output_lines, summarise
+from trectools_plus.trec_eval.output import Scores
 from trectools_plus.trec_eval.scoring import score
-from trectools_plus.validation import parts
 
 QRELS = Qrels.from_dict(
     {
@@ -52,14 +43,6 @@ RUN = Run.from_dict(
     }
 )
 TEXTS = {one.name for one in TREC_EVAL_MEASURES if one.average == "text"}
-
-
-@pytest.fixture
-def halving(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A function that starts halving what comes back, and forbids the code for other files."""
-    monkeypatch.setitem(sys.modules, "trectools_plus.measures.scoring.reading", None)
-    monkeypatch.setitem(sys.modules, "trectools_plus.trec_eval.inputs", None)
-    return lambda: halve_results(monkeypatch, [])
 
 
 @pytest.fixture
@@ -152,86 +135,3 @@ def test_every_figure_of_the_drop_in_is_halved(
         passed |= {name} if halves else set()
     assert len(passed) == len({*sets_of(version)["all_trec"]} - TEXTS - computed_here)
     assert half.values["relstring"].tolist() == whole.values["relstring"].tolist()
-
-
-@pytest.fixture
-def large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """Files that are scored in chunks by two processes, if the system can copy a process."""
-    monkeypatch.setattr(parts, "SNIFFED_BYTES", 1)
-    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 60)
-    monkeypatch.setattr(parts, "_BYTES_PER_PROCESS", 1)
-    monkeypatch.setattr(copies, "_count_processors", lambda: 2)
-    monkeypatch.setattr(copies, "can_copy_process", lambda: sys.platform == "linux")
-    qrels, run = tmp_path / "qrels", tmp_path / "run"
-    qrels.write_text(
-        "".join(
-            f"{query}{copy} 0 {doc_id} {grade}\n"
-            for copy in range(9)
-            for query, documents in QRELS.to_dict().items()
-            for doc_id, grade in documents.items()
-        ),
-        encoding="utf-8",
-    )
-    run.write_text(
-        "".join(
-            f"{query}{copy} Q0 {doc_id} {rank} {score} run\n"
-            for copy in range(9)
-            for query, documents in RUN.to_dict().items()
-            for rank, (doc_id, score) in enumerate(documents.items(), 1)
-        ),
-        encoding="utf-8",
-    )
-    return str(qrels), str(run)
-
-
-def test_every_standard_figure_of_large_files_is_halved(
-    large_files: tuple[str, str], halving: Callable[[], None]
-) -> None:
-    qrels, run = large_files
-    asked = parse_measures(names())
-
-    def table() -> npt.NDArray[np.float64]:
-        (scored,) = open_files(qrels, [run], asked).runs
-        assert isinstance(scored, ScoredFile)
-        return scored.table[:, : len(asked)]
-
-    whole = table()
-    halving()
-    half = table()
-    assert (whole > 0).any(axis=0).all()
-    assert (half == whole / 2).all()
-
-
-@pytest.mark.parametrize("version", [9, 10])
-def test_every_figure_of_the_drop_in_on_large_files_is_halved(
-    version: int, large_files: tuple[str, str], halving: Callable[[], None]
-) -> None:
-    words = [f"--trec-eval-version={version}", "-m", "all_trec", "-c", *large_files]
-    arguments = parse_arguments(words)
-    whole, _ = score_files(arguments)
-    halving()
-    half, _ = score_files(arguments)
-    assert half.values.pop("relstring").tolist() == whole.values.pop("relstring").tolist()
-    for name, values in whole.values.items():
-        is_computed_here = version == 10 and name in SCORERS
-        expected = values if is_computed_here else values / 2
-        np.testing.assert_array_equal(half.values[name], expected, err_msg=name)
-    assert len(half.values) > 30
-
-
-def test_means_sums_and_printed_lines_are_halved(
-    halved: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = parse_arguments(["-q", "-m", "all_trec", "qrels", "run"])
-    half = figures(9)
-    lines = "\n".join(output_lines(half, arguments)).splitlines()
-    printed = dict(line.split("\tall\t") for line in lines if "\tall\t" in line)
-    monkeypatch.undo()
-    whole = figures(9)
-    for one in whole.requested:
-        if one.measure.average in ("mean", "sum"):
-            expected = [figure / 2 for figure in summarise(one, whole, complete=False)]
-            np.testing.assert_array_equal(summarise(one, half, complete=False), expected)
-            if not one.measure.integer:
-                shown = [printed[name.ljust(22)] for name in one.names]
-                assert shown == [f"{value:6.4f}" for value in expected]

@@ -220,16 +220,6 @@ def test_each_set_f_can_be_requested_alone(collection):
     assert_equal(table[:, 2], plain(run, qrels, "set_F_2.0", level=2, key="set_F"))
 
 
-def test_set_f_by_hand():
-    """P = 1/2 and R = 1: (beta + 1) * P * R / (beta * P + R), with beta not squared."""
-    run, qrels = {"q": {"a": 2.0, "x": 1.0}}, {"q": {"a": 1}}
-    names = ["SetF", "SetF(beta=2)", "set_F.2", "SetF(beta=0.5)"]
-    assert ours(run, qrels, names[:2] + names[3:])[0].tolist() == pytest.approx(
-        [2 / 3, 3 * 0.5 / 2, 1.5 * 0.5 / 1.25]
-    )
-    assert plain(run, qrels, "set_F_2", key="set_F") == ours(run, qrels, ["set_F.2"])[0].tolist()
-
-
 @given(collections(), st.integers(1, 4))
 def test_number_of_relevant_documents_follows_the_level(collection, level):
     """pytrec_eval's num_rel counts from grade 1 at any level.

@@ -283,12 +283,6 @@ def test_wrong_or_ambiguous_files_are_refused(tmp_path, name, way):
     assert re.search(codes, str(refused.value))
 
 
-def test_a_refusal_for_other_ids_shows_both(tmp_path):
-    qrels = qrels_text([(q, f"other{n}", g) for n, (q, _, g) in enumerate(JUDGMENTS)])
-    with pytest.raises(CheckFailedError, match=r"P105 .*run: d\d+, .*; qrels: other0, other1"):
-        by_files(*write(tmp_path, qrels, RUN))
-
-
 def test_a_run_without_judged_documents_has_a_note(tmp_path):
     judgments, rows = OTHER_CONTENT["nothing judged in the results"]
     qrels, run = write(tmp_path, qrels_text(judgments), run_text(rows))

@@ -128,33 +128,6 @@ def test_a_damaged_file_is_scored_as_the_whole_or_left_to_the_reader(
         same(pieces, in_one(run, qrels))
 
 
-@given(files(), st.data())
-def test_moved_and_repeated_rows_are_no_different(tmp_path_factory, collection, data):
-    rows, qrels = collection
-    for _ in range(data.draw(st.integers(1, 3))):
-        row = rows[data.draw(st.integers(0, len(rows) - 1))]
-        rows.insert(data.draw(st.integers(0, len(rows))), row)
-        if data.draw(st.booleans()):
-            rows.remove(row)
-    run = tmp_path_factory.mktemp("stream") / "run"
-    run.write_text("".join(rows), encoding="utf-8")
-    pieces = in_pieces(run, qrels)
-    if pieces is not None:
-        same(pieces, in_one(run, qrels))
-
-
-def test_a_clean_run_is_scored_in_pieces(tmp_path):
-    run = tmp_path / "run"
-    lines = [f"{q} Q0 d{q + r} {r + 1} {5 - r}.5 t\n" for q in range(50) for r in range(5)]
-    run.write_text("".join(lines), encoding="utf-8")
-    qrels = Qrels.from_dict({str(q): {f"d{q + 2}": 1, "other": 0} for q in range(3, 60)})
-    pieces = in_pieces(run, qrels)
-    assert pieces is not None
-    same(pieces, in_one(run, qrels))
-    assert pieces.counts["run"].n_missing == 10
-    assert pieces.counts["run"].n_extra == 3
-
-
 @pytest.mark.parametrize(
     ("lines", "grades"),
     [
@@ -170,13 +143,6 @@ def test_what_needs_a_closer_look_is_left_to_the_reader(tmp_path, lines, grades)
     run = tmp_path / "run"
     run.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     assert in_pieces(run, Qrels.from_dict(grades)) is None
-
-
-def test_a_stream_cut_short_is_left_to_the_reader(tmp_path):
-    run = tmp_path / "run.gz"
-    packed = gzip.compress(b"".join(b"%d Q0 a 1 2 t\n" % query for query in range(999)))
-    run.write_bytes(packed[:-9])
-    assert in_pieces(run, Qrels.from_dict({"1": {"a": 1}})) is None
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
@@ -206,16 +172,6 @@ def test_every_malformed_run_that_may_not_be_scored_is_left_to_the_reader(shared
 
 
 ANY_QRELS = Qrels.from_dict({str(q): {"d01": 1, "d02": 1} for q in range(1, 4)})
-
-
-def test_real_runs_are_scored_in_pieces(shared_data, monkeypatch, thorough):
-    monkeypatch.setattr(query_chunks, "CHUNK_BYTES", 1 << 20)
-    folder = shared_data / "robust03"
-    qrels = load_qrels(folder / "qrels.txt.gz")
-    for path in sorted(folder.glob("input.*"))[: None if thorough else 1]:
-        pieces = in_pieces(path, qrels)
-        assert pieces is not None
-        same(pieces, in_one(path, qrels))
 
 
 class TestOpenFiles:

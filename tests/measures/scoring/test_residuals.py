@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 from trectools_plus.measures.scoring.bounds import residual_bounds
 
 
@@ -83,13 +82,3 @@ def test_query_without_results_is_0_twice():
         Qrels.from_dict({"q": {"a": 1}, "none": {"a": 1}}), run_of("a"), ["P@1"]
     )
     assert table.rows() == [("q", "P@1", 1.0, 1.0, 0), ("none", "P@1", 0.0, 0.0, 0)]
-
-
-def test_unjudged_places():
-    queries = JudgedQueries.from_qrels(Qrels.from_dict({"q": {"a": 1, "c": 0}, "p": {"z": 1}}))
-    run = Run.from_dict({"p": {"z": 2.0, "y": 1.0}, "q": {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}})
-    judged = JudgedRun.from_ranking(queries, queries.rank(run))
-    query, rank = judged.unjudged(None)
-    assert list(zip(query.tolist(), rank.tolist(), strict=True)) == [(0, 2), (0, 4), (1, 2)]
-    query, rank = judged.unjudged(2)
-    assert list(zip(query.tolist(), rank.tolist(), strict=True)) == [(0, 2), (1, 2)]
