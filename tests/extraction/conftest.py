@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from trectools_plus.extraction.assertion import assert_mentions
+from trectools_plus.extraction.inputs.predictions import Mention
 from trectools_plus.ontology.ontology import Ontology
 
 Call = Callable[..., tuple[int, str, str]]
@@ -116,6 +119,26 @@ def write_document(
     path = folder / f"{doc_id}.json"
     path.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
     return path
+
+
+IN_BRACES = re.compile(r"\{(.*?)\}")
+LETTERS = {"affirmed": "A", "negated": "N", "uncertain": "U", "other_person": "O"}
+
+
+def read_assertions(
+    marked: str, findings: re.Pattern[str] = IN_BRACES, language: str = "en"
+) -> str:
+    """Return the letters of the assertions of the findings of a sentence, in order."""
+    text, end, mentions = "", 0, []
+    for match in findings.finditer(marked):
+        finding = match[findings.groups]
+        text += marked[end : match.start()]
+        places = frozenset([len(text)])
+        mentions.append(Mention("X", len(text), len(text + finding), places, 1.0))
+        text += finding
+        end = match.end()
+    found = assert_mentions(text + marked[end:], mentions, language)
+    return "".join(LETTERS[mention.assertion] for mention in found)
 
 
 @pytest.fixture

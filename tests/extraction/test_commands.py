@@ -37,16 +37,6 @@ def test_run_compare_and_files(call, words, tmp_path):
     assert "| Average | Figure | A | B | B − A | Unadjusted interval |" in out
 
 
-def test_json_is_one_document_and_markdown_a_page(call, words):
-    base = ("extraction", "run", *words, "--method", "dictionary", "--no-bootstrap-ci")
-    _, out, err = call(*base, "--format", "json")
-    assert json.loads(out)["scores"]["present"]["exact"]["micro"]["f1"]["ci"] is None
-    assert err == ""
-    _, out, _ = call(*base, "--format", "markdown")
-    assert "## Near: 1" in out
-    assert "| d2 | Severe anemia | is a child of | Anemia |" in out
-
-
 def test_sweep_writes_the_plot(call, words, tmp_path):
     code, _, _ = call(
         *("extraction", "sweep", *words, "--systems", "dictionary"),
@@ -88,34 +78,6 @@ def test_what_cannot_be_run_is_one_line(call, words, further, code, said):
     assert len(err.splitlines()) == 1
 
 
-def test_reports_of_other_documents_cannot_be_compared(call, words, collection, tmp_path):
-    base = ("extraction", "run", *words, "--method", "dictionary", "--output-dir")
-    call(*base, tmp_path / "a")
-    (collection / "small" / "annotations" / "d3.json").unlink()
-    call(*base, tmp_path / "b")
-    code, _, err = call("extraction", "compare", tmp_path / "a", tmp_path / "b")
-    assert code == 3
-    assert "different documents" in err
-
-
-def test_sweep_refuses_what_is_no_number(call, words):
-    code, _, err = call("extraction", "sweep", *words, "--values", "low,high")
-    assert code == 2
-    assert "expected numbers" in err
-    code, _, err = call("extraction", "sweep", *words, "--values", "7")
-    assert (code, err) == (2, "error: expected at most 1 but got 7 — --values\n")
-
-
-def test_every_setting_is_an_option(call):
-    from trectools_plus.cli.commands.extraction import _OPTIONS
-    from trectools_plus.extraction.settings import ExtractionSettings
-
-    assert set(_OPTIONS) == set(ExtractionSettings.model_fields)
-    _, out, _ = call("extraction", "run", "--help")
-    missing = [option for option in _OPTIONS.values() if option not in out]
-    assert missing == []
-
-
 def test_root_filters_gold_and_predictions(call, words, tmp_path):
     """Gold: X:2, X:3 below X:1; X:6 and X:7 elsewhere, and X:4 is negated."""
     base = ("extraction", "run", *words, "--method", "dictionary", "--no-bootstrap-ci")
@@ -140,16 +102,6 @@ def test_root_applies_to_the_predictions_of_other_systems(call, words, tmp_path)
     report = json.loads(call(*base)[1])
     assert report["scores"]["present"]["exact"]["micro"]["precision"]["value"] == 0.5
     assert report["manifest"]["root"] is None
-
-
-def test_settings_without_effect_are_errors(call, words):
-    base = ("extraction", "run", *words)
-    code, _, err = call(*base, "--max-gap", 1)
-    assert code == 2
-    assert "removed" in err
-    code, _, err = call(*base, "--root", "X:99")
-    assert code == 2
-    assert "X:99 is not a term — --root" in err
 
 
 def test_plain_texts_are_extracted_and_not_scored(call, obo_path, tmp_path, monkeypatch):

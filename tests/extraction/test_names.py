@@ -61,8 +61,3 @@ def test_an_exchange_that_also_leads_astray_is_trusted_less():
 def test_words_have_the_endings_of_names(in_text, in_name):
     assert in_name in other_forms(in_text)
     assert in_text not in other_forms(in_text)
-
-
-def test_other_endings_stay():
-    assert "ga" not in other_forms("gas")
-    assert "hepatitis" not in other_forms("hepatic")

@@ -102,18 +102,6 @@ def test_a_model_leaves_no_query_out(plan: PlanFolder) -> None:
     assert values_of(plan, nothing).values["P@4"]["a"].tolist() == [0.0]
 
 
-def test_nothing_judged_gives_no_values(plan: PlanFolder) -> None:
-    found = values_of(plan, [])
-    assert found.queries == []
-    assert {len(one) for runs in found.values.values() for one in runs.values()} == {0}
-
-
-@pytest.mark.parametrize("name", ["AP", "nDCG@5", "AP@100", "RR"])
-def test_measures_below_the_pool_are_refused(plan: PlanFolder, name: str) -> None:
-    with pytest.raises(UsageError, match="4"):
-        values_of(plan, label_all(plan, 3), [name])
-
-
 def test_a_value_that_is_not_defined_is_refused(plan: PlanFolder) -> None:
     first = plan.plan.queries[0]
     labels = [label(first, doc_id, 0) for doc_id in plan.judgeable[first]]

@@ -159,20 +159,6 @@ def test_queries_without_a_category_count_by_their_type(maker) -> None:
     assert strata == "query_type, category, difficulty"
 
 
-def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
-    test_set = load_test_set("hpo-en-standard")
-    first = write_split(split_test_set(test_set, seed=7), tmp_path / "a")
-    again = write_split(split_test_set(test_set, seed=7), tmp_path / "b")
-    other = write_split(split_test_set(test_set, seed=8), tmp_path / "c")
-    assert [path.name for path in first] == [
-        "hpo-en-standard-used.json",
-        "hpo-en-standard-held-out.json",
-    ]
-    contents = [[path.read_bytes() for path in files] for files in (first, again, other)]
-    assert contents[0] == contents[1]
-    assert contents[0] != contents[2]
-
-
 def test_parts_name_where_they_are_from(tmp_path: Path) -> None:
     files = write_split(split_test_set(load_test_set("hpo-en-tiny"), 0.3, 5), tmp_path)
     for path, part in zip(files, ("used", "held-out"), strict=True):

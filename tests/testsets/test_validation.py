@@ -16,7 +16,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.splitting import split_test_set, write_split
 from trectools_plus.testsets.validation import TestSetChecker, validate_test_sets
-from trectools_plus.validation import CATALOGUE, FileReport, Finding
+from trectools_plus.validation import FileReport, Finding
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 NEEDS_HPO = pytest.mark.skipif(
@@ -381,9 +381,3 @@ def test_what_has_no_error_is_read(
     path.write_text(json.dumps(content))
     if not _report(path).errors:
         assert len(read_test_set(path).queries) == len(next(iter(content.values())))
-
-
-def test_rules_for_test_sets_are_in_the_catalogue() -> None:
-    assert [rule.code for rule in CATALOGUE if rule.on == "testset"] == sorted(
-        rule.code for rule in CATALOGUE if rule.code.startswith("T2")
-    )
