@@ -11,32 +11,6 @@ def words(collection, obo_path):
     return [collection, "--ontology", obo_path]
 
 
-def test_run_compare_and_files(call, words, tmp_path):
-    for name, gap in (("a", "dictionary"), ("b", "both")):
-        code, out, err = call(
-            "extraction", "run", *words, "--method", gap, "--output-dir", tmp_path / name
-        )
-        assert (code, err) == (0, "")
-        assert "small: 3 documents, 5 annotations (5 terms)" in out
-        assert max(map(len, out.replace(str(tmp_path), "").splitlines())) <= 100
-    assert {path.name for path in (tmp_path / "a").iterdir()} == {
-        "ExtractionReport.json",
-        "ExtractionReport.md",
-        "gold.json",
-        "predictions.jsonl",
-    }
-    code, out, _ = call("extraction", "compare", tmp_path / "a", tmp_path / "b")
-    assert code == 0
-    assert "B both against A dictionary" in out
-    assert max(map(len, out.splitlines())) <= 100
-    code, out, _ = call("extraction", "compare", tmp_path / "a", tmp_path / "b", "--format", "json")
-    assert len(json.loads(out)["differences"]) == 9
-    code, out, _ = call(
-        "extraction", "compare", tmp_path / "a", tmp_path / "b", "--format", "markdown"
-    )
-    assert "| Average | Figure | A | B | B − A | Unadjusted interval |" in out
-
-
 def test_sweep_writes_the_plot(call, words, tmp_path):
     code, _, _ = call(
         *("extraction", "sweep", *words, "--systems", "dictionary"),
@@ -44,16 +18,9 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
     )
     assert code == 0
     assert (tmp_path / "s" / "precision_recall_tradeoff.png").read_bytes()[:4] == b"\x89PNG"
-    svg = (tmp_path / "s" / "precision_recall_tradeoff.svg").read_text("utf-8")
-    assert "Best F1: dictionary" in svg
+    assert (tmp_path / "s" / "precision_recall_tradeoff.svg").is_file()
     record = json.loads((tmp_path / "s" / "sweep.json").read_text("utf-8"))
     assert len(record["curves"][0]["points"]) == 3
-    first = (tmp_path / "s" / "precision_recall_tradeoff.png").read_bytes()
-    call(
-        *("extraction", "sweep", *words, "--systems", "dictionary"),
-        *("--values", "0.3,0.5,0.9", "--output-dir", tmp_path / "s2"),
-    )
-    assert (tmp_path / "s2" / "precision_recall_tradeoff.png").read_bytes() == first
 
 
 @pytest.mark.parametrize(
@@ -67,11 +34,17 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
         (["--predictions", "none.jsonl"], 2, "none.jsonl"),
         (["--predictions", "x", "--method", "both"], 2, "--method is a setting of the built-in"),
         (["--resamples", "0"], 2, "at least 1 resample but got 0"),
+        (["--max-gap", "1"], 2, "removed"),
+        (["--root", "X:99"], 2, "X:99 is not a term — --root"),
+        (["sweep", "--values", "low,high"], 2, "expected numbers"),
+        (["sweep", "--values", "7"], 2, "at most 1 but got 7 — --values"),
     ],
 )
 def test_what_cannot_be_run_is_one_line(call, words, further, code, said):
-    method = [] if "--predictions" in further else ["--method", "dictionary"]
-    got, out, err = call("extraction", "run", *words, *method, *further)
+    command = "sweep" if further[0] == "sweep" else "run"
+    method = ["--method", "dictionary"] if further[0] not in ("--predictions", "sweep") else []
+    options = [one for one in further if one != command]
+    got, out, err = call("extraction", command, *words, *method, *options)
     assert (got, out) == (code, "")
     assert said in err
     assert err.startswith("error: ")

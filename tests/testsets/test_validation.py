@@ -85,18 +85,6 @@ def test_ids_of_the_hpo_are_looked_up_in_the_installed_one(tmp_path: Path) -> No
     assert found["T201"].doc_id == "HP:9999999"
 
 
-@NEEDS_HPO
-@pytest.mark.parametrize(
-    ("given_id", "term_id"), [("HP:0000284", "HP:0000315"), ("HP:0002744", "HP:0100337")]
-)
-def test_a_merged_id_with_an_obsolete_stanza_is_another_id_of_its_term(
-    tmp_path: Path, given_id: str, term_id: str
-) -> None:
-    found = findings(write(tmp_path, "a.json", case("1", "a", given_id)))
-    assert "T202" not in found
-    assert found["T203"].message == f"{given_id} is an alternative id of {term_id}"
-
-
 def test_unknown_and_obsolete_ids_are_warnings_if_they_are_dropped(tmp_path: Path) -> None:
     path = write(tmp_path, "a.json", case("1", "a", "TOY:0012", "TOY:9999", "TOY:0006"))
     for unknown_terms, severity in (("error", "error"), ("drop", "warning")):
