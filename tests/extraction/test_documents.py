@@ -59,20 +59,11 @@ def test_every_file_at_fault_is_named(tmp_path, ontology):
     assert "document 'a' is also in a.json" in lines["b"]
 
 
-@pytest.mark.parametrize("make", [False, True])
-def test_no_documents_is_an_error(tmp_path, ontology, make):
-    if make:
-        (tmp_path / "annotations").mkdir()
-    with pytest.raises(InputError, match="document"):
-        read_documents(tmp_path, ontology)
-
-
-def test_unknown_dataset_shows_those_there_are(collection, ontology):
-    with pytest.raises(InputError) as caught:
-        read_documents(collection, ontology, "smal")
-    assert "annotations" in str(caught.value)
-    with pytest.raises(InputError):
-        read_documents(collection / "nowhere", ontology)
+@pytest.mark.parametrize(("folder", "dataset"), [("", "smal"), ("nowhere", None), ("empty", None)])
+def test_no_documents_is_an_error(collection, ontology, folder, dataset):
+    (collection / "empty" / "annotations").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"document|annotations"):
+        read_documents(collection / folder, ontology, dataset)
 
 
 def test_a_byte_order_mark_is_no_fault(tmp_path, ontology):

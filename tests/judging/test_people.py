@@ -74,20 +74,6 @@ def test_the_current_answer_of_each_person_counts(store: Store, tmp_path: Path) 
     assert all(one.time for one in read_people(tmp_path))
 
 
-def test_a_grade_replaces_a_missing_judgment_and_undo_restores_it(store: Store) -> None:
-    anna = person(store, "Anna")
-    judgments.record_missing(store, anna, "q1", "d1", "cut off")
-    judgments.record_grade(store, anna, "q1", "d1", Grade(2))
-    now = judgments.read_query_judgments(store, anna, "q1")
-    assert (now.grades, now.missing) == ({"d1": Grade(2)}, {})
-    assert judgments.undo_last(store, anna) == ("q1", "d1", "")
-    now = judgments.read_query_judgments(store, anna, "q1")
-    assert (now.grades, now.missing) == ({}, {"d1": "cut off"})
-    judgments.record_grade(store, anna, "q1", "d1", Grade())
-    now = judgments.read_query_judgments(store, anna, "q1")
-    assert (now.grades, now.missing) == ({}, {})
-
-
 def test_a_query_that_cannot_be_judged_has_no_grades(store: Store, tmp_path: Path) -> None:
     anna, ben = person(store, "Anna"), person(store, "Ben")
     judgments.record_grade(store, anna, "q1", "d1", Grade(3))

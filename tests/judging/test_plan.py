@@ -195,22 +195,20 @@ def test_data_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckFailedError, match=r"q0.*q1"):
         make_plan(runs, Topics.from_dict({"7": "x"}), corpus, tmp_path / "plan", options)
     file = tmp_path / "other.jsonl"
-    file.write_text('{"_id": "x", "text": "y"}\n')
-    with pytest.raises(CheckFailedError):
-        make_plan(runs, topics_of(2), load_corpus(file), tmp_path / "plan", options)
-    file.write_text('{"_id": "d11", "text": "y"}\n')
-    with pytest.raises(CheckFailedError):
-        make_plan(runs, topics_of(2), load_corpus(file), tmp_path / "plan", options)
-    file.write_text('{"_id": "d0", "text": "y"}\n' * 2)
-    with pytest.raises(InputError):
-        make_plan(runs, topics_of(2), stream_file(str(file)), tmp_path / "plan", options)
+    for lines, error, load in (
+        ('{"_id": "x", "text": "y"}\n', CheckFailedError, load_corpus),
+        ('{"_id": "d11", "text": "y"}\n', CheckFailedError, load_corpus),
+        ('{"_id": "d0", "text": "y"}\n' * 2, InputError, stream_file),
+    ):
+        file.write_text(lines)
+        with pytest.raises(error):
+            make_plan(runs, topics_of(2), load(str(file)), tmp_path / "plan", options)
     assert not (tmp_path / "plan").exists()
     (tmp_path / "plan").mkdir()
     (tmp_path / "plan/notes.txt").write_text("mine")
-    with pytest.raises(InputError):
-        make_plan(runs, topics_of(2), corpus, tmp_path / "plan", options)
-    with pytest.raises(InputError):
-        make_plan(runs, topics_of(2), corpus, tmp_path / "a.run", options)
+    for folder in ("plan", "a.run"):
+        with pytest.raises(InputError):
+            make_plan(runs, topics_of(2), corpus, tmp_path / folder, options)
     assert content(tmp_path / "plan") == {"notes.txt": b"mine"}
 
 

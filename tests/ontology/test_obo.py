@@ -8,25 +8,32 @@ from trectools_plus.ontology.obo import Synonym, read_obo
 from trectools_plus.ontology.ontology import Ontology
 
 
-def test_reads_a_stanza(toy_path):
-    file = read_obo(toy_path)
-    terms = {term.term_id: term for term in file.terms}
-    assert file.data_version == "toy/releases/2024-01-01"
-    assert len(file.terms) == 13
-    living = terms["TOY:0002"]
-    assert living.name == "living thing"
-    assert living.definition == 'A thing that lives; "quotes" and a backslash \\ are escaped.'
-    assert living.synonyms == (Synonym("organism", "EXACT"),)
-    assert living.parents == ("TOY:0001",)
-    assert living.line == 12
-    assert terms["TOY:0004"].alternative_ids == ("TOY:0104",)
-    assert terms["TOY:0004"].synonyms == (Synonym("beast", "RELATED", "layperson"),)
-    assert terms["TOY:0006"].synonyms[1] == Synonym("pet", "BROAD", "layperson")
-    assert terms["TOY:0006"].parents == ("TOY:0005",)
-    assert terms["TOY:0009"].parents == ("TOY:0006", "TOY:0003")
-    assert terms["TOY:0001"].comment == "The root."
-    assert terms["TOY:0010"].is_obsolete
-    assert terms["TOY:0011"].replaced_by == ("TOY:0006", "TOY:0007")
+@pytest.mark.parametrize(
+    ("number", "attribute", "value"),
+    [
+        (2, "name", "living thing"),
+        (
+            2,
+            "definition",
+            'A thing that lives; "quotes" and a backslash \\ are escaped.',
+        ),
+        (2, "synonyms", (Synonym("organism", "EXACT"),)),
+        (2, "parents", ("TOY:0001",)),
+        (2, "line", 12),
+        (4, "alternative_ids", ("TOY:0104",)),
+        (4, "synonyms", (Synonym("beast", "RELATED", "layperson"),)),
+        (6, "synonyms", (Synonym("hound", "NARROW"), Synonym("pet", "BROAD", "layperson"))),
+        (6, "parents", ("TOY:0005",)),
+        (9, "parents", ("TOY:0006", "TOY:0003")),
+        (1, "comment", "The root."),
+        (10, "is_obsolete", True),
+        (11, "replaced_by", ("TOY:0006", "TOY:0007")),
+    ],
+)
+def test_reads_a_stanza(toy_path, number, attribute, value):
+    terms = {term.term_id: term for term in read_obo(toy_path).terms}
+    assert len(terms) == 13
+    assert getattr(terms[f"TOY:{number:04d}"], attribute) == value
 
 
 def test_other_stanzas_are_ignored(toy_path):

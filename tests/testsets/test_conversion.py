@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Topics
-from trectools_plus.formats.topics import read_topics
 from trectools_plus.formats.trec_files import read_qrels
 from trectools_plus.testsets.conversion import (
     convert_test_set,
     form_of_output,
     read_folder,
-    read_parts,
 )
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.model import (
@@ -133,17 +131,6 @@ def test_tsv_says_what_it_leaves_out(tmp_path: Path) -> None:
     assert converted.dropped == (
         "category", "difficulty", "query_type", "hpo_domain", "language", "spans",
     )  # fmt: skip
-
-
-def test_topics_and_qrels_of_any_origin() -> None:
-    garden = Path(__file__).parents[2] / "fixtures" / "garden-trec"
-    test_set = read_parts(garden / "topics.tsv", garden / "qrels.txt")
-    assert test_set.metadata.dataset_id == "topics"
-    assert {query.query_id: query.text for query in test_set.queries} == read_topics(
-        garden / "topics.tsv"
-    ).to_dict()
-    assert read_folder(garden).metadata.dataset_id == "garden-trec"
-    assert read_folder(garden).queries == test_set.queries
 
 
 def test_words_of_other_sets_are_left_out() -> None:

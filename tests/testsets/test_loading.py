@@ -1,6 +1,5 @@
 import contextlib
 import datetime
-import gzip
 import json
 from pathlib import Path
 
@@ -12,10 +11,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.topic_records.schema import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
 from trectools_plus.testsets.loading import (
-    list_test_sets,
-    load_test_set,
     read_test_set,
-    shipped_names,
 )
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.validation import validate_topics
@@ -28,46 +24,6 @@ def written(tmp_path, content, name="cases.json") -> Path:
     path = tmp_path / name
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path
-
-
-def test_own_form():
-    test_set = read_test_set(FOLDER / "own-form.yaml")
-    assert test_set.metadata.dataset_id == "small"
-    assert test_set.metadata.version == "1.2.0"
-    assert [query.query_id for query in test_set.queries] == ["q1", "q2", "q3"]
-    first = test_set.queries[0]
-    assert [(term.doc_id, term.grade) for term in first.relevant] == [
-        ("HP:0000252", 3),
-        ("HP:0011451", 2),
-    ]
-    assert (first.category, first.difficulty) == ("exact_match", "easy")
-
-
-def test_yaml_and_json_and_gzip_are_the_same(tmp_path):
-    own = read_test_set(FOLDER / "own-form.yaml")
-    assert read_test_set(written(tmp_path, OWN)) == own
-    packed = tmp_path / "cases.yaml.gz"
-    packed.write_bytes(gzip.compress((FOLDER / "own-form.yaml").read_bytes()))
-    assert read_test_set(packed) == own
-
-
-def test_own_form_as_a_list(tmp_path):
-    test_set = read_test_set(written(tmp_path, OWN["queries"]))
-    assert test_set.metadata.dataset_id == "cases"
-    assert len(test_set.queries) == 3
-
-
-def test_the_list_says_what_the_sets_say():
-    listed_sets = list_test_sets()
-    assert [listed.name for listed in listed_sets] == shipped_names()
-    for listed in listed_sets:
-        test_set = load_test_set(listed.name)
-        assert listed.queries == len(test_set.queries)
-        assert (listed.language, listed.version, listed.description) == (
-            test_set.metadata.language,
-            test_set.metadata.version,
-            test_set.metadata.description,
-        )
 
 
 def test_a_span_names_a_part_of_the_text(tmp_path):
@@ -184,22 +140,6 @@ def test_every_spelling_of_a_judgment(tmp_path, doc_id, grade, judged):
     assert [(term.doc_id, term.grade) for term in query.relevant] == [("d17", 3)]
     (query,) = read_test_set(written(tmp_path, [{**case, judged: {"d17": 3}}])).queries
     assert [(term.doc_id, term.grade) for term in query.relevant] == [("d17", 3)]
-
-
-def test_phentrieve_list():
-    test_set = read_test_set(FOLDER / "phentrieve-list.json")
-    assert test_set.metadata.dataset_id == "phentrieve-list"
-    assert [query.query_id for query in test_set.queries] == ["case-001", "case-002"]
-    assert test_set.queries[0].description == "Seizures and short stature"
-    assert [term.grade for term in test_set.queries[0].relevant] == [1, 1]
-
-
-def test_phentrieve_cases():
-    test_set = read_test_set(FOLDER / "phentrieve-cases.json")
-    assert [query.query_id for query in test_set.queries] == ["7", "case-002"]
-    assert [query.category for query in test_set.queries] == [None, "layperson"]
-    assert [term.doc_id for term in test_set.queries[0].relevant] == ["HP:0001250"]
-    assert test_set.metadata.version == "1"
 
 
 def changed(**fields):

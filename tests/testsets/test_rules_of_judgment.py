@@ -33,10 +33,12 @@ def normalised(text: str) -> str:
     return " ".join(re.sub(r"[\W_]+", " ", text.casefold()).split())
 
 
+@cache
 def above(term_id: str) -> set[str]:
     return set(load_ontology().ancestors(term_id)) - {term_id}
 
 
+@cache
 def names(term_id: str) -> set[str]:
     term = load_ontology().term(term_id)
     return {normalised(one) for one in (term.name, *(other.text for other in term.synonyms))}
