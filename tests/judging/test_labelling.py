@@ -36,6 +36,7 @@ from trectools_plus.judging.labelling import (
 from trectools_plus.judging.labels import Label, LabelOrigin, read_labels
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
 from trectools_plus.judging.prompt import Prompt
+from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.source import Failure
 
 QUERIES = {"q1": "wing flutter", "q2": "heat transfer in air"}
@@ -433,3 +434,8 @@ def test_the_model_that_answered_is_recorded_and_reported(
     assert set(answered.values()) == {None, "tiny-cheap"}
     assert summary.other_models == {"tiny-cheap": 2}
     assert "tiny-cheap" in describe_labels(summary)
+
+
+def test_the_representation_of_options_has_no_key() -> None:
+    secret = "sk-very-secret-0123456789"
+    assert secret not in repr(EndpointOptions("http://a", "m", key=Secret(secret)))
