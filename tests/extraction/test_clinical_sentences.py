@@ -4,15 +4,9 @@
 braces.
 """
 
-import re
-
 import pytest
 
-from trectools_plus.extraction.assertion import assert_mentions
-from trectools_plus.extraction.inputs.predictions import Mention
-
-FINDING = re.compile(r"\{(.*?)\}")
-LETTERS = {"affirmed": "A", "negated": "N", "uncertain": "U", "other_person": "O"}
+from tests.extraction.conftest import read_assertions
 
 PATIENTS_WHO_ARE_SIBLINGS = [
     ("AA", "These are two siblings with {seizures} and {ataxia}."),
@@ -450,13 +444,4 @@ SENTENCES = [
 
 @pytest.mark.parametrize(("assertions", "marked"), SENTENCES)
 def test_findings_in_clinical_sentences(assertions, marked):
-    text, mentions, end = "", [], 0
-    for match in FINDING.finditer(marked):
-        text += marked[end : match.start()]
-        places = frozenset([len(text)])
-        mentions.append(Mention("X", len(text), len(text + match[1]), places, 1.0))
-        text += match[1]
-        end = match.end()
-    text += marked[end:]
-    found = assert_mentions(text, mentions)
-    assert "".join(LETTERS[one.assertion] for one in found) == assertions
+    assert read_assertions(marked) == assertions

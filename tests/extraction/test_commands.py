@@ -11,42 +11,6 @@ def words(collection, obo_path):
     return [collection, "--ontology", obo_path]
 
 
-def test_run_compare_and_files(call, words, tmp_path):
-    for name, gap in (("a", "dictionary"), ("b", "both")):
-        code, out, err = call(
-            "extraction", "run", *words, "--method", gap, "--output-dir", tmp_path / name
-        )
-        assert (code, err) == (0, "")
-        assert "small: 3 documents, 5 annotations (5 terms)" in out
-        assert max(map(len, out.replace(str(tmp_path), "").splitlines())) <= 100
-    assert {path.name for path in (tmp_path / "a").iterdir()} == {
-        "ExtractionReport.json",
-        "ExtractionReport.md",
-        "gold.json",
-        "predictions.jsonl",
-    }
-    code, out, _ = call("extraction", "compare", tmp_path / "a", tmp_path / "b")
-    assert code == 0
-    assert "B both against A dictionary" in out
-    assert max(map(len, out.splitlines())) <= 100
-    code, out, _ = call("extraction", "compare", tmp_path / "a", tmp_path / "b", "--format", "json")
-    assert len(json.loads(out)["differences"]) == 9
-    code, out, _ = call(
-        "extraction", "compare", tmp_path / "a", tmp_path / "b", "--format", "markdown"
-    )
-    assert "| Average | Figure | A | B | B − A | Unadjusted interval |" in out
-
-
-def test_json_is_one_document_and_markdown_a_page(call, words):
-    base = ("extraction", "run", *words, "--method", "dictionary", "--no-bootstrap-ci")
-    _, out, err = call(*base, "--format", "json")
-    assert json.loads(out)["scores"]["present"]["exact"]["micro"]["f1"]["ci"] is None
-    assert err == ""
-    _, out, _ = call(*base, "--format", "markdown")
-    assert "## Near: 1" in out
-    assert "| d2 | Severe anemia | is a child of | Anemia |" in out
-
-
 def test_sweep_writes_the_plot(call, words, tmp_path):
     code, _, _ = call(
         *("extraction", "sweep", *words, "--systems", "dictionary"),
@@ -54,16 +18,9 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
     )
     assert code == 0
     assert (tmp_path / "s" / "precision_recall_tradeoff.png").read_bytes()[:4] == b"\x89PNG"
-    svg = (tmp_path / "s" / "precision_recall_tradeoff.svg").read_text("utf-8")
-    assert "Best F1: dictionary" in svg
+    assert (tmp_path / "s" / "precision_recall_tradeoff.svg").is_file()
     record = json.loads((tmp_path / "s" / "sweep.json").read_text("utf-8"))
     assert len(record["curves"][0]["points"]) == 3
-    first = (tmp_path / "s" / "precision_recall_tradeoff.png").read_bytes()
-    call(
-        *("extraction", "sweep", *words, "--systems", "dictionary"),
-        *("--values", "0.3,0.5,0.9", "--output-dir", tmp_path / "s2"),
-    )
-    assert (tmp_path / "s2" / "precision_recall_tradeoff.png").read_bytes() == first
 
 
 @pytest.mark.parametrize(
@@ -77,43 +34,21 @@ def test_sweep_writes_the_plot(call, words, tmp_path):
         (["--predictions", "none.jsonl"], 2, "none.jsonl"),
         (["--predictions", "x", "--method", "both"], 2, "--method is a setting of the built-in"),
         (["--resamples", "0"], 2, "at least 1 resample but got 0"),
+        (["--max-gap", "1"], 2, "removed"),
+        (["--root", "X:99"], 2, "X:99 is not a term — --root"),
+        (["sweep", "--values", "low,high"], 2, "expected numbers"),
+        (["sweep", "--values", "7"], 2, "at most 1 but got 7 — --values"),
     ],
 )
 def test_what_cannot_be_run_is_one_line(call, words, further, code, said):
-    method = [] if "--predictions" in further else ["--method", "dictionary"]
-    got, out, err = call("extraction", "run", *words, *method, *further)
+    command = "sweep" if further[0] == "sweep" else "run"
+    method = ["--method", "dictionary"] if further[0] not in ("--predictions", "sweep") else []
+    options = [one for one in further if one != command]
+    got, out, err = call("extraction", command, *words, *method, *options)
     assert (got, out) == (code, "")
     assert said in err
     assert err.startswith("error: ")
     assert len(err.splitlines()) == 1
-
-
-def test_reports_of_other_documents_cannot_be_compared(call, words, collection, tmp_path):
-    base = ("extraction", "run", *words, "--method", "dictionary", "--output-dir")
-    call(*base, tmp_path / "a")
-    (collection / "small" / "annotations" / "d3.json").unlink()
-    call(*base, tmp_path / "b")
-    code, _, err = call("extraction", "compare", tmp_path / "a", tmp_path / "b")
-    assert code == 3
-    assert "different documents" in err
-
-
-def test_sweep_refuses_what_is_no_number(call, words):
-    code, _, err = call("extraction", "sweep", *words, "--values", "low,high")
-    assert code == 2
-    assert "expected numbers" in err
-    code, _, err = call("extraction", "sweep", *words, "--values", "7")
-    assert (code, err) == (2, "error: expected at most 1 but got 7 — --values\n")
-
-
-def test_every_setting_is_an_option(call):
-    from trectools_plus.cli.commands.extraction import _OPTIONS
-    from trectools_plus.extraction.settings import ExtractionSettings
-
-    assert set(_OPTIONS) == set(ExtractionSettings.model_fields)
-    _, out, _ = call("extraction", "run", "--help")
-    missing = [option for option in _OPTIONS.values() if option not in out]
-    assert missing == []
 
 
 def test_root_filters_gold_and_predictions(call, words, tmp_path):
@@ -125,9 +60,6 @@ def test_root_filters_gold_and_predictions(call, words, tmp_path):
     assert (report["dataset"]["terms"], report["dataset"]["outside"]) == (2, 3)
     score = report["scores"]["present"]["exact"]["micro"]
     assert (score["precision"]["value"], score["recall"]["value"]) == (1, 1)
-    _, out, _ = call(*base, "--root", "X:1")
-    text = " ".join(out.split())
-    assert "Only terms below X:1 are scored, both gold and predicted: 3 of 5 gold terms" in text
 
 
 def test_root_applies_to_the_predictions_of_other_systems(call, words, tmp_path):
@@ -140,16 +72,6 @@ def test_root_applies_to_the_predictions_of_other_systems(call, words, tmp_path)
     report = json.loads(call(*base)[1])
     assert report["scores"]["present"]["exact"]["micro"]["precision"]["value"] == 0.5
     assert report["manifest"]["root"] is None
-
-
-def test_settings_without_effect_are_errors(call, words):
-    base = ("extraction", "run", *words)
-    code, _, err = call(*base, "--max-gap", 1)
-    assert code == 2
-    assert "removed" in err
-    code, _, err = call(*base, "--root", "X:99")
-    assert code == 2
-    assert "X:99 is not a term — --root" in err
 
 
 def test_plain_texts_are_extracted_and_not_scored(call, obo_path, tmp_path, monkeypatch):

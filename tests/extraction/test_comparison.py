@@ -57,19 +57,17 @@ def test_other_documents_and_other_formulas_are_refused(reports, collection, obo
         compare_extractions(first, reports())
 
 
-def test_views_and_matchings_have_names(collection, obo_path):
-    settings = ExtractionSettings(method="dictionary")
-    report = run_extraction(collection, ontology=obo_path, settings=settings).report
+def test_views_and_matchings_have_names(reports):
+    report = reports()
     with pytest.raises(UsageError, match="all"):
         compare_extractions(report, report, view="all")
     with pytest.raises(UsageError, match="near"):
         compare_extractions(report, report, matching="near")
 
 
-def test_one_document_is_no_comparison(collection, obo_path):
+def test_one_document_is_no_comparison(reports, collection):
     for name in ("d2", "d3"):
         (collection / "small" / "annotations" / f"{name}.json").unlink()
-    settings = ExtractionSettings(method="dictionary")
-    report = run_extraction(collection, ontology=obo_path, settings=settings).report
+    report = reports()
     with pytest.raises(UsageError):
         compare_extractions(report, report)

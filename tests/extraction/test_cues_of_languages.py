@@ -4,15 +4,9 @@
 braces.
 """
 
-import re
-
 import pytest
 
-from trectools_plus.extraction.assertion import assert_mentions
-from trectools_plus.extraction.inputs.predictions import Mention
-
-FINDING = re.compile(r"\{(.*?)\}")
-LETTERS = {"affirmed": "A", "negated": "N", "uncertain": "U", "other_person": "O"}
+from tests.extraction.conftest import read_assertions
 
 SENTENCES = {
     "de": [
@@ -145,12 +139,4 @@ SENTENCES = {
     [(language, *case) for language, cases in SENTENCES.items() for case in cases],
 )
 def test_a_sentence_in_another_language(language, expected, sentence):
-    text = FINDING.sub(r"\1", sentence)
-    mentions, removed = [], 0
-    for number, match in enumerate(FINDING.finditer(sentence)):
-        start = match.start() - removed
-        end = start + len(match[1])
-        removed += 2
-        mentions.append(Mention(f"X:{number}", start, end, frozenset({start}), 1.0))
-    found = assert_mentions(text, mentions, language)
-    assert "".join(LETTERS[one.assertion] for one in found) == expected
+    assert read_assertions(sentence, language=language) == expected

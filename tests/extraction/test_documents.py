@@ -28,18 +28,6 @@ def test_reads_by_dataset_by_folder_and_all_together(collection, ontology):
     assert len(read_documents(collection, ontology).documents) == 4
 
 
-def test_resolved_ids_are_noted(tmp_path, ontology):
-    annotations = [{"hpo_id": one} for one in ("X:40", "X:41", "Y:1")]
-    annotations.append({"hpo_id": "X:4", "assertion_status": "negated"})
-    write(tmp_path / "annotations", "a.json", document("a", *annotations))
-    found = read_documents(tmp_path, ontology)
-    assert found.documents[0].gold == {"X:4": "affirmed", "Y:1": "affirmed"}
-    notes = "\n".join(found.notes)
-    assert "X:40 → X:4" in notes
-    assert "X:41 → X:4" in notes
-    assert "Y:1 (unknown)" in notes
-
-
 def test_gold_ids_of_another_release_are_mapped_split_or_lost(tmp_path, ontology):
     ids = ("X:40", "X:42", "X:43", "Y:1", "X:4")
     record = document("a", *({"hpo_id": one} for one in ids))
@@ -71,20 +59,11 @@ def test_every_file_at_fault_is_named(tmp_path, ontology):
     assert "document 'a' is also in a.json" in lines["b"]
 
 
-@pytest.mark.parametrize("make", [False, True])
-def test_no_documents_is_an_error(tmp_path, ontology, make):
-    if make:
-        (tmp_path / "annotations").mkdir()
-    with pytest.raises(InputError, match="document"):
-        read_documents(tmp_path, ontology)
-
-
-def test_unknown_dataset_shows_those_there_are(collection, ontology):
-    with pytest.raises(InputError) as caught:
-        read_documents(collection, ontology, "smal")
-    assert "annotations" in str(caught.value)
-    with pytest.raises(InputError):
-        read_documents(collection / "nowhere", ontology)
+@pytest.mark.parametrize(("folder", "dataset"), [("", "smal"), ("nowhere", None), ("empty", None)])
+def test_no_documents_is_an_error(collection, ontology, folder, dataset):
+    (collection / "empty" / "annotations").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"document|annotations"):
+        read_documents(collection / folder, ontology, dataset)
 
 
 def test_a_byte_order_mark_is_no_fault(tmp_path, ontology):

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from trectools_plus.errors import UsageError
-from trectools_plus.extraction.extractor import Extractor, aggregate
-from trectools_plus.extraction.inputs.predictions import Mention
+from trectools_plus.extraction.extractor import Extractor
 from trectools_plus.extraction.settings import make_extraction_settings
 from trectools_plus.retrieval.source import Ranking
 
@@ -36,14 +35,6 @@ def test_assertions_are_aggregated_over_mentions(ontology):
     assert (by_term["X:4"].assertion, by_term["X:4"].count) == ("affirmed", 1)
     assert by_term["X:4"].spans == ((22, 30),)
     assert by_term["X:6"].assertion == "negated"
-
-
-def test_a_term_keeps_its_best_confidence_and_counts_its_mentions():
-    def mention(start, confidence):
-        return Mention("X", start, start + 1, frozenset([start]), confidence)
-
-    (found,) = aggregate([mention(5, 0.4), mention(1, 0.9), mention(3, 0.9)])
-    assert (found.score, found.count, found.spans) == (0.9, 3, ((1, 2), (3, 4), (5, 6)))
 
 
 def test_any_retriever_over_terms_or_names_can_be_given(ontology):
@@ -103,12 +94,6 @@ def test_scores_that_are_no_cosines_have_no_threshold_of_their_own():
         assert make_extraction_settings({"retriever": retriever}).chunk_threshold == least
     given = {"retriever": "lexical", "chunk_threshold": 2}
     assert make_extraction_settings(given).chunk_threshold == 2
-
-
-def test_a_hybrid_retriever_is_heard(ontology):
-    settings = make_extraction_settings({"method": "retrieval", "retriever": "hybrid"})
-    found = Extractor(ontology, settings).extract("Retinal colobomas.")
-    assert [one.term_id for one in found] == ["X:2"]
 
 
 @pytest.mark.parametrize("values", [{"nonsense": 1}, {"num_results": 0}, {"min_confidence": 2}])

@@ -6,8 +6,6 @@ import pytest
 
 from trectools_plus.extraction.dictionary import Dictionary
 from trectools_plus.extraction.names import (
-    EXACT,
-    WordReplacements,
     eligible_terms,
     modifier_words,
     names_of,
@@ -72,42 +70,6 @@ def test_all_gold_terms_are_below_the_root(reports):
     assert (report.manifest.root, report.dataset.outside) == ("HP:0000118", 0)
 
 
-def test_soft_figures_lie_above_exact_ones(reports):
-    for by_matching in reports["both"].scores.values():
-        for average, score in by_matching["exact"].items():
-            assert by_matching["soft"][average].f1.value >= score.f1.value
-
-
-def test_exchanges_learnt_from_half_of_the_terms_hold_on_the_other():
-    """The default threshold follows from the names in the ontology, not from documents."""
-    ontology = load_ontology()
-    names = [one for one in names_of(ontology, eligible_terms(ontology)) if len(one.stems) > 1]
-    terms = sorted({name.term_id for name in names})
-    half = set(terms[::2])
-    learnt = WordReplacements([name for name in names if name.term_id in half])
-    owners = {}
-    for name in names:
-        owners.setdefault(tuple(sorted(name.stems)), set()).add(name.term_id)
-    right = trials = 0
-    for key, own in owners.items():
-        if own & half:
-            continue
-        best = max(
-            (
-                (trust, other)
-                for place, stem in enumerate(key)
-                for meant, trust in learnt.replacements(stem).items()
-                if (other := tuple(sorted((*key[:place], *key[place + 1 :], meant)))) in owners
-            ),
-            default=(0.0, ()),
-        )
-        if best[0] >= 0.5:
-            trials += 1
-            right += bool(owners[best[1]] & own)
-    assert trials > 3_000
-    assert right / trials > 0.9
-
-
 @pytest.fixture(scope="module")
 def dictionary():
     ontology = load_ontology()
@@ -145,22 +107,3 @@ def test_names_vary_as_the_ontology_teaches(dictionary, text, labels):
     ontology, finder = dictionary
     found = {ontology.terms[m.term_id].name for m in finder.find(text) if m.confidence >= 0.5}
     assert found == set(filter(None, labels.split("; ")))
-
-
-def test_variations_find_more_hidden_names_and_are_not_less_precise():
-    ontology = load_ontology()
-    names = names_of(ontology, eligible_terms(ontology))
-    synonyms = [one for one in names if one.rank == EXACT and not one.is_abbreviation]
-    hidden = synonyms[::40]
-    gone = {(one.term_id, one.text) for one in hidden}
-    known = [one for one in names if (one.term_id, one.text) not in gone]
-    rates = {}
-    for variations in (False, True):
-        finder = Dictionary(known, variations=variations)
-        found = [
-            {m.term_id for m in finder.find(one.text) if m.confidence >= 0.5} for one in hidden
-        ]
-        right = sum(one.term_id in terms for one, terms in zip(hidden, found, strict=True))
-        rates[variations] = right / len(hidden), right / sum(map(len, found))
-    assert rates[True][0] > rates[False][0] + 0.1
-    assert rates[True][1] > rates[False][1]

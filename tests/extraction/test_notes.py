@@ -5,9 +5,6 @@ import importlib.util
 import pytest
 
 from tests.extraction.letters import LETTERS
-from trectools_plus.extraction.extractor import Extractor
-from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.ontology.hpo import load_ontology
 
 pytestmark = [
     pytest.mark.slow("builds the dictionary of the real ontology"),
@@ -18,15 +15,6 @@ pytestmark = [
 ABSENCE = "Generalized non-motor (absence) seizure"
 SIGNS = {"-": "negated", "*": "other_person", "?": "uncertain"}
 PRESENT = ("affirmed", "uncertain")
-
-
-@pytest.fixture(scope="module")
-def extractors():
-    ontology = load_ontology(None)
-    return {
-        style: Extractor(ontology, ExtractionSettings(style=style))
-        for style in ("abstract", "notes")
-    }
 
 
 def f1_of(extractor, language):

@@ -74,22 +74,6 @@ def test_a_finding_without_an_id_is_refused(tmp_path, ontology, features):
         read_predictions(path, ["d"], ontology)
 
 
-def test_the_commands_write_the_same_bytes_every_time(call, collection, obo_path, tmp_path):
-    base = ("extraction", "run", collection, "--ontology", obo_path, "--no-bootstrap-ci")
-    for name in ("one", "two"):
-        code, _, err = call(*base, "--phenopackets", tmp_path / name)
-        assert (code, "3 phenopackets written" in err) == (0, True)
-    first = {file.name: file.read_bytes() for file in sorted((tmp_path / "one").iterdir())}
-    assert first == {file.name: file.read_bytes() for file in sorted((tmp_path / "two").iterdir())}
-    assert list(first) == ["d1.json", "d2.json", "d3.json"]
-    features = json.loads(first["d1.json"])["phenotypicFeatures"]
-    assert {one["type"]["id"]: one.get("excluded", False) for one in features} == {
-        "X:2": False,
-        "X:3": False,
-        "X:4": True,
-    }
-
-
 def test_a_query_writes_its_results(call, obo_path, tmp_path):
     base = ("query", "retinal coloboma", "--mode", "lexical", "--depth", "1")
     code, _, _ = call(*base, "--ontology", obo_path, "--phenopackets", tmp_path / "p")

@@ -199,17 +199,21 @@ def test_a_label_beside_an_id_in_a_list_is_checked(ontology, tmp_path):
     assert len(read_predictions(path, ["d"], ontology).problems["mislabelled"]) == 1
 
 
-def test_a_phenopacket_without_features_is_an_empty_prediction(ontology, tmp_path):
-    packet = {"id": "d", "metaData": {"phenopacketSchemaVersion": "2.0"}}
-    (tmp_path / "d.json").write_text(json.dumps(packet))
-    assert read_predictions(tmp_path, ["d"], ontology).by_document == {"d": []}
+NEGATED = {"type": {"id": "X:4", "label": "Seizure"}, "negated": True}
 
 
-def test_negations_of_phenopackets_of_the_first_version(ontology, tmp_path):
-    feature = {"type": {"id": "X:4", "label": "Seizure"}, "negated": True}
-    packet = {"id": "d", "phenotypicFeatures": [feature]}
+@pytest.mark.parametrize(
+    ("packet", "expected"),
+    [
+        ({"id": "d", "metaData": {"phenopacketSchemaVersion": "2.0"}}, {}),
+        ({"id": "d", "phenotypicFeatures": [NEGATED]}, {"X:4": "negated"}),  # version 1
+    ],
+)
+def test_phenopackets_without_features_and_of_the_first_version(
+    ontology, tmp_path, packet, expected
+):
     (tmp_path / "d.json").write_text(json.dumps(packet))
-    assert terms(read_predictions(tmp_path, ["d"], ontology), "d") == {"X:4": "negated"}
+    assert terms(read_predictions(tmp_path, ["d"], ontology), "d") == expected
 
 
 def test_an_unknown_id_of_the_gold_terms_is_scored(tmp_path, ontology):

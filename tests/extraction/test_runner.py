@@ -133,16 +133,6 @@ def test_the_report_follows_its_schema(collection, obo_path):
     validate(json.loads(render_json(report)), extraction_report_schema())
 
 
-def test_intervals_can_be_left_out(collection, obo_path):
-    report = run_extraction(
-        collection,
-        ontology=obo_path,
-        settings=DICTIONARY,
-        options=ExtractionOptions(intervals=False),
-    ).report
-    assert report.scores["strict"]["soft"]["weighted"].f1.ci is None
-
-
 def test_wrong_options_are_refused(collection, obo_path, tmp_path):
     with pytest.raises(UsageError, match="formula"):
         run_extraction(

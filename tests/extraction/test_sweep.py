@@ -1,8 +1,5 @@
-from inspect import unwrap
-
 import pytest
 
-import trectools_plus
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.runner import (
     SweepOptions,
@@ -35,10 +32,6 @@ def test_a_whole_number_is_swept(collection, obo_path):
     found = sweep_extraction(collection, ontology=obo_path, options=options)
     first, second = found.curves[0].points
     assert first.recall < second.recall
-
-
-def test_the_sweep_is_one_import_away():
-    assert unwrap(trectools_plus.extraction.sweep_extraction) is sweep_extraction
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-from harness.plans import grades_of, label, label_all, make_small
+from harness.plans import grades_of, label, label_all
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 from trectools_plus.judging.agreement import PEOPLE, PlanAgreement, find_agreement
@@ -86,22 +85,6 @@ def test_agreement_is_that_of_scikit_learn(plan: PlanFolder) -> None:
         assert list(one.runs) == ["a", "b"]
     assert found.alpha is not None
     assert found.alpha.value == people.alpha.value
-
-
-def test_a_model_that_favours_a_run_differs_by_run(tmp_path: Path) -> None:
-    plan = make_small(tmp_path, 20)
-    anna = label_all(plan, 20)
-    model = []
-    for one in anna:
-        ranks = next(
-            document.ranks for document in plan.pool[one.query_id] if document.doc_id == one.doc_id
-        )
-        assert one.grade is not None
-        grade = min(3, one.grade + 1) if set(ranks) == {"a"} else one.grade
-        model.append(label(one.query_id, one.doc_id, grade, "m", "model"))
-    (found,) = find_agreement(plan, [*anna, *model], FEW).pairs
-    assert found.runs["a"].difference > 0.4
-    assert abs(found.runs["b"].difference) < 0.1
 
 
 def test_missing_labels_repeats_and_decisions(plan: PlanFolder) -> None:

@@ -61,30 +61,19 @@ def pooled(folder: Path) -> int:
     return int(json.loads((folder / "plan" / "plan.json").read_text("utf-8"))["pooled"])
 
 
-def test_the_command_says_what_it_sends_and_what_came_back(
-    program: Program, folder: Path, server: Server
-) -> None:
-    pairs = pooled(folder)
-    done = program(command(server, "--yes"), folder)
-    assert done.code == 0, done.stderr
-    assert f"tiny: {pairs} calls (more if some fail), about " in done.stderr
-    host = server.url.removeprefix("http://")
-    assert f"Documents stay on this machine ({host})." in done.stderr
-    assert done.text.startswith(f"tiny labelled {pairs} of {pairs} pairs (grade ")
-    assert done.text.endswith(
-        "next   trectools-plus review serve plan\n       trectools-plus judge estimate plan\n"
-    )
-    again = program(command(server, "--yes", "--format", "json"), folder)
-    assert json.loads(again.text)["calls"] == 0
-    assert len(server.asked) == pairs
-
-
 def test_without_a_terminal_nothing_is_asked(
     program: Program, folder: Path, server: Server
 ) -> None:
-    done = program(command(server), folder)
-    assert done.code == 2
-    assert "there is no terminal — judge label — add --yes" in done.stderr
+    for url, where in (
+        (server.url, "Documents stay on this machine"),
+        ("https://judge.invalid/v1", "Documents leave this machine, for judge.invalid"),
+    ):
+        words = command(server, "--max-calls", "5")
+        words[words.index("--endpoint") + 1] = url
+        done = program(words, folder)
+        assert done.code == 2
+        assert where in done.stderr
+        assert "add --yes" in done.stderr
     assert server.asked == []
 
 
@@ -106,15 +95,6 @@ def test_on_a_terminal_the_user_decides(
     assert "Continue?" in done.stderr
     assert bool(server.asked) == asked
     assert ("nothing was asked" in done.stderr) != asked
-
-
-def test_documents_that_leave_this_machine(program: Program, folder: Path, server: Server) -> None:
-    words = command(server, "--max-calls", "5")
-    words[words.index("--endpoint") + 1] = "https://judge.invalid/v1"
-    done = program(words, folder)
-    assert done.code == 2
-    assert "of which --max-calls allows 5" in done.stderr
-    assert "Documents leave this machine, for judge.invalid." in done.stderr
 
 
 def test_the_key_is_in_no_output_and_no_file(program: Program, folder: Path) -> None:
@@ -176,20 +156,6 @@ def test_wrong_usage(program: Program, folder: Path, options: str, problem: str)
     assert problem in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (folder / "plan" / "labels.jsonl").exists() or read_lines(folder) == []
-
-
-def test_a_limit_of_calls_can_be_continued(program: Program, folder: Path, server: Server) -> None:
-    done = program(command(server, "--yes", "--max-calls", "7"), folder)
-    assert done.code == 0
-    assert f"not asked yet: {pooled(folder) - 7} (--max-calls); 7 calls" in done.text
-    assert "next   the same command with --resume" in done.text
-    refused = program(command(server, "--yes"), folder)
-    assert refused.code == 2
-    assert "add --resume" in refused.stderr
-    rest = program(command(server, "--yes", "--resume"), folder)
-    assert rest.code == 0
-    assert max(Counter(server.asked).values()) == 1
-    assert len(read_lines(folder)) == pooled(folder)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

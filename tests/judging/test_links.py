@@ -13,13 +13,11 @@ from trectools_plus.cli.commands.review import review_export, review_import, rev
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE
 from trectools_plus.formats.files.outputs import refuse_foreign, refuse_link_out
-from trectools_plus.judging.estimates.estimate import estimate, write_judgments
 from trectools_plus.judging.labels import LABELS_FILE
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import open_store, read_store
-from trectools_plus.reporting import write_judgment_report
 from trectools_plus.reporting.results.extraction import check_extraction_folder
 from trectools_plus.reporting.verification.verify import JUDGMENT_FILES
 from trectools_plus.service.review.importing import import_judgments
@@ -160,11 +158,3 @@ def test_a_class_that_the_user_names_is_estimated(
     code, out, err = call(str(make_plan_of.path), "-m", "own_of_user:First@3", "--format", "json")
     assert code == 0, err
     assert '"First@3"' in out or "own_of_user:First" in out
-
-
-def test_judgments_are_written_elsewhere(make_plan_of: PlanFolder, tmp_path: Path) -> None:
-    people = read_people(make_plan_of.path)
-    (tmp_path / "out").mkdir()
-    write_judgment_report(estimate(make_plan_of, people=people), tmp_path / "out")
-    write_judgments(make_plan_of, None, tmp_path / "out", people)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {*JUDGMENT_FILES}

@@ -28,8 +28,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def person(store: Store, name: str, *, adjudicates: bool = False) -> Annotator:
-    secret = judgments.begin_session(store, name, resume=False, adjudicates=adjudicates)
+def person(store: Store, name: str) -> Annotator:
+    secret = judgments.begin_session(store, name, resume=False)
     assert secret is not None
     found = judgments.find_session_annotator(store, secret)
     assert found is not None
@@ -74,20 +74,6 @@ def test_the_current_answer_of_each_person_counts(store: Store, tmp_path: Path) 
     assert all(one.time for one in read_people(tmp_path))
 
 
-def test_a_grade_replaces_a_missing_judgment_and_undo_restores_it(store: Store) -> None:
-    anna = person(store, "Anna")
-    judgments.record_missing(store, anna, "q1", "d1", "cut off")
-    judgments.record_grade(store, anna, "q1", "d1", Grade(2))
-    now = judgments.read_query_judgments(store, anna, "q1")
-    assert (now.grades, now.missing) == ({"d1": Grade(2)}, {})
-    assert judgments.undo_last(store, anna) == ("q1", "d1", "")
-    now = judgments.read_query_judgments(store, anna, "q1")
-    assert (now.grades, now.missing) == ({}, {"d1": "cut off"})
-    judgments.record_grade(store, anna, "q1", "d1", Grade())
-    now = judgments.read_query_judgments(store, anna, "q1")
-    assert (now.grades, now.missing) == ({}, {})
-
-
 def test_a_query_that_cannot_be_judged_has_no_grades(store: Store, tmp_path: Path) -> None:
     anna, ben = person(store, "Anna"), person(store, "Ben")
     judgments.record_grade(store, anna, "q1", "d1", Grade(3))
@@ -103,16 +89,3 @@ def test_a_query_that_cannot_be_judged_has_no_grades(store: Store, tmp_path: Pat
     assert merge_labels(read_people(tmp_path))["q1"] == {"d1": 2, "d2": None, "d3": None}
     judgments.record_answer(store, anna, "q1", "cannot_judge", None)
     assert ("Anna", "q1", "d1", 3, None, False) in found(tmp_path)
-
-
-def test_an_adjudicator_decides(store: Store, tmp_path: Path) -> None:
-    anna, ben = person(store, "Anna"), person(store, "Ben")
-    judge = person(store, "Judge", adjudicates=True)
-    for one, grade in ((anna, 0), (ben, 2), (judge, 3)):
-        judgments.record_grade(store, one, "q1", "d1", Grade(grade))
-    judgments.record_grade(store, anna, "q1", "d2", Grade(1))
-    assert ("Judge", "q1", "d1", 3, None, True) in found(tmp_path)
-    merged = merge_labels(read_people(tmp_path))
-    assert merged == {"q1": {"d1": 3, "d2": 1}}
-    exported = judgments.export_qrels(store).to_dict()
-    assert exported == {"q1": {"d1": 3, "d2": 1}}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -100,29 +99,6 @@ def test_differences_have_the_level_of_the_estimate(tmp_path: Path) -> None:
             assert interval.low is not None
             assert interval.high is not None
             assert one.width == pytest.approx(interval.high - interval.low)
-
-
-def test_a_good_model_helps_and_a_blind_one_does_not(
-    judged: tuple[PlanFolder, Mapping[tuple[str, str], int]],
-) -> None:
-    plan, truth = judged
-    generator = np.random.default_rng(5)
-    good = [
-        label(*pair, grade if generator.random() < 0.95 else 3 - grade, "good", "model")
-        for pair, grade in truth.items()
-    ]
-    blind = [label(*pair, int(generator.integers(4)), "blind", "model") for pair in truth]
-    write(plan, [*good, *blind])
-    found = plan_people(plan, 0.18, ["P@4"])
-    assert found.models == {"good": QUERIES, "blind": QUERIES}
-    mean = found.needed[0]
-    assert mean.helps("good") is True
-    assert mean.helps("blind") is not True
-    assert (mean.correlation["good"] or 0) > 0.8
-    assert mean.needed["good"] is not None
-    assert mean.without is None or mean.needed["good"] < mean.without
-    document = json.loads(json.dumps(found.as_dict(), allow_nan=False))
-    assert document["needed"][0]["helps"]["good"] is True
 
 
 def test_too_little_is_refused(tmp_path: Path) -> None:

@@ -48,21 +48,6 @@ def test_a_query_without_relevant_documents_counts_0(plan: PlanFolder) -> None:
     assert found.values["P@4"]["b"].tolist() == [0.0, 1.0]
 
 
-def test_queries_of_people_end_at_the_first_open_one_but_not_those_of_a_model(
-    plan: PlanFolder,
-) -> None:
-    for kind, expected in (("person", [0, 1]), ("model", [0, 1, 2, 3, 4])):
-        labels = [
-            one
-            for one in label_all(plan, 5, kind=kind)  # type: ignore[arg-type]
-            if (one.query_id, one.doc_id)
-            != (plan.plan.queries[2], plan.judgeable[plan.plan.queries[2]][-1])
-        ]
-        found = find_complete(plan, labels)
-        assert list(found.grades) == [plan.plan.queries[place] for place in expected]
-        assert (found.left_out, found.missing) == ({}, int(kind == "model"))
-
-
 def test_a_tenth_of_a_pool_may_be_missing(tmp_path: Path) -> None:
     plan = make_small(tmp_path, depth=15)
     first, second = plan.plan.queries[:2]
@@ -81,37 +66,6 @@ def test_a_tenth_of_a_pool_may_be_missing(tmp_path: Path) -> None:
     assert found.left_out == {second: reason}
     # What is missing is unjudged, as if the qrels did not have it, and is no zero.
     assert set(plan.judgeable[first][:allowed]).isdisjoint(found.grades[first])
-
-
-def test_a_model_leaves_no_query_out(plan: PlanFolder) -> None:
-    first, second, third = plan.plan.queries[:3]
-    labels = [
-        *(label(first, doc_id, None, "m", "model") for doc_id in plan.judgeable[first]),
-        *(label(third, doc_id, 2, "m", "model") for doc_id in plan.judgeable[third][:1]),
-    ]
-    found = values_of(plan, labels, ["P@4", "nDCG@4"])
-    assert found.queries == [first, third]
-    assert second not in found.queries
-    assert found.complete.grades[first] == {}
-    assert found.complete.left_out == {}
-    assert found.complete.missing == len(plan.judgeable[first]) + len(plan.judgeable[third]) - 1
-    for runs in found.values.values():
-        assert [values[0] for values in runs.values()] == [0.0, 0.0]
-        assert max(values[1] for values in runs.values()) > 0
-    nothing = [one for one in labels if one.query_id == first]
-    assert values_of(plan, nothing).values["P@4"]["a"].tolist() == [0.0]
-
-
-def test_nothing_judged_gives_no_values(plan: PlanFolder) -> None:
-    found = values_of(plan, [])
-    assert found.queries == []
-    assert {len(one) for runs in found.values.values() for one in runs.values()} == {0}
-
-
-@pytest.mark.parametrize("name", ["AP", "nDCG@5", "AP@100", "RR"])
-def test_measures_below_the_pool_are_refused(plan: PlanFolder, name: str) -> None:
-    with pytest.raises(UsageError, match="4"):
-        values_of(plan, label_all(plan, 3), [name])
 
 
 def test_a_value_that_is_not_defined_is_refused(plan: PlanFolder) -> None:

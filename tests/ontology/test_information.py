@@ -81,29 +81,6 @@ def test_a_missing_file(toy, tmp_path):
         load_information(toy, tmp_path / "none.hpoa")
 
 
-def test_counts_by_hand(toy):
-    """Of 8: living 6, artefact 3, animal 5, mammal 4, dog 3 (a hound is one), cat 1, puppy 1."""
-    information = load_information(toy, TOY)
-    objects = [8, 6, 3, 5, 4, 3, 1, 1, 1]  # robot dog: nobody, taken as 1
-    assert information.values.tolist() == pytest.approx([math.log(8 / n) for n in objects])
-    assert information.scaled.max() == 1.0
-    assert "(8 objects)" in information.source
-    assert str(TOY) in information.source
-    assert information.notes == ()
-
-
-def test_similarities_by_hand(toy):
-    information = load_information(toy, TOY)
-    dog, cat, robot_dog, artefact = "TOY:0006", "TOY:0007", "TOY:0009", "TOY:0003"
-    ic = {n: math.log(8 / n) for n in (1, 3, 4)}
-    lin = 2 * ic[4] / (ic[3] + ic[1])
-    assert toy.similarity(dog, cat, "lin", information) == pytest.approx(lin)
-    assert toy.most_informative_common_ancestor(robot_dog, robot_dog, information) == robot_dog
-    assert toy.most_informative_common_ancestor(robot_dog, artefact, information) == artefact
-    assert toy.max_similarity([dog], [cat], "lin", information) == pytest.approx(lin)
-    assert toy.similarity(dog, cat, "hybrid", information) == toy.similarity(dog, cat)
-
-
 def test_different_terms_with_the_same_annotations(toy, write_hpoa):
     """Different terms that apply to the same objects have the same IC, so lin gives 1."""
     information = load_information(toy, write_hpoa(("A", "", "TOY:0008"), ("B", "", "TOY:0003")))

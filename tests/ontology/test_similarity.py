@@ -1,9 +1,7 @@
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.ontology import similarity
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import FORMULAS, best_matches
 
@@ -31,25 +29,6 @@ def test_equals_every_pair_one_by_one(toy, expected, predicted, formula):
     values = best_matches(toy.ids, toy.hierarchy, expected, predicted, FORMULAS[formula])
     slow = [one_by_one(toy, e, p, formula) for e, p in zip(expected, predicted, strict=True)]
     assert values.tolist() == pytest.approx(slow)
-
-
-def test_block_sizes_change_nothing(toy, monkeypatch):
-    random = np.random.default_rng(7)
-    expected, predicted = (
-        [random.choice(IDS, size=random.integers(0, 6)).tolist() for _ in range(200)]
-        for _ in range(2)
-    )
-
-    def all_at_once():
-        return [
-            best_matches(toy.ids, toy.hierarchy, expected, predicted, f).tolist()
-            for f in FORMULAS.values()
-        ]
-
-    large = all_at_once()
-    monkeypatch.setattr(similarity, "_PAIRS_PER_GROUP", 3)
-    monkeypatch.setattr(similarity, "_PAIRS_AT_ONCE", 2)
-    assert all_at_once() == large
 
 
 def test_no_queries(toy):

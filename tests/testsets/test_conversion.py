@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import polars as pl
@@ -11,16 +10,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.choices import TestSetForm
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Topics
-from trectools_plus.formats.topics import read_topics
 from trectools_plus.formats.trec_files import read_qrels
 from trectools_plus.testsets.conversion import (
     convert_test_set,
     form_of_output,
     read_folder,
-    read_parts,
 )
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.model import (
@@ -130,56 +126,11 @@ def test_tables_give_the_same_tables_back(grades: dict[str, dict[str, int]]) -> 
     assert qrels_of(test_set).to_dict() == grades
 
 
-def test_a_shipped_set_as_beir_and_trec(tmp_path: Path) -> None:
-    test_set = load_test_set("hpo-de-tiny")
-    convert_test_set(test_set, tmp_path / "beir", "beir")
-    convert_test_set(test_set, tmp_path / "trec", "trec")
-    lines = (tmp_path / "beir" / "qrels" / "test.tsv").read_text().splitlines()
-    assert lines[:2] == ["query-id\tcorpus-id\tscore", "hpo-001\tHP:0000786\t3"]
-    first = json.loads((tmp_path / "beir" / "queries.jsonl").read_text().splitlines()[0])
-    assert (first["_id"], first["category"]) == ("hpo-001", "complex")
-    texts = {query.query_id: query.text for query in test_set.queries}
-    for topics in ("beir/queries.jsonl", "trec/topics.tsv"):
-        assert read_topics(tmp_path / topics).to_dict() == texts
-    for qrels in ("beir/qrels/test.tsv", "trec/qrels.txt"):
-        assert read_qrels(tmp_path / qrels).to_dict() == qrels_of(test_set).to_dict()
-    assert read_folder(tmp_path / "beir") == test_set
-
-
-@pytest.mark.parametrize("form", ["json", "yaml", "trec-jsonl", "beir"])
-def test_spans_are_kept(tmp_path: Path, form: TestSetForm) -> None:
-    named = RelevantTerm(doc_id="HP:2", grade=1, span="a fever")
-    query = TestQuery(
-        query_id="1",
-        text="a rash and a fever",
-        relevant=(RelevantTerm(doc_id="HP:1", grade=3), named),
-    )
-    metadata = TestSetMetadata(dataset_id="x")
-    test_set = TestSet(metadata=metadata, queries=(query,))
-    path = tmp_path / (f"x.{form}" if form in ("json", "yaml") else form)
-    assert convert_test_set(test_set, path, form).dropped == ()
-    read = read_folder(path) if path.is_dir() else read_test_set(path)
-    assert [term.span for term in read.queries[0].relevant] == [None, "a fever"]
-    assert read == test_set
-    assert convert_test_set(test_set, tmp_path / "tsv", "trec").dropped == ("spans",)
-
-
 def test_tsv_says_what_it_leaves_out(tmp_path: Path) -> None:
     converted = convert_test_set(load_test_set("hpo-en-tiny"), tmp_path, "trec")
     assert converted.dropped == (
         "category", "difficulty", "query_type", "hpo_domain", "language", "spans",
     )  # fmt: skip
-
-
-def test_topics_and_qrels_of_any_origin() -> None:
-    garden = Path(__file__).parents[2] / "fixtures" / "garden-trec"
-    test_set = read_parts(garden / "topics.tsv", garden / "qrels.txt")
-    assert test_set.metadata.dataset_id == "topics"
-    assert {query.query_id: query.text for query in test_set.queries} == read_topics(
-        garden / "topics.tsv"
-    ).to_dict()
-    assert read_folder(garden).metadata.dataset_id == "garden-trec"
-    assert read_folder(garden).queries == test_set.queries
 
 
 def test_words_of_other_sets_are_left_out() -> None:
@@ -228,13 +179,6 @@ def test_a_name_says_the_form() -> None:
         form_of_output("folder")
     with pytest.raises(UsageError):
         convert_test_set(load_test_set("hpo-en-tiny"), "a.json", "yaml")
-
-
-def test_json_goes_to_standard_output_too(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    test_set = load_test_set("hpo-de-tiny")
-    convert_test_set(test_set, "-", "json")
-    content = json.loads(capsysbinary.readouterr().out)
-    assert TestSet.model_validate(content) == test_set
 
 
 def test_yaml_texts_are_texts_to_any_loader(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from trectools_plus import load_test_set
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.testsets.languages import languages_in, split_languages
 from trectools_plus.testsets.loading import load_with_notes
-from trectools_plus.validation.texts import language_of_folder, primary_language
 
 
 @pytest.mark.parametrize("name", ["tiny_v1", "70cases_gemini_v1"])
@@ -112,26 +111,3 @@ def test_a_folder_implies_the_language_of_its_sets(
     path.write_text(json.dumps([{**case, "language": "en"}]), "utf-8")
     test_set, notes = load_with_notes(path)
     assert (languages_in(test_set), notes) == ({"en": 1}, [])
-
-
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        ("german/a.json", ("de", "german")),
-        ("/data/DE/a.json", ("de", "DE")),
-        ("s3://bucket/french/a.json", ("fr", "french")),
-        ("Español/a.json", ("es", "Español")),
-        ("german/v1/a.json", None),
-        ("germany/a.json", None),
-        ("xx/a.json", None),
-    ],
-)
-def test_folders_named_after_a_language(path: str, found: tuple[str, str] | None) -> None:
-    assert language_of_folder(path) == found
-
-
-@pytest.mark.parametrize(
-    ("name", "code"), [("en-GB", "en"), ("EN_us", "en"), ("German", "de"), ("deu", "de"), ("", "")]
-)
-def test_names_of_languages(name: str, code: str) -> None:
-    assert primary_language(name) == code

@@ -1,6 +1,5 @@
 import contextlib
 import datetime
-import gzip
 import json
 from pathlib import Path
 
@@ -9,13 +8,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus.errors import FormatError
 from trectools_plus.formats.topic_records.schema import DOC_ID_KEYS, GRADE_KEYS, GRADED_KEYS
 from trectools_plus.testsets.loading import (
-    list_test_sets,
-    load_test_set,
     read_test_set,
-    shipped_names,
 )
 from trectools_plus.testsets.model import TestSet
 from trectools_plus.validation import validate_topics
@@ -28,58 +24,6 @@ def written(tmp_path, content, name="cases.json") -> Path:
     path = tmp_path / name
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path
-
-
-def test_own_form():
-    test_set = read_test_set(FOLDER / "own-form.yaml")
-    assert test_set.metadata.dataset_id == "small"
-    assert test_set.metadata.version == "1.2.0"
-    assert [query.query_id for query in test_set.queries] == ["q1", "q2", "q3"]
-    first = test_set.queries[0]
-    assert [(term.doc_id, term.grade) for term in first.relevant] == [
-        ("HP:0000252", 3),
-        ("HP:0011451", 2),
-    ]
-    assert (first.category, first.difficulty) == ("exact_match", "easy")
-
-
-def test_yaml_and_json_and_gzip_are_the_same(tmp_path):
-    own = read_test_set(FOLDER / "own-form.yaml")
-    assert read_test_set(written(tmp_path, OWN)) == own
-    packed = tmp_path / "cases.yaml.gz"
-    packed.write_bytes(gzip.compress((FOLDER / "own-form.yaml").read_bytes()))
-    assert read_test_set(packed) == own
-
-
-def test_own_form_as_a_list(tmp_path):
-    test_set = read_test_set(written(tmp_path, OWN["queries"]))
-    assert test_set.metadata.dataset_id == "cases"
-    assert len(test_set.queries) == 3
-
-
-def test_an_edition_is_refused_in_one_line():
-    with pytest.raises(InputError, match="no such test set or file"):
-        load_test_set("hpo-nl-tiny@2")
-
-
-def test_a_file_with_the_name_of_a_shipped_set_needs_its_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("hpo-en-tiny").write_text(json.dumps(OWN))
-    assert len(load_test_set("hpo-en-tiny").queries) == 9
-    assert len(load_test_set("./hpo-en-tiny").queries) == 3
-
-
-def test_the_list_says_what_the_sets_say():
-    listed_sets = list_test_sets()
-    assert [listed.name for listed in listed_sets] == shipped_names()
-    for listed in listed_sets:
-        test_set = load_test_set(listed.name)
-        assert listed.queries == len(test_set.queries)
-        assert (listed.language, listed.version, listed.description) == (
-            test_set.metadata.language,
-            test_set.metadata.version,
-            test_set.metadata.description,
-        )
 
 
 def test_a_span_names_a_part_of_the_text(tmp_path):
@@ -198,58 +142,6 @@ def test_every_spelling_of_a_judgment(tmp_path, doc_id, grade, judged):
     assert [(term.doc_id, term.grade) for term in query.relevant] == [("d17", 3)]
 
 
-def test_every_form_is_read(tmp_path):
-    files = [*FOLDER.iterdir(), written(tmp_path, OTHER_NAMES, "set.yaml")]
-    contents = [yaml.safe_load(path.read_text()) for path in files]
-    queries = yaml.safe_load(OTHER_NAMES)["queries"]
-    contents += [
-        queries,
-        {"test_cases": queries},
-        {"queries": {query["query_id"]: query for query in queries}},
-        {"queries": [{"id": 7, "query": "a", "relevant": {"d": 127, "e": -1}}]},
-        {"metadata": None, "queries": [{"qid": "7", "title": "a", "hpo_ids": ["HP:0000001"]}]},
-        {"queries": [*queries, {"query_id": "x", "text": "judged later"}]},
-    ]
-    for number, content in enumerate(contents):
-        read_test_set(written(tmp_path, content, f"{number}.json"))
-    for wrong in (
-        {"queries": [{"query_id": "q", "query_text": "a", "relevant_docs": [{"doc_id": "d"}]}]},
-        {"queries": [{"query_id": "q", "query_text": "a", "relevant_docs": {"d": "high"}}]},
-        {"queries": [{"query_id": "q", "query_txt": "a", "relevant_docs": ["d"]}]},
-        {"queries": [{"query_text": "a", "relevant_docs": ["d"]}]},
-        {"queries": []},
-        {"questions": queries},
-    ):
-        with pytest.raises(FormatError):
-            read_test_set(written(tmp_path, wrong))
-
-
-def test_phentrieve_list():
-    test_set = read_test_set(FOLDER / "phentrieve-list.json")
-    assert test_set.metadata.dataset_id == "phentrieve-list"
-    assert [query.query_id for query in test_set.queries] == ["case-001", "case-002"]
-    assert test_set.queries[0].description == "Seizures and short stature"
-    assert [term.grade for term in test_set.queries[0].relevant] == [1, 1]
-
-
-def test_phentrieve_cases():
-    test_set = read_test_set(FOLDER / "phentrieve-cases.json")
-    assert [query.query_id for query in test_set.queries] == ["7", "case-002"]
-    assert [query.category for query in test_set.queries] == [None, "layperson"]
-    assert [term.doc_id for term in test_set.queries[0].relevant] == ["HP:0001250"]
-    assert test_set.metadata.version == "1"
-
-
-@pytest.mark.parametrize(("name", "count"), [("tiny_v1", 9), ("70cases_gemini_v1", 70)])
-def test_phentrieve_files_as_they_are(shared_data, name, count):
-    path = shared_data / "phentrieve" / "german" / f"{name}.json"
-    test_set = read_test_set(path)
-    assert len(test_set.queries) == count
-    for case, query in zip(json.loads(path.read_text()), test_set.queries, strict=True):
-        assert query.text == case["text"]
-        assert {term.doc_id for term in query.relevant} == set(case["expected_hpo_ids"])
-
-
 def changed(**fields):
     query = {**OWN["queries"][0], **fields}
     return {**OWN, "queries": [{k: v for k, v in query.items() if v != "absent"}]}
@@ -281,6 +173,7 @@ def changed(**fields):
         (changed(difficulty=3), r"difficulty is 3, which is not text, not one of .*\(T118\)"),
         (changed(description=["a"]), r"description is a list \(T118\)"),
         ({**OWN, "metadata": {"version": 1.0}}, r"version of the metadata is 1.0, .*\(T118\)"),
+        ('[{"id": "1", "text": "a", "relevant": {"d": 1, "d": 2}}]', r"\(T116\)"),
         (changed(colour="blue"), r"unknown key 'colour' \(T106\)"),
         ({**OWN, "queries": []}, r"no test cases \(F101\)"),
         ({**OWN, "queries": None}, r"no test cases \(F101\)"),
@@ -355,11 +248,6 @@ def test_other_bytes(tmp_path):
     assert caught.value.line == 2
 
 
-def test_missing_file(tmp_path):
-    with pytest.raises(InputError):
-        read_test_set(tmp_path / "none.json")
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
@@ -383,15 +271,6 @@ def test_whatever_a_file_holds_it_is_read_or_refused(tmp_path_factory, content):
     path.write_text(json.dumps(content))
     with contextlib.suppress(FormatError):
         assert isinstance(read_test_set(path), TestSet)
-
-
-def test_short_forms(tmp_path):
-    text = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
-    (query,) = read_test_set(written(tmp_path, text, "x.yaml")).queries
-    assert (query.query_id, query.text) == ("1", "first query")
-    assert [(term.doc_id, term.grade) for term in query.relevant] == [("d01", 2), ("d02", 0)]
-    same = [{"id": "1", "text": "first query", "relevant": {"d01": 2, "d02": 0}}]
-    assert read_test_set(written(tmp_path, same)).queries == (query,)
 
 
 @pytest.mark.parametrize(
@@ -419,21 +298,6 @@ def test_errors_in_yaml_have_their_line(tmp_path, text, line, words):
     with pytest.raises(FormatError, match=words) as caught:
         read_test_set(written(tmp_path, text, "x.yaml"))
     assert caught.value.line == line
-
-
-def test_json_with_a_key_twice_is_refused(tmp_path):
-    with pytest.raises(FormatError, match="T116"):
-        read_test_set(written(tmp_path, '[{"id": "1", "text": "a", "relevant": {"d": 1, "d": 2}}]'))
-
-
-def test_the_shape_of_shared_test_sets(shared_data):
-    folder = shared_data / "malformed_topics"
-    assert read_test_set(folder / "y00_good.yaml").queries[0].query_id == "1"
-    entries = json.loads((folder / "manifest.json").read_text())
-    for entry in entries:
-        if entry["kind"] == "testset" and entry["expect"] == "error" and entry["file"][0] == "y":
-            with pytest.raises(FormatError):
-                read_test_set(folder / entry["file"])
 
 
 @pytest.mark.parametrize(

@@ -101,15 +101,24 @@ def test_kinds_that_the_pool_lacks_leave_room_for_others(maker) -> None:
     assert {query.query_id for query in done.added} == {"5", "6"}
 
 
+CATEGORIES = ["synonym", "complex", "layperson", "abbreviation", "exact_match"] * 10
 TYPES = ["exact_term"] * 20 + ["paraphrase"] * 15 + ["complex_clinical"] * 15
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     ("ours", "theirs"),
-    [({}, {}), ({}, {"category": ["synonym"] * 100}), ({"category": ["synonym"] * 50}, {})],
+    [
+        ({}, {}),
+        ({}, {"category": ["synonym"] * 100}),
+        ({"category": ["synonym"] * 50}, {}),
+        (
+            {"category": CATEGORIES},
+            {"category": CATEGORIES * 2, "difficulty": ["easy", "hard"] * 50},
+        ),
+    ],
 )
-def test_sets_without_categories_are_refreshed_by_query_type(maker, seed, ours, theirs) -> None:
+def test_proportions_of_query_types_stay(maker, seed, ours, theirs) -> None:
     old = maker.make({f"q{n}": f"sign {n} of illness" for n in range(50)}, query_type=TYPES, **ours)
     texts = {f"new{n}": f"mark {n} on the skin" for n in range(100)}
     pool = maker.make(texts, query_type=TYPES * 2, **theirs)
@@ -121,25 +130,6 @@ def test_sets_without_categories_are_refreshed_by_query_type(maker, seed, ours, 
         "complex_clinical": 6,
     }
     assert refresh_test_set(old, pool, 20, seed=seed) == done
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_proportions_of_query_types_stay_in_sets_with_categories(maker, seed: int) -> None:
-    category = ["synonym", "complex", "layperson", "abbreviation", "exact_match"] * 10
-    old = maker.make(
-        {f"q{n}": f"sign {n} of illness" for n in range(50)}, query_type=TYPES, category=category
-    )
-    texts = {f"new{n}": f"mark {n} on the skin" for n in range(100)}
-    pool = maker.make(
-        texts, query_type=TYPES * 2, category=category * 2, difficulty=["easy", "hard"] * 50
-    )
-    done = refresh_test_set(old, pool, 20, seed=seed)
-    assert Counter(query.query_type for query in done.test_set.queries) == Counter(TYPES)
-    assert Counter(query.query_type for query in done.added) == {
-        "exact_term": 8,
-        "paraphrase": 6,
-        "complex_clinical": 6,
-    }
 
 
 def test_kinds_that_the_pool_lacks_are_taken_from_the_same_query_type(maker) -> None:

@@ -16,7 +16,7 @@ from trectools_plus.errors import InputError
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.splitting import split_test_set, write_split
 from trectools_plus.testsets.validation import TestSetChecker, validate_test_sets
-from trectools_plus.validation import CATALOGUE, FileReport, Finding
+from trectools_plus.validation import FileReport, Finding
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
 NEEDS_HPO = pytest.mark.skipif(
@@ -83,18 +83,6 @@ def test_ids_of_the_hpo_are_looked_up_in_the_installed_one(tmp_path: Path) -> No
     found = findings(path)
     assert found["T202"].remedy == "Use HP:0040070"
     assert found["T201"].doc_id == "HP:9999999"
-
-
-@NEEDS_HPO
-@pytest.mark.parametrize(
-    ("given_id", "term_id"), [("HP:0000284", "HP:0000315"), ("HP:0002744", "HP:0100337")]
-)
-def test_a_merged_id_with_an_obsolete_stanza_is_another_id_of_its_term(
-    tmp_path: Path, given_id: str, term_id: str
-) -> None:
-    found = findings(write(tmp_path, "a.json", case("1", "a", given_id)))
-    assert "T202" not in found
-    assert found["T203"].message == f"{given_id} is an alternative id of {term_id}"
 
 
 def test_unknown_and_obsolete_ids_are_warnings_if_they_are_dropped(tmp_path: Path) -> None:
@@ -381,9 +369,3 @@ def test_what_has_no_error_is_read(
     path.write_text(json.dumps(content))
     if not _report(path).errors:
         assert len(read_test_set(path).queries) == len(next(iter(content.values())))
-
-
-def test_rules_for_test_sets_are_in_the_catalogue() -> None:
-    assert [rule.code for rule in CATALOGUE if rule.on == "testset"] == sorted(
-        rule.code for rule in CATALOGUE if rule.code.startswith("T2")
-    )

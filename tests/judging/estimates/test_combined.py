@@ -111,14 +111,6 @@ def test_a_perfect_model_is_worth_as_many_queries_as_it_judged() -> None:
     assert found.effective >= WORTHWHILE * found.n
 
 
-def test_few_queries_of_people_stand_alone() -> None:
-    y, f, judged = _draw(5, 19, 100)
-    found = _one(y[judged], f, judged)
-    assert found.combined is None
-    assert math.isnan(found.weight)
-    assert found.effective == 19
-
-
 def test_simultaneous_intervals_share_the_level() -> None:
     rng = np.random.default_rng(0)
     judged = np.arange(30)
@@ -149,21 +141,6 @@ def test_effective_queries_of_these_are_those_of_their_formula(
     assert 2 * stats.t.ppf(0.975, n - 1) * math.sqrt(spread) == pytest.approx(found.combined.width)
 
 
-def test_a_perfect_model_of_these_queries_is_worth_all_of_them() -> None:
-    y, _, judged = _draw(4, 30, 90)
-    assert _one(y[judged], y, judged, population="these", weight=1.0).effective == 90
-
-
-def test_equal_values_of_people_have_no_interval() -> None:
-    _, f, judged = _draw(3, 30, 100)
-    for population in ("like these", "these"):
-        found = _one(np.ones(30), f, judged, population=population)
-        assert found.people.mean == 1.0
-        assert math.isnan(found.people.low)
-        assert math.isnan(found.people.high)
-        assert (found.combined, found.effective) == (None, 30)
-
-
 def test_queries_that_people_could_not_judge() -> None:
     y, f, judged = _draw(8, 40, 200)
     people = y[judged]
@@ -191,10 +168,9 @@ def _values(relevant: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("total", [100, 400, 1000])
 @pytest.mark.parametrize("blanks", ["at random", "where the model says relevant"])
-@pytest.mark.parametrize("rate", [0.05, 0.1])
-def test_coverage_with_blanks(total: int, blanks: str, rate: float) -> None:
+def test_coverage_with_blanks(total: int, blanks: str) -> None:
     """People leave documents blank, and queries out if more than a tenth of theirs is blank."""
-    rng = np.random.default_rng(total)
+    rate, rng = 0.1, np.random.default_rng(total)
     shape = (100_000, 16)
     relevant = rng.random(shape) < rng.beta(1.0, 2.0, (shape[0], 1))
     model = rng.random(shape) < np.where(relevant, 0.85, 0.12)
@@ -213,19 +189,6 @@ def test_coverage_with_blanks(total: int, blanks: str, rate: float) -> None:
             covered[column] += one.combined.low <= truth[column] <= one.combined.high
     # 93%, and three standard errors of the simulation.
     assert (covered / draws >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / draws)).all(), covered / draws
-
-
-def test_coverage_of_biased_models() -> None:
-    """The interval covers at the stated rate although the model is wrong."""
-    rng = np.random.default_rng(7)
-    covered = 0
-    for _ in range(2000):
-        y = rng.beta(1.0, 1.0, 80)
-        f = np.clip(0.5 + 0.4 * y + rng.normal(0, 0.1, 80), 0, 1)
-        found = _one(y[:30], f, np.arange(30)).combined
-        assert found is not None
-        covered += found.low <= 0.5 <= found.high
-    assert covered / 2000 > 0.93
 
 
 def test_people_needed() -> None:

@@ -171,10 +171,13 @@ INCONSISTENT: dict[str, Callable[[Path], None]] = {
 """Forgeries that no estimate made again can hide."""
 
 
-def test_an_unchanged_plan_is_verified(folder: Path) -> None:
+def test_an_unchanged_plan_is_verified_and_nothing_written(folder: Path) -> None:
+    before = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
     found = verify_report(folder)
     assert found.problems == []
     assert found.figures > 0
+    after = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
+    assert after == before
 
 
 @pytest.mark.parametrize("name", FORGERIES)
@@ -188,13 +191,6 @@ def test_a_forged_plan_is_found_although_all_is_computed_again(folder: Path, nam
     INCONSISTENT[name](folder)
     estimate_again(folder)
     assert is_found(folder)
-
-
-def test_verification_of_a_plan_writes_nothing(folder: Path) -> None:
-    before = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
-    verify_report(folder)
-    after = {path: sha256_file(path) for path in folder.rglob("*") if path.is_file()}
-    assert after == before
 
 
 def test_an_estimate_of_another_version_is_not_verified(folder: Path) -> None:

@@ -127,46 +127,42 @@ def test_the_schema_keeps_what_makes_no_sense_out(store: Store) -> None:
     assert store.rows("SELECT count(*) FROM judgment") == [(0,)]
 
 
-@pytest.mark.parametrize("earlier", ["1", "2"])
-def test_a_database_of_another_version_is_refused_and_not_changed(
-    tmp_path: Path, earlier: str
-) -> None:
-    path = tmp_path / "review.db"
+SETTING = "UPDATE about SET value = '{value}' WHERE name = '{name}'"
+DAMAGES = [
+    *(SETTING.format(name="format", value=earlier) for earlier in "12"),
+    *(
+        SETTING.format(name=name, value=value)
+        for name in ("format", "modes", "depth", "seed")
+        for value in ("{", "x' || char(0) || '")
+    ),
+    *(
+        f"DELETE FROM about WHERE name = '{name}'"
+        for name in ("format", "dataset", "modes", "depth", "seed", "fingerprint")
+    ),
+    "DROP TABLE about",
+]
+"""Other versions, and wrong or missing settings."""
+
+
+def damage_database(path: Path, damage: str) -> None:
     open_store(path, MATERIAL, 5).close()
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE about SET value = ? WHERE name = 'format'", (earlier,))
+        connection.execute(damage)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_database_is_refused_and_not_changed(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "review.db"
+    damage_database(path, damage)
     before = path.read_bytes()
-    for opened in (lambda: open_store(path, MATERIAL), lambda: read_store(path)):
+    for opened in (lambda: open_store(path, MATERIAL, 5), lambda: read_store(path)):
         with pytest.raises(InputError):
             opened()
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["format", "dataset", "modes", "depth", "seed", "fingerprint"])
-@pytest.mark.parametrize("value", [None, "{", "x\0"])
-def test_a_database_without_a_setting_is_refused(
-    tmp_path: Path, name: str, value: str | None
-) -> None:
-    path = tmp_path / "review.db"
-    open_store(path, MATERIAL, 5).close()
-    if value is not None and name in ("dataset", "fingerprint"):
-        return  # any text
-    with closing(sqlite3.connect(path)) as connection, connection:
-        if value is None:
-            connection.execute("DELETE FROM about WHERE name = ?", (name,))
-        else:
-            connection.execute("UPDATE about SET value = ? WHERE name = ?", (value, name))
-    for open_it in (lambda: open_store(path, MATERIAL, 5), lambda: read_store(path)):
-        with pytest.raises(InputError):
-            open_it()
-
-
-@pytest.mark.parametrize("table", ["about", "annotator", "session", "judgment"])
+@pytest.mark.parametrize("table", ["annotator", "session", "judgment"])
 def test_a_database_without_a_table_is_refused(tmp_path: Path, table: str) -> None:
-    path = tmp_path / "review.db"
-    open_store(path, MATERIAL, 5).close()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("PRAGMA foreign_keys = OFF")
-        connection.execute(f"DROP TABLE {table}")
+    damage_database(tmp_path / "review.db", f"DROP TABLE {table}")
     with pytest.raises(InputError):
-        read_store(path).rows(f"SELECT * FROM {table}")
+        read_store(tmp_path / "review.db").rows(f"SELECT * FROM {table}")
