@@ -17,7 +17,7 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.corpus import load_corpus, stream_file
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Corpus, Run, Topics
-from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
+from trectools_plus.judging.plan import JudgmentPlan, PlanFolder, PlanOptions, make_plan
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -68,6 +68,7 @@ def test_the_same_inputs_and_seed_give_the_same_bytes(
     assert one == two
     assert one != three
     assert json.loads(one["plan.json"])["created_at"].startswith("2023-11-14")
+    assert JudgmentPlan.model_validate_json(one["plan.json"]) == plans["one"].plan
     orders = [tuple(found.plan.queries) for found in plans.values()]
     assert sorted(orders[0]) == sorted(orders[2])
     assert orders[0] != orders[2]

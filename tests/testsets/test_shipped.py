@@ -9,7 +9,7 @@ import pytest
 
 from trectools_plus.benchmark.multilingual import describe_differences
 from trectools_plus.ontology.hpo import load_ontology
-from trectools_plus.testsets.loading import load_test_set, shipped_names
+from trectools_plus.testsets.loading import list_test_sets, load_test_set, shipped_names
 from trectools_plus.testsets.model import qrels_of
 from trectools_plus.testsets.validation import validate_test_sets
 
@@ -210,3 +210,12 @@ def test_descriptions_are_the_english_texts(name):
 @pytest.mark.parametrize("name", [one for one in GRADED if "-en-" in one and "tiny" not in one])
 def test_few_texts_are_labels_or_synonyms(name):
     assert proportion_verbatim(shipped(name)) <= MOST_VERBATIM
+
+
+def test_the_list_describes_every_set() -> None:
+    listed = {one.name: one for one in list_test_sets()}
+    assert [*listed] == [*shipped_names()]
+    for name, one in listed.items():
+        test_set = load_test_set(name)
+        metadata = test_set.metadata
+        assert (one.queries, one.version) == (len(test_set.queries), metadata.version)

@@ -23,7 +23,7 @@ from trectools_plus.testsets.languages import TextField, with_text_field
 from trectools_plus.testsets.model import TestSet, format_error
 from trectools_plus.validation.findings import Severity
 from trectools_plus.validation.topics.engine import check_topics, read_view
-from trectools_plus.validation.views.topics import Case, Cases, TopicsView
+from trectools_plus.validation.views.topics import CaseView, Cases, TopicsView
 
 DEFAULT_TEST_SET = "hpo-en-standard"
 """The default test set of ``--dataset hpo``."""
@@ -214,9 +214,9 @@ def _refuse_errors(view: TopicsView) -> None:
             )
 
 
-def _distinct(cases: Iterable[Case]) -> list[Case]:
+def _distinct(cases: Iterable[CaseView]) -> list[CaseView]:
     """Return the cases without repetitions of id and text, each judgment once."""
-    distinct: dict[tuple[str, str | None], Case] = {}
+    distinct: dict[tuple[str, str | None], CaseView] = {}
     for case in cases:
         judged = {(term.doc_id, term.grade): term for term in reversed(case.judged)}
         terms = [term for term in case.judged if judged[term.doc_id, term.grade] is term]
@@ -236,7 +236,7 @@ def _metadata(document: Cases, path: str) -> dict[str, Any]:
     return {"dataset_id": Path(path).name.partition(".")[0], **values}
 
 
-def _query(case: Case) -> dict[str, Any]:
+def _query(case: CaseView) -> dict[str, Any]:
     """Return the fields of a query."""
     relevant = [
         # A grade with hundreds of digits is infinite; the model refuses it with its line.
@@ -252,7 +252,7 @@ def _query(case: Case) -> dict[str, Any]:
     return case.notes | query
 
 
-def _line_of(place: Sequence[str | int], document: Cases, cases: Sequence[Case]) -> int | None:
+def _line_of(place: Sequence[str | int], document: Cases, cases: Sequence[CaseView]) -> int | None:
     """Return the line of a field of the model, or of the field that contains it."""
     if place[:1] != ("queries",) or len(place) < 2:
         node = document.metadata.get(str(place[1])) if len(place) > 1 else None

@@ -59,7 +59,7 @@ from trectools_plus.text import listed, visible
 from trectools_plus.validation.views.topics import (
     JUDGMENTS_SCHEMA,
     LANGUAGES_SCHEMA,
-    Case,
+    CaseView,
     Cases,
     Judgment,
     Kind,
@@ -105,7 +105,7 @@ class _Reader:
         self.problems = problems
         self._near: dict[str, list[str]] = {}
         self._kind: Kind = "testset"
-        self._cases: list[Case] = []
+        self._cases: list[CaseView] = []
         self._document: Cases | None = None
         self._strict = True
         self._judged: set[str] = set()
@@ -239,9 +239,9 @@ class _Reader:
         )
         added.notes = {name: text for name, text in notes if text is not None}
 
-    def _add_case(self, topic: Topic, judged: Sequence[Node]) -> Case:
+    def _add_case(self, topic: Topic, judged: Sequence[Node]) -> CaseView:
         """Add a case; if several have the same id (T111, T112), the first has the judgments."""
-        case = Case(topic, topic.query_id or number_of_case(len(self._cases) + 1))
+        case = CaseView(topic, topic.query_id or number_of_case(len(self._cases) + 1))
         self._cases.append(case)
         values = [value for value in judged if not is_empty(value)]
         if values and case.query_id not in self._judged:

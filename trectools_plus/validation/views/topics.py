@@ -106,7 +106,7 @@ class Judgment:
 
 
 @dataclass(slots=True)
-class Case:
+class CaseView:
     """A test case.
 
     Attributes:
@@ -134,7 +134,7 @@ class Cases:
     """
 
     strict: bool
-    cases: list[Case]
+    cases: list[CaseView]
     metadata: dict[str, Node] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 
