@@ -308,7 +308,7 @@ def test_imported_judgments_of_a_part_are_completed_by_people(tmp_path: Path) ->
     controller = app.state.controller
     anna = find_annotator(controller.store, "Anna")
     assert anna is not None
-    assert [one.judged for one in controller.progress(anna).queries] == [
+    assert [one.judged for one in controller.offered(anna)] == [
         sizes[first],
         sizes[second] - 3,
     ]

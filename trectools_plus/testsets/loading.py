@@ -23,7 +23,7 @@ from trectools_plus.testsets.languages import TextField, with_text_field
 from trectools_plus.testsets.model import TestSet, format_error
 from trectools_plus.validation.findings import Severity
 from trectools_plus.validation.topics.engine import check_topics, read_view
-from trectools_plus.validation.views.topics import CaseView, Cases, TopicsView
+from trectools_plus.validation.views.topics import Cases, CaseView, TopicsView
 
 DEFAULT_TEST_SET = "hpo-en-standard"
 """The default test set of ``--dataset hpo``."""

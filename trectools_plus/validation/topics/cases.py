@@ -59,8 +59,8 @@ from trectools_plus.text import listed, visible
 from trectools_plus.validation.views.topics import (
     JUDGMENTS_SCHEMA,
     LANGUAGES_SCHEMA,
-    CaseView,
     Cases,
+    CaseView,
     Judgment,
     Kind,
     Problems,

@@ -303,7 +303,7 @@ def test_a_key_is_in_no_report(start: Any, tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "topics.tsv").write_text("q1\tplain\nq2\tfail 400 9\n")
     (tmp_path / "good.tsv").write_text("q1\tplain\nq2\theart\n")
     (tmp_path / "qrels.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n")
-    words = ["run", "--qrels", str(tmp_path / "qrels.txt"), "--http-key-env", "SERVICE_KEY"]
+    words = ["run", "--qrels", str(tmp_path / "qrels.txt"), "--set", "http.key_env=SERVICE_KEY"]
     words += ["--http-url", start(key=SECRET).url, "--modes", "dense,sparse"]
     outputs = []
     for topics in ("topics", "good"):

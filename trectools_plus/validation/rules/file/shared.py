@@ -158,8 +158,11 @@ def other_format_cases(layout: str) -> tuple[Case, ...]:
         lambda table: table.first_place(if_=table.shape.verdict == "other-format"),
         shows=reason,
     )
-    is_convertible = other(given=lambda table, _: bool(convertible(table)), remedy="{do}")
-    return readable_without_header(layout), is_convertible, other()
+
+    def has_remedy(table: TableView, _: Places) -> bool:
+        return bool(convertible(table)) or (problem_of_json(table) or ("", None))[1] is not None
+
+    return readable_without_header(layout), other(given=has_remedy, remedy="{do}"), other()
 
 
 def header_line(table: TableView) -> Places:
