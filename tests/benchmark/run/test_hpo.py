@@ -218,5 +218,5 @@ def test_the_settings_of_test_cases_are_part_of_the_hash_only_if_they_are_set():
     default = BenchmarkConfig(dataset="hpo")
     assert not {"unknown_terms", "language"} & default.as_manifest().keys()
     assert BenchmarkConfig(dataset="hpo", language="de").as_manifest()["language"] == "de"
-    with pytest.raises(UsageError, match="--unknown-terms"):
+    with pytest.raises(UsageError, match="unknown_terms"):
         load_config(options={"dataset": "somewhere", "unknown_terms": "drop"})

@@ -147,7 +147,7 @@ def test_the_last_preset_counts_and_unknown_ones_are_named() -> None:
     both = of_preset("trec-2025,bands")
     assert both["nDCG@10"] == of_preset("bands")["nDCG@10"]
     assert both["AP@100"] == of_preset("trec-2025")["AP@100"]
-    with pytest.raises(UsageError, match=r"trec-2024.*--targets.*trec-2025"):
+    with pytest.raises(UsageError, match=r"trec-2024.*targets.*trec-2025"):
         load_config(options={"dataset": "hpo", "targets": "trec-2024"})
 
 

@@ -17,7 +17,12 @@ from trectools_plus.formats.files.compression import (
     decompress,
     detect,
 )
-from trectools_plus.formats.files.limits import HEAD_BYTES, Overlong, find_overlong
+from trectools_plus.formats.files.limits import (
+    HEAD_BYTES,
+    MAX_LINE_BYTES,
+    Overlong,
+    find_overlong,
+)
 from trectools_plus.formats.files.opening import opened, regular_size
 
 BOM = b"\xef\xbb\xbf"
@@ -256,10 +261,11 @@ def read_file(path: str | Path, *, partial: bool = False, tables: bool = False) 
         size = regular_size(stream) if compression is None else None
         if size is not None:
             refuse_binary(first, shown)
-            if size > limits.max_content_bytes():
-                raise _too_large(shown, size)
             stream.seek(0)
-            data = stream.read()
+            is_large = size > limits.max_content_bytes()
+            data = stream.read(2 * MAX_LINE_BYTES if is_large else -1)
+            if is_large and find_overlong(data) is None:
+                raise _too_large(shown, size)
         else:
             data = _join(decompressed(chunks_of(stream, first), compression, shown), shown)
     data, overlong = _before_overlong(data)

@@ -114,7 +114,8 @@ def _read_headed(source: FileContent, kind: Kind) -> HeadedTable | None:
         if in_order and len(header.names) == len(kind.columns):
             return None  # R105 and Q103 report such a header
     table = read_table(text_of(source), header, places)
-    if table.rows.is_empty() and len(table.misshapen):
+    doc_ids = table.rows[f"c{places.get('doc_id', 0) + 1}"]
+    if (doc_ids == "").all() and len(table.misshapen) + len(doc_ids):
         # For example three names above four columns: a header above TREC's form.
         return None if scan_columns(source, len(kind.columns)).n_rows else table
     return table

@@ -229,7 +229,7 @@ class _Reader:
         self.label = "JSON"
         self.is_dictionary = True
         self.is_listed = False
-        self.n_unjudged = 0
+        self.n_unjudged = self.n_queries = 0
         self.has_own_ids: set[bool] = set()
         self.seen: set[tuple[str, str]] = set()
         self.lines: list[int] = []
@@ -284,6 +284,7 @@ class _Reader:
             form, results = found
             query = (line, key or _query_of(item), _tag_of(item))
         self.label = form.label if form.label != "JSON" else self.label
+        self.n_queries += 1
         self.is_dictionary &= isinstance(results, _Object)
         if isinstance(results, _Object):
             results = [list(pair) for pair in results]
@@ -378,6 +379,8 @@ class _Reader:
 
     def table(self, text: str) -> HeadedTable:
         """Return the rows, with the lines of a dictionary of which each row has its own pair."""
+        if self.n_queries and not self.lines:  # queries without results
+            self.columns = {name: [] for name in ("query_id", "doc_id", self.value)}
         names = list(self.columns)
         places = find_fields(names, self.kind.fields, self.user_columns)
         if not self.kind.is_complete(places):
