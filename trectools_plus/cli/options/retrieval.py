@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from pydantic import BaseModel
@@ -146,9 +146,11 @@ def assign_settings(
         UsageError: If an assignment has no ``=``, or a setting is given twice.
     """
     of_search = []
+    search = {*retrieval.RetrievalSettings.model_fields, "fusion_method"}
+    known = {*model.model_fields, *search} - {"retrieval", "runs"}
     for name, text in split_assignments(assignments or [], "--set").items():
-        first, *inner = name.removeprefix("retrieval.").split(".")
-        known = {*model.model_fields, *retrieval.RetrievalSettings.model_fields, "fusion_method"}
+        *path, last = name.removeprefix("retrieval.").split(".")
+        first = [*path, last][0]
         if first not in known:
             near = get_close_matches(first, known, n=1)
             raise UsageError(
@@ -156,18 +158,17 @@ def assign_settings(
                 where="--set",
                 remedy=f"did you mean {near[0]}?" if near else "see benchmark run --settings",
             )
-        own = first in model.model_fields and first not in retrieval.RetrievalSettings.model_fields
-        if not own:
+        if first in search:
             of_search.append(f"{name.removeprefix('retrieval.')}={text}")
             continue
-        place = given
-        for key in (first, *inner)[: len(inner)]:
-            place = place.setdefault(key, {})
-        if name.rpartition(".")[2] in place:
+        place: Any = given
+        for key in path:
+            place = place.setdefault(key, {}) if isinstance(place, dict) else place
+        if not isinstance(place, dict) or last in place:
             raise UsageError(
                 f"--set {name}: an option sets the same value", remedy="leave one of them out"
             )
-        place[name.rpartition(".")[2]] = text
+        place[last] = text
     return of_search
 
 

@@ -182,6 +182,10 @@ def test_given_runs_with_errors_that_change_no_figure(call: Call, tmp_path: Path
         (["--set", "resamples=20"], "resamples"),
         (["--set", "seed=2", "--seed", "3"], "seed"),
         (["--set", "resamples"], "resamples"),
+        (["--set", "runs.a=bad.run"], "runs"),
+        (["--set", "retrieval=1"], "retrieval"),
+        (["--targets", "bands", "--set", "targets.AP=0.5"], "targets.AP"),
+        (["--set", "seed.x=1"], "seed"),
     ],
 )
 @pytest.mark.usefixtures("files")
