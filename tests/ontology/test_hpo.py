@@ -7,7 +7,6 @@ import pytest
 
 from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.ontology.hpo import (
-    HPO_ROOT,
     find_hpo_annotations,
     find_hpo_file,
     load_ontology,
@@ -28,7 +27,7 @@ def hpo():
 def test_counts_of_the_installed_file(hpo):
     assert len(hpo) == 19_034
     assert sum(len(term.synonyms) for term in hpo.terms.values()) == 23_512
-    assert hpo.roots == (HPO_ROOT,)
+    assert hpo.roots == ("HP:0000001",)
     assert hpo.version.startswith("hp/releases/")
 
 

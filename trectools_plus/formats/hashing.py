@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -86,12 +86,6 @@ class MultisetHash:
             parts += [len(data).to_bytes(8, "little"), data]
         self._count += 1
         self._total += int.from_bytes(hashlib.sha256(b"".join(parts)).digest(), "little")
-
-    def add_each(self, rows: Iterable[Texts]) -> Iterator[Texts]:
-        """Yield the rows unchanged, adding each of them."""
-        for row in rows:
-            self.add(row)
-            yield row
 
     def hexdigest(self) -> str:
         """Return the hash of the rows added so far, in lower-case hexadecimal."""

@@ -14,7 +14,6 @@ from trectools_plus.formats.files.content import (
     FileContent,
     decode_lines,
     decode_text,
-    iter_lines,
     read_file,
 )
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
@@ -69,33 +68,6 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
     notes: list[str] = []
     found = _iter_usable(source.lines(), source.path, options, notes.append, lambda: source)
     return Topics(_collect(found, source.path), source.path, notes[0] if notes else None)
-
-
-def iter_topics(
-    path: str | Path, options: TopicOptions = DEFAULTS, note: Note | None = None
-) -> Iterator[tuple[str, str]]:
-    """Yield id and text of the topics of a file, with the checks of :func:`read_topics`.
-
-    TSV and JSON Lines are read line by line, other formats at once. Repeated topics are yielded
-    each time.
-
-    Args:
-        path: The file, or ``-`` for standard input.
-        options: The fields with id and text.
-        note: Takes a description of formats and fields other than the usual ones, at the end.
-
-    Raises:
-        InputError, FormatError: See :func:`read_topics`; repeated topics are not an error.
-    """
-    shown = str(path)
-    if is_catalogue_name(shown):
-        yield from open_catalogue(shown).iter_queries()
-        return
-    found = _iter_usable(
-        iter_lines(path), shown, options, note or (lambda _: None), lambda: read_file(path)
-    )
-    for _, query_id, text in found:
-        yield query_id, text
 
 
 def write_topics(topics: Topics, path: str | Path) -> None:

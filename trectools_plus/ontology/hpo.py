@@ -188,8 +188,6 @@ def _check(hierarchy: Hierarchy, n_terms: int) -> None:
         raise ValueError("an ancestor is not a term")
 
 
-HPO_ROOT = "HP:0000001"
-
 _Version = tuple[int, int]
 """Modification time in nanoseconds and size of a file."""
 

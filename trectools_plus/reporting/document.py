@@ -1,6 +1,6 @@
 """Results as blocks, and their renderings: the terminal, Markdown and HTML.
 
-A function of :mod:`trectools_plus.reporting.blocks` returns the blocks of a result; nothing else
+A function of :mod:`trectools_plus.reporting.results` returns the blocks of a result; nothing else
 renders it. Every text may be from outside: each rendering escapes all of them.
 """
 

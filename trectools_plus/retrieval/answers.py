@@ -96,7 +96,7 @@ class TextAnswer:
 
     @property
     def confident(self) -> bool | None:
-        """Whether the first term is probably right; ``None`` if that is not known."""
+        """True if the first term is probably right; ``None`` if that is not known."""
         return None if self.confidence is None else self.confidence >= 0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from trectools_plus.errors import FormatError
 from trectools_plus.formats.topic_records.model import TopicOptions
-from trectools_plus.formats.topics import iter_topics, read_topics
+from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import load_topics, validate_topics
 
 CAST = [
@@ -195,7 +195,6 @@ def test_every_format_is_read_streamed_and_validated_alike(name: str, tmp_path: 
     topics = read_topics(path)
     assert topics.to_dict() == texts
     assert load_topics(path).to_dict() == texts
-    assert dict(iter_topics(path)) == texts
     report = validate_topics(path)
     assert (report.kind, report.queries) == ("topics", len(texts))
     blocking = [finding for finding in report.findings if finding.blocks_scoring]
@@ -237,7 +236,6 @@ def test_the_user_names_fields(
     path = tmp_path / name
     path.write_text(FORMATS[name][0], encoding="utf-8")
     assert read_topics(path, options).to_dict() == texts
-    assert dict(iter_topics(path, options)) == texts
     loaded = load_topics(path, id_field=options.id_field, text_fields=options.text_fields)
     assert loaded.to_dict() == texts
 
@@ -316,8 +314,6 @@ def test_every_real_file_gives_what_its_manifest_says(shared_data: Path) -> None
             "last_id": frame["query_id"][-1],
         }
         assert {name: entry[name] for name in found} == found, entry["file"]
-        streamed = dict(iter_topics(folder / entry["file"]))
-        assert streamed == dict(zip(frame["query_id"], frame["text"], strict=True))
 
 
 def test_a_header_is_an_error_that_does_not_prevent_reading(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a benchmark compares, and how: a part of its configuration, and of every comparison."""
+"""Systems and settings of a comparison: a part of the configuration of a benchmark."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def resampling_of(config: Mapping[str, Any]) -> IntervalOptions:
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
-    """What is compared, and how.
+    """The systems and the settings of a comparison.
 
     Attributes:
         baseline: The systems that every other one is compared with; empty to compare every pair.

@@ -685,7 +685,7 @@ class BenchmarkConfig(DataSettings):
 
     @property
     def comparing(self) -> Comparing:
-        """What is compared, and how."""
+        """The baselines and the settings of comparisons."""
         return Comparing(self.baseline or (), self.test, self.correction, self.resampling)
 
     @property

@@ -24,15 +24,7 @@ from trectools_plus.formats.hashing import sha256_file
 RUNS_FOLDER = "runs"
 COMPONENTS_FOLDER = "components"
 MODE_REPORTS_FOLDER = "reports"
-ANNOTATED_FOLDER = "annotated"
 PLOTS_FOLDER = "visualizations"
-PLOT_NAMES = (
-    "measures",
-    "precision_recall",
-    "hit_rate",
-    "differences",
-    "strata",
-)
 PLOT_ENDINGS = (".png", ".svg")
 QRELS_FILE = "qrels.txt"
 REPORT_FILE = "BenchmarkReport.json"

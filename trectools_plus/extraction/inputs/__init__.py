@@ -1,1 +1,1 @@
-"""What is read: annotated documents, predictions of other systems, and phenopackets."""
+"""Inputs: annotated documents, predictions of other systems, and phenopackets."""

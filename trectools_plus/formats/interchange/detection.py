@@ -198,7 +198,7 @@ class Format:
 
     @property
     def is_direct(self) -> bool:
-        """Whether every command reads it."""
+        """True if every command reads it."""
         return self.read in (_read_headed, _read_json)
 
     def columns(self, source: FileContent, kind: Kind) -> Columns | None:

@@ -90,13 +90,6 @@ CORPUS_FIELDS: Fields = {
     "title": _names("title"),
 }
 
-RESULT_FIELDS: Fields = {
-    "doc_id": (*DOC_IDS, *_names("id _id")),
-    "score": SCORES,
-    "rank": RANKS,
-}
-"""The fields of the results of one query, as a function returns them."""
-
 KindName = Literal["run", "qrels"]
 
 

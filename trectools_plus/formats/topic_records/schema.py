@@ -68,8 +68,6 @@ GRADED_KEYS = ("relevant", "relevant_docs", "relevant_documents", "judgments", "
 LISTED_KEYS = ("expected_hpo_ids", "hpo_ids")
 """Names of judgments that are a list of relevant ids."""
 JUDGED_KEYS = (*GRADED_KEYS, *LISTED_KEYS)
-SPELLINGS = {"query_id": ID_KEYS, "text": TEXT_KEYS, "relevant": JUDGED_KEYS}
-"""The accepted names of a field, by the name that this package uses."""
 NOTE_KEYS = ("category", "difficulty", "query_type", "hpo_domain", "language", "description")
 NOTE_WORDS = {
     "category": ("exact_match", "synonym", "abbreviation", "layperson", "complex"),

@@ -375,21 +375,6 @@ Judged = Mapping[str, QueryJudgments]
 """The judgments of one annotator by query."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotatorDisagreement:
-    """The answers about a query on which annotators differ.
-
-    Attributes:
-        documents: The results with different grades, sorted.
-        result: True if the chosen results differ.
-        choice: True if the chosen columns differ.
-    """
-
-    documents: tuple[str, ...]
-    result: bool
-    choice: bool
-
-
 def read_counted(store: Store, annotator: Annotator) -> dict[str, QueryJudgments]:
     """Return the judgments of an annotator, without queries that the annotator cannot judge."""
     judged = read_all_judgments(store, annotator)
@@ -402,44 +387,6 @@ def read_shown(store: Store) -> dict[str, dict[str, set[str]]]:
     for query_id, mode, doc_id in store.rows("SELECT query_id, mode, doc_id FROM shown"):
         shown.setdefault(query_id, {}).setdefault(mode, set()).add(doc_id)
     return shown
-
-
-def find_disagreements(store: Store) -> dict[str, AnnotatorDisagreement]:
-    """Return the disagreements of the annotators, by query.
-
-    Decisions of adjudicators have no influence on them.
-    """
-    by_query: dict[str, list[QueryJudgments]] = {}
-    for annotator in list_annotators(store):
-        for query_id, one in read_counted(store, annotator).items():
-            by_query.setdefault(query_id, []).append(one)
-    found = {query_id: _compare(judged) for query_id, judged in by_query.items()}
-    return {
-        query_id: one
-        for query_id, one in found.items()
-        if one.documents or one.result or one.choice
-    }
-
-
-def _compare(judged: Sequence[QueryJudgments]) -> AnnotatorDisagreement:
-    grades: dict[str, set[int | None]] = {}
-    for one in judged:
-        for doc_id, grade in one.grades.items():
-            grades.setdefault(doc_id, set()).add(grade.grade)
-    return AnnotatorDisagreement(
-        tuple(sorted(doc_id for doc_id, found in grades.items() if len(found) > 1)),
-        len({one.answer for one in judged} - {None}) > 1,
-        len({one.choice for one in judged} - {None}) > 1,
-    )
-
-
-def is_decided(disagreement: AnnotatorDisagreement, decision: QueryJudgments) -> bool:
-    """Return true if a decision settles the whole disagreement."""
-    return decision.cannot_judge is not None or (
-        decision.grades.keys() >= set(disagreement.documents)
-        and not (disagreement.result and decision.answer is None)
-        and not (disagreement.choice and decision.choice is None)
-    )
 
 
 def grades_of(store: Store, annotator: Annotator) -> Qrels:

@@ -63,7 +63,7 @@ JUDGMENT_FILES = (
     *(JUDGMENT_REPORT_FILE, JUDGMENT_MARKDOWN, JUDGMENT_PAGE),
     *("people.qrels", "model.qrels"),
 )
-"""What ``judge estimate`` writes."""
+"""The files that ``judge estimate`` writes."""
 _MOST_FINDINGS = 20
 """Maximum number of findings on one file, apart from the values of a JSON document."""
 _KEYS = ("run", "query_id", "measure", "doc_id")

@@ -304,7 +304,7 @@ class TopicsDraft:
 
     @property
     def is_line_based(self) -> bool:
-        """Whether each line is a topic."""
+        """True if each line is a topic."""
         return self.form in ("tsv", "jsonl")
 
     @property
