@@ -98,6 +98,12 @@ def test_hostile_texts_and_long_queries(
         )
         press(page, "Escape")
         page.wait_for(f"!document.getElementById('{dialog}').open")
+    # The list leads to another query.
+    press(page, "a")
+    page.wait_for("document.activeElement.closest('#queries') !== null")
+    press(page, "ArrowUp", "Enter")
+    page.wait_for("view.query === 1")
+    assert page.run("document.getElementById('reason').value") == HOSTILE[2]
     for width in (390, 800, 1920):
         page.resize(width, 900)
         page.wait_for(f"innerWidth === {width}")
