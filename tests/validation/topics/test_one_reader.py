@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.topics import iter_topics, read_topics
+from trectools_plus.formats.topics import read_topics
 from trectools_plus.validation import validate_topics
 
 
@@ -36,14 +36,13 @@ def test_loaders_raise_the_first_error_of_the_validator(
     path = tmp_path / name
     path.write_text(data)
     (finding,) = [one for one in validate_topics(path).findings if one.severity == "error"]
-    for read in (read_topics, lambda path: list(iter_topics(path))):
-        with pytest.raises(FormatError) as caught:
-            read(path)
-        error = caught.value
-        message, _, code = error.what.rpartition(" ")
-        assert finding.message.startswith(message)
-        assert code == f"({finding.code})"
-        assert (error.line, error.column) == (finding.line, finding.column)
+    with pytest.raises(FormatError) as caught:
+        read_topics(path)
+    error = caught.value
+    message, _, code = error.what.rpartition(" ")
+    assert finding.message.startswith(message)
+    assert code == f"({finding.code})"
+    assert (error.line, error.column) == (finding.line, finding.column)
 
 
 def test_warnings_do_not_stop_loaders(tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ _SPLIT = "write {query_id: {doc_id: value}}, and several runs to a file each"
 LISTED = "listed documents have grade 1"
 """The note on qrels that list relevant documents."""
 _N_CACHED = 256
+_SURROGATE = re.compile(r"\\u[dD][89A-Fa-f]")
 _PAIR = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*(?:-?[0-9][0-9.eE+-]*|NaN|-?Infinity|")')
 
 
@@ -165,7 +166,7 @@ def read_json(text: str, kind: Kind, columns: ColumnNames | None = None) -> Head
     """
     reader = _Reader(kind, columns)
     try:
-        root = _DECODER.decode(text)
+        root = _decode(text)
     except (ValueError, RecursionError) as error:
         for line, item in _lines_of(text, error):
             reader.add(line, item)
@@ -181,13 +182,20 @@ def read_json(text: str, kind: Kind, columns: ColumnNames | None = None) -> Head
     return reader.table(text)
 
 
+def _decode(text: str) -> Value:
+    value: Value = _DECODER.decode(text)
+    if _SURROGATE.search(text):  # an unpaired one is no character: UnicodeEncodeError
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
 def _lines_of(text: str, error: Exception) -> list[tuple[int, Value]]:
     """Return the values of JSON Lines, with their line numbers."""
     values: list[tuple[int, Value]] = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                values.append((number, _DECODER.decode(line)))
+                values.append((number, _decode(line)))
             except (ValueError, RecursionError):
                 what = f"line {number} is not JSON" if values else f"not JSON: {error}"
                 raise UnknownFormError(what) from None

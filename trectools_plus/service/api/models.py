@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, ConfigDict
 
-from trectools_plus.benchmark.report import Latency
+from trectools_plus.benchmark.report import FindingRecord, Latency
 from trectools_plus.service.problems import MEDIA_TYPE, ProblemDocument
 from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.testsets.model import TestSet
@@ -36,6 +36,20 @@ Means = dict[str, float | None]
 Intervals = dict[str, ConfidenceInterval | None]
 
 
+class Figures(BaseModel):
+    """Intervals of the means, by the same keys; null for a mean of fewer than two queries."""
+
+    metrics: Intervals
+    per_query_type: dict[str, Intervals]
+
+
+class QueryCounts(BaseModel):
+    """The number of queries in each mean."""
+
+    all: int
+    per_query_type: dict[str, int]
+
+
 class EvaluationAnswer(BaseModel):
     """The figures of one test set."""
 
@@ -48,11 +62,10 @@ class EvaluationAnswer(BaseModel):
     grouped_by: str | None
     """The field with the type of a query: ``query_type``, or ``category`` if no query has a
     ``query_type``; null if there is neither."""
-    intervals: dict[str, Intervals | dict[str, Intervals]]
-    """Bootstrap intervals of ``metrics`` and ``per_query_type``, by the same keys; null for a mean
-    of fewer than two queries."""
-    queries: dict[str, int | dict[str, int]]
-    """The number of queries in each mean: ``all``, and ``per_query_type``."""
+    intervals: Figures
+    """Bootstrap intervals of all means."""
+    queries: QueryCounts
+    """The number of queries in each mean."""
     definitions: dict[str, dict[str, Any]]
     """Definition of each measure: canonical name, formula, denominator, provider and more."""
     latency_ms: Latency | None
@@ -75,6 +88,23 @@ class EvaluationAnswer(BaseModel):
     """Remarks on the figures."""
 
 
+class FindingModel(FindingRecord):
+    """One problem of a file."""
+
+    lines: list[int]
+    """The first few lines with the problem."""
+
+
+class FileModel(BaseModel):
+    """The findings of one file."""
+
+    path: str
+    kind: str
+    rows: int
+    queries: int
+    findings: list[FindingModel]
+
+
 class ValidationAnswer(BaseModel):
     """The output of ``… validate --format json``, and whether the file is valid."""
 
@@ -82,10 +112,20 @@ class ValidationAnswer(BaseModel):
 
     passed: bool
     """True if there is no error and, with ``strict``, no warning."""
-    files: list[dict[str, Any]]
+    files: list[FileModel]
     """The uploaded file and its findings."""
     summary: dict[str, int]
     """Numbers of errors, warnings and infos."""
+
+
+class ScoredRun(BaseModel):
+    """The figures of one run."""
+
+    name: str
+    path: str | None
+    sha256: str | None
+    counts: dict[str, int]
+    measures: dict[str, dict[str, Any]]
 
 
 class ScoreAnswer(BaseModel):
@@ -95,7 +135,7 @@ class ScoreAnswer(BaseModel):
     missing: Literal["zero", "drop"]
     no_relevant: Literal["zero", "drop"]
     notes: list[str]
-    runs: list[dict[str, Any]]
+    runs: list[ScoredRun]
     definitions: dict[str, dict[str, Any]]
 
 
