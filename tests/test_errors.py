@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import pytest
 
@@ -18,9 +19,8 @@ from trectools_plus.errors import (
 )
 from trectools_plus.formats.files.binary import BinaryFileError, find_binary
 from trectools_plus.validation import CATALOGUE, FindingsError
-from trectools_plus.validation.registry import Hit
 
-FINDING = CATALOGUE["R110"].finding(Hit("score 'x' is not a number", [3]), "a.run")
+FINDING = replace(CATALOGUE["R110"].finding("a.run", "score 'x' is not a number"), line=3)
 EXAMPLES = [
     TrectoolsPlusError("what", where="where", remedy="how"),
     InputError("what"),

@@ -106,11 +106,7 @@ MERGED_MODES = ("lexical", "vector", "splade", "ngram")
 MODE_ALIASES = {"bm25": "lexical", "dense": "vector"}
 ALL_MODES = (*MODES, f"hybrid{EXACT_FIRST}", "ngram", "splade", *STRATEGIES, *MODE_ALIASES)
 
-Dedup = Literal["best", "first", "last"]
-"""The row to keep of a repeated document."""
-OnConflict = Literal["max", "min", "last"]
-"""The grade to keep of a document that is judged twice."""
-FindingsFormat = Literal["text", "concise", "json", "github"]
+FindingsFormat = Literal["text", "json", "github"]
 ProfileName = Literal["default", "trec", "submission"]
 
 MODEL_JUDGED = "model:"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from trectools_plus.errors import UsageError
 from trectools_plus.validation import CATALOGUE, Severity
-from trectools_plus.validation.registry import Hit, Phase, Registry, Rule
+from trectools_plus.validation.registry import Registry, Rule
 
 RULES = {rule.code: rule for rule in CATALOGUE}
 
@@ -76,24 +75,8 @@ def test_trec_eval_refuses_unless_a_rule_says_otherwise() -> None:
 def test_findings_that_concern_figures_have_notes() -> None:
     noted = {rule.code for rule in CATALOGUE if rule.notes}
     assert noted == {"F102", "R121", "Q103", "Q122", "Q132", "Q133", "Q141", "P105"}
-    assert RULES["Q122"].finding(Hit("", severity="warning"), "q").note == ""
-    assert RULES["Q122"].finding(Hit("", blocks_scoring=False), "q").note
-
-
-def test_every_fix_for_columns_has_a_step() -> None:
-    for kind in ("run", "qrels"):
-        phases: tuple[Phase, ...] = ("bytes", "format", "rows")
-        steps = [step for phase in phases for step in CATALOGUE.steps(kind, phase)]
-        # The name of the output says how it is compressed: nothing is done to the text.
-        fixed = {"F112"} | {code for step in steps for code in step.codes}
-        assert {rule.code for rule in CATALOGUE.fixable(kind)} <= fixed
-
-
-def test_a_step_for_a_rule_without_a_fix_is_refused() -> None:
-    step = CATALOGUE.steps("run", "bytes")[0]
-    rule = RULES["R111"]
-    with pytest.raises(ValueError, match="R111"):
-        Registry([rule], [replace(step, codes=("R111",))])
+    assert RULES["Q122"].finding("q", "", "warning").note == ""
+    assert RULES["Q122"].finding("q", "").note
 
 
 def test_select_and_ignore_take_codes_and_prefixes() -> None:

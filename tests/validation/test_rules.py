@@ -24,7 +24,6 @@ from trectools_plus.validation import (
     validate_run,
     validate_topics,
 )
-from trectools_plus.validation.fixes.engine import fix_run
 from trectools_plus.validation.views.order import Ordered
 from trectools_plus.validation.views.pairs import DocumentIds
 
@@ -491,14 +490,6 @@ def test_swapped_columns_are_not_subtopics(tmp_path: Path) -> None:
     path.write_text("1 d01 0 2\n1 d02 0 0\n2 d01 0 1\n2 d03 0 0\n")
     codes = {finding.code for finding in validate_qrels(path).errors}
     assert codes == {"Q108"}
-
-
-def test_byte_orders_are_converted_as_they_are_named(tmp_path: Path) -> None:
-    path, out = tmp_path / "in.run", tmp_path / "out.run"
-    for encoding in ("utf-16-le", "utf-16-be", "utf-32-be", "utf-16"):
-        path.write_bytes(RUN.encode(encoding))
-        fix_run(path, out, codes=["F103"])
-        assert out.read_text("utf-8") == RUN
 
 
 @pytest.mark.parametrize(

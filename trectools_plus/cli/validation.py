@@ -25,8 +25,8 @@ from trectools_plus.text import plural
 
 CLEAN_FILES_NAMED = 10
 """With more files than this, files without findings are counted instead of listed."""
-MakeFix = Callable[[str, str, tuple[str, ...]], "validation.FixSummary"]
-"""Fixes a file. Takes its path, the path to write, and the codes given with ``--fix``."""
+MakeFix = Callable[..., "validation.FixSummary"]
+"""Fixes a file. Takes its path, the path to write, and the ``codes`` given with ``--fix``."""
 
 
 Output = Annotated[
@@ -186,7 +186,7 @@ class Fixer:
         """
         if path not in self._targets:
             return path
-        summary = self._fix(path, self._targets[path], self._codes)
+        summary = self._fix(path, self._targets[path], codes=self._codes)
         checked = summary.output or path
         self._summaries[checked] = summary
         if summary.output is None and path == "-":
@@ -204,7 +204,7 @@ class Fixer:
             sys.stdout.writelines(summary.iter_diff())
         if self._output.output_format == "text":
             sys.stdout.write(f"{summary.to_text()}\n")
-        elif self._output.output_format != "json":  # the document contains it
+        elif self._output.output_format == "github":
             inform(summary.to_text(), newline=False)
 
 

@@ -19,7 +19,6 @@ from trectools_plus.text import listed, plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding
-from trectools_plus.validation.registry import Hit
 from trectools_plus.validation.topics.engine import check_topics, read_view
 from trectools_plus.validation.views.topics import TestSetView
 
@@ -205,8 +204,7 @@ class ResolvedTerms:
         obsolete = self.replaced + (self.dropped - unknown)
         return [
             CATALOGUE[code].finding(
-                Hit(f"{treatment}: {listed(list(ids))}", count=ids.total(), severity="warning"),
-                path,
+                path, f"{treatment}: {listed(list(ids))}", "warning", count=ids.total()
             )
             for code, treatment, ids in (
                 ("T201", "dropped", unknown),

@@ -7,8 +7,7 @@ __getattr__, __dir__ = import_lazily(
     {
         "validation.engine": ["check_pair", "check_qrels", "check_run"],
         "validation.findings": ["FileReport", "Finding", "FindingsError"],
-        "validation.fixes.engine": ["fix_qrels", "fix_run", "fix_topics"],
-        "validation.fixes.session": ["FixOptions"],
+        "validation.fixing": ["FixOptions", "fix_qrels", "fix_run", "fix_topics"],
     },
     internal={
         "validation.catalogue": ["CATALOGUE"],
@@ -23,14 +22,12 @@ __getattr__, __dir__ = import_lazily(
         ],
         "validation.exclusions": ["Exclusions"],
         "validation.findings": ["Fix", "Severity", "refuse_errors"],
-        "validation.fixes.engine": ["split_fix_values"],
-        "validation.fixes.summary": ["FixSummary"],
+        "validation.fixing": ["FixSummary", "split_fix_values"],
         "validation.inputs": ["validate"],
         "validation.loading": ["load_qrels", "load_run", "load_runs", "load_topics"],
         "validation.registry": ["Rule"],
-        "validation.rendering": ["RENDERERS"],
-        "validation.rendering.rules_page": ["fix_of", "render_rules_markdown"],
-        "validation.rendering.text": ["print_text"],
+        "validation.rendering": ["RENDERERS", "print_text"],
+        "validation.rules_page": ["FIXES", "render_rules_markdown"],
         "validation.settings": [
             "Choices",
             "Settings",

@@ -20,13 +20,7 @@ from trectools_plus.text import visible
 from trectools_plus.validation.catalogue import RULES
 from trectools_plus.validation.findings import FileReport, Finding, Fix
 from trectools_plus.validation.parts import ViewSettings, view_in_parts
-from trectools_plus.validation.registry import (
-    DEFAULT_MAX_DEPTH,
-    FixName,
-    Hit,
-    Rule,
-    Subject,
-)
+from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, Rule, Subject
 from trectools_plus.validation.views.pairs import DocumentIds, PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -250,26 +244,12 @@ def _is_on_form(finding: Finding) -> bool:
 
 
 def _check_one(view: TableView) -> list[Finding]:
-    """Run the rules over a view, and leave out fixes that cannot be applied to this file."""
+    """Run the rules over a view, and leave out fixes if one of them prevents them."""
     kinds: tuple[Subject, ...] = ("file", "run" if view.kind == "run" else "qrels")
     findings = run_rules(view, kinds, view)
-    if view.columns is None or all(finding.fix is Fix.NO for finding in findings):
-        return findings
-    fixes = [(finding, RULES[finding.code].rule_fix) for finding in findings]
-    is_blocked = any(
-        RULES[finding.code].blocks_fixing for finding in findings if finding.fix is Fix.NO
-    )
-    one_comes_first = any(fix is not None and fix.comes_first for _, fix in fixes)
-    tests = {fix.cannot_apply for _, fix in fixes if fix is not None and fix.cannot_apply}
-    failed = {test for test in tests if is_blocked or test(view)}
-    updated = []
-    for finding, fix in fixes:
-        if is_blocked or (fix is not None and fix.cannot_apply in failed):
-            finding = replace(finding, fix=Fix.NO, effect="")
-        elif one_comes_first and finding.fix is Fix.SAFE:
-            finding = replace(finding, fix=Fix.ASK)
-        updated.append(finding)
-    return updated
+    if any(RULES[one.code].blocks_fixing and one.fix is Fix.NO for one in findings):
+        findings = [replace(finding, fix=Fix.NO) for finding in findings]
+    return findings
 
 
 def check_pair_view(pair: PairView) -> list[Finding]:
@@ -350,7 +330,6 @@ def _report(view: TableView, findings: list[Finding]) -> FileReport:
 def damaged_report(error: FormatError, kind: str) -> FileReport:
     """Return the report on a file that is not text (F103), or whose stream is damaged (F111)."""
     code = "F103" if isinstance(error, BinaryFileError) else "F111"
-    fix: FixName | None = "no" if code == "F103" else None
     remedy = error.remedy and error.remedy[:1].upper() + error.remedy[1:]
-    finding = RULES[code].finding(Hit(error.what, remedy=remedy, fix=fix), error.path)
+    finding = RULES[code].finding(error.path, error.what, remedy=remedy)
     return FileReport(error.path, kind, 0, 0, (finding,))

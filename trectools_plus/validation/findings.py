@@ -64,8 +64,6 @@ class Finding(Displayed):
         message: The problem and its consequence, in one line without a final full stop.
         remedy: The way to fix it, in one line.
         fix: Whether a program can fix it.
-        effect: For a fix that can delete rows, or rewrite scores or grades: what it does to this
-            file and to the figures, in the present tense; empty for all others.
         line: The line number of the first place, from 1; ``None`` for a whole file or a table.
         column: The first character of the affected field on that line, from 1.
         query_id: The query of the first place, where there is one.
@@ -95,7 +93,6 @@ class Finding(Displayed):
     lines: tuple[int, ...] = ()
     blocks_scoring: bool = False
     total: int | None = None
-    effect: str = ""
     note: str = ""
     drop_in: DropIn = "refuses"
     every_line: Sequence[int] = field(default=(), compare=False, repr=False)

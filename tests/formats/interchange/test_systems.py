@@ -19,7 +19,7 @@ from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures import open_files, parse_measures
 from trectools_plus.validation import load_run, validate_qrels, validate_run
 from trectools_plus.validation.conversion import convert_run, convert_runs
-from trectools_plus.validation.fixes.engine import fix_run
+from trectools_plus.validation.fixing import fix_run
 
 QUERIES = [f"q{number}" for number in range(6)]
 Row = tuple[str, str, str, float]
@@ -151,9 +151,7 @@ def test_what_is_unclear_is_refused_with_the_columns(tmp_path: Path) -> None:
         with pytest.raises(FormatError) as caught:
             read(path)
         assert all(f"'{column}'" in str(caught.value) for column in columns)
-    summary = fix_run(path, tmp_path / "out.run", codes=["R131", "R105"])
-    assert [one.code for one in summary.applied] == []
-    assert (tmp_path / "out.run").read_text() == path.read_text()
+    assert fix_run(path, tmp_path / "out.run").output is None
 
 
 def test_the_user_can_name_the_column(tmp_path: Path) -> None:

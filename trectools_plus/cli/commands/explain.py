@@ -181,7 +181,7 @@ def _rule_lines(rules: Sequence[validation.Rule]) -> Iterator[str]:
             "why": rule.rationale,
             "example": rule.example,
             "what to do": sentences(rule.remedy),
-            "fix": validation.fix_of(rule),
+            "fix": validation.FIXES[rule.fix],
         }
         for key, text in parts.items():
             lines = textwrap.wrap(text, WIDTH - 14, break_long_words=False, break_on_hyphens=False)

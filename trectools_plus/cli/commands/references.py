@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from trectools_plus import formats, validation
-from trectools_plus.choices import OnConflict, QrelsFormat
+from trectools_plus.choices import QrelsFormat
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.validation import (
-    FIXES,
     FixOutputOptions,
     RuleOptions,
     find_readable,
@@ -45,13 +44,6 @@ def qrels_validate(
     fields: TopicFieldOptions,
     rules: RuleOptions,
     output: FixOutputOptions,
-    on_conflict: Annotated[
-        OnConflict,
-        typer.Option(
-            help="For --fix Q142: grade to keep of a document that is judged twice.",
-            rich_help_panel=FIXES,
-        ),
-    ] = "max",
 ) -> None:
     """Report every problem in one pass, once per rule and file, with its line and a remedy.
 
@@ -63,20 +55,12 @@ def qrels_validate(
     Examples:
       trectools-plus qrels validate qrels.txt
       trectools-plus qrels validate qrels.txt --run base.run --strict
-      trectools-plus qrels validate qrels.txt --fix fixed.txt --fix Q101
+      trectools-plus qrels validate qrels.txt --fix fixed.txt --diff
     """
     choices = rules.choices()
     qrels, unread = find_readable(qrels, (run, topics))
 
-    def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
-        options = validation.FixOptions(
-            encoding=output.encoding,
-            on_conflict=on_conflict,
-            before_deletion=note,
-        )
-        return validation.fix_qrels(path, target, codes=codes, options=options, run=run)
-
-    fixer = Fixer(output, qrels, fix, (run, topics, choices.settings_file))
+    fixer = Fixer(output, qrels, validation.fix_qrels, (run, topics, choices.settings_file))
     references = References(
         topics=topics,
         topic_options=fields.options(),
@@ -159,16 +143,11 @@ def topics_validate(
       trectools-plus topics validate topics.tsv
       trectools-plus topics validate testset.yaml --strict --format json
       trectools-plus topics validate topics.xml --text-fields disease,gene
-      trectools-plus topics validate topics.tsv --fix fixed.tsv --fix T113
+      trectools-plus topics validate topics.tsv --fix fixed.tsv
     """
     choices = rules.choices()
     topics, unread = find_readable(topics)
-
-    def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
-        options = validation.FixOptions(encoding=output.encoding)
-        return validation.fix_topics(path, target, codes=codes, options=options)
-
-    fixer = Fixer(output, topics, fix, (choices.settings_file,))
+    fixer = Fixer(output, topics, validation.fix_topics, (choices.settings_file,))
     options = fields.options()
 
     def check(path: str) -> validation.FileReport:

@@ -129,7 +129,7 @@ class FixOutputOptions(OutputOptions):
             "--fix",
             metavar="OUT|CODES",
             help="Write a copy with all safe fixes to OUT. Repeat the option with the codes of "
-            "rules to apply their fixes too: --fix OUT --fix R161.",
+            "rules to apply their fixes too: --fix OUT --fix R152.",
             rich_help_panel=FIXES,
         ),
     ] = None
@@ -137,14 +137,6 @@ class FixOutputOptions(OutputOptions):
         bool,
         typer.Option("--diff", help="Print each line that --fix changes.", rich_help_panel=FIXES),
     ] = False
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="For --fix F103: encoding of the file, for example latin-1.",
-            rich_help_panel=FIXES,
-        ),
-    ] = None
 
     def __post_init__(self) -> None:
         """Refuse options that exclude each other.

@@ -21,7 +21,7 @@ from trectools_plus.service.problems import ProblemError
 from trectools_plus.testsets.validation import TestSetChecker
 from trectools_plus.validation.engine import validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport, Severity
-from trectools_plus.validation.rendering.json import iter_json
+from trectools_plus.validation.rendering import iter_json
 from trectools_plus.validation.settings import Profile, find_profile
 from trectools_plus.validation.topics.engine import validate_topics
 

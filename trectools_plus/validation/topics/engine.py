@@ -15,7 +15,7 @@ from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
 from trectools_plus.validation.findings import FileReport, Finding, Fix
-from trectools_plus.validation.rules.topics.topics import recorded_hit
+from trectools_plus.validation.rules.topics.topics import recorded
 from trectools_plus.validation.topics.reading import read_content
 from trectools_plus.validation.views.tables import Shape, has_only_bare_cr, wide_encoding
 from trectools_plus.validation.views.topics import Problems, TopicsContent, TopicsView
@@ -126,14 +126,14 @@ def _check_judgments(topics: TopicsView) -> list[Finding]:
     for rule in CATALOGUE:
         if rule.on != "qrels" or rule.code in _NOT_FOR_TEST_SETS:
             continue
-        # The table lacks grades that are not whole numbers; the reader has recorded them.
-        hit = recorded_hit(topics, rule.code, "place")
         finding: Finding | None = None
-        if hit is not None:
-            finding = rule.finding(hit, topics.path, every_line=topics.every_line)
+        if rule.code in topics.problems.codes:
+            # The table lacks grades that are not whole numbers; the reader has recorded them.
+            cases = recorded(rule.code, rule.severity, "place")
+            finding = replace(rule, cases=cases, can_fix=None).check(topics)
         elif rule.tables and topics.judgments.n_rows:
             finding = rule.check(topics.judgments)
         if finding is not None:
             # Fixes for qrels write four columns.
-            findings.append(replace(finding, path=topics.path, fix=Fix.NO, effect=""))
+            findings.append(replace(finding, path=topics.path, fix=Fix.NO))
     return findings

@@ -27,7 +27,6 @@ class RunFacts:
         n_not_counting: The number of chunks that do not have, in each query, falling decimal
             numbers in column 4 and 1, 2, 3 in column 5.
         n_unreadable: The number of scores that are not numbers.
-        n_fixable: The number of rows of chunks in which every score can be written as a number.
         n_reversed: The number of queries whose ranks and scores are almost completely reversed.
         n_repeating: The number of queries with a repeated document.
         n_copies: The number of rows that equal an earlier row of the query in every field.
@@ -41,7 +40,6 @@ class RunFacts:
     n_other_ranks: int = 0
     n_not_counting: int = 0
     n_unreadable: int = 0
-    n_fixable: int = 0
     n_reversed: int = 0
     n_repeating: int = 0
     n_copies: int = 0

@@ -6,7 +6,7 @@ import re
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ import numpy.typing as npt
 from trectools_plus.formats.columns.facts import Occurrences, OddLines
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, plural, quoted, visible
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Value = str | int | float
 
@@ -78,8 +81,9 @@ class Places:
         return replace(self, lines=tuple(line + n_lines for line in self.lines), first=first)
 
 
-Found = Rows | Pairs | OddLines | Occurrences | Places | int
-"""Rows, rows with others, lines that are not rows, occurrences on lines, or a number."""
+Found: TypeAlias = "Rows | Pairs | OddLines | Occurrences | Places | pl.DataFrame | int"
+"""Rows, rows with others, lines that are not rows, occurrences on lines, rows of a table with a
+column ``line``, or a number."""
 
 
 def first_lines(lines: Sequence[int] | npt.NDArray[Any], *, every: bool = False) -> tuple[int, ...]:
@@ -101,8 +105,10 @@ def places_of(view: Any, found: Found, column: int | None = None) -> Places:
         return Places(found.count, first_lines(found.lines, every=view.every_line))
     if isinstance(found, OddLines):
         return _places_of_lines(view, found)
-    if not isinstance(found, np.ndarray | Pairs):
+    if isinstance(found, int | np.integer):
         return Places(int(found))
+    if not isinstance(found, np.ndarray | Pairs):
+        return _places_of_table(found)
     rows = found.rows if isinstance(found, Pairs) else found
     if not len(rows):
         return Places()
@@ -120,6 +126,15 @@ def places_of(view: Any, found: Found, column: int | None = None) -> Places:
         view.doc_id(row),
         shown,
     )
+
+
+def _places_of_table(found: pl.DataFrame) -> Places:
+    if found.is_empty():
+        return Places()
+    first = found.row(0, named=True)
+    shown = {name: "" if value is None else value for name, value in first.items()}
+    query_id, doc_id = first.get("query_id"), first.get("doc_id")
+    return Places(found.height, found["line"].to_list(), None, query_id, doc_id, shown)
 
 
 def _places_of_lines(view: Any, found: OddLines) -> Places:

@@ -312,16 +312,14 @@ class RunView(TableView):
         n_repeating = len(np.unique(self.blocks.query[repeats.row]))
         if self.columns is None:
             return RunFacts(n_repeating=n_repeating, n_changed=n_changed)
-        n_unreadable = int(np.isnan(self.score).sum())
         return RunFacts(
             *_document_swap_facts(self.rows),
             n_other_ranks=int(np.isnan(self.rank).sum()),
             n_not_counting=int(not self._looks_swapped()),
-            n_unreadable=n_unreadable,
-            n_fixable=self.n_rows if n_unreadable and self.fixed_scores() is not None else 0,
+            n_unreadable=int(np.isnan(self.score).sum()),
             n_reversed=int((self.ranked.taus <= REVERSED).sum()) if len(self.rises) else 0,
             n_repeating=n_repeating,
-            n_copies=self._count_copies(),
+            n_copies=len(self.copies),
             n_ties=len(self.tied_rows),
             n_changed=n_changed,
         )
@@ -339,30 +337,17 @@ class RunView(TableView):
         falling = (decimals[1:] <= decimals[:-1]) | ~grouped.same_query
         return bool(np.isfinite(decimals).all()) and bool(falling.all())
 
-    def _count_copies(self) -> int:
+    @cached_property
+    def copies(self) -> Rows:
+        """Rows that equal, in every field, the first row of their document."""
         rows, firsts = self.repeats.row, self.repeats.first
         # A row without a score may be the header of another file that was appended.
         equal = ~np.isnan(self.score[rows])
         for field in range(1, RUN_FIELDS + 1) if len(rows) else ():
             pairs = zip(self.texts(field, rows), self.texts(field, firsts), strict=True)
             equal &= np.array([text == other for text, other in pairs])
-        return int(np.count_nonzero(equal))
-
-    def fixed_scores(self) -> tuple[list[str], str] | None:
-        """Return scores with decimal commas, or with percent signs, as decimal numbers.
-
-        Some scores with decimal commas may be whole numbers. Percentages must all have the sign,
-        because numbers without it would be ambiguous.
-
-        Returns:
-            The scores and a description of the change; ``None`` if the scores have no common form.
-        """
-        texts = self.texts(5, np.arange(self.n_rows))
-        if all(map(_COMMA_OR_WHOLE.fullmatch, texts)):
-            return [text.replace(",", ".") for text in texts], "wrote a decimal point for the comma"
-        if all(map(_PERCENT.fullmatch, texts)):
-            return [text.removesuffix("%") for text in texts], "took off the percent signs"
-        return None
+        copies: Rows = rows[equal]
+        return copies
 
     @property
     def documents_in_column_2(self) -> bool:
@@ -383,25 +368,11 @@ class RunView(TableView):
             return False
         return facts.n_other_ranks > 0 and not facts.n_not_counting
 
-    @property
-    def why_not_ordered(self) -> str | None:
-        """Reason why the rows cannot be sorted; ``None`` if they can."""
-        if len(self.unparsed_lines):
-            return "some rows cannot be read, and their places would be lost"
-        if self.swapped_columns:
-            return "columns 4 and 5 look swapped (R121)"
-        if self.has_unreadable_scores:
-            return "some scores are not numbers, so their places are unknown"
-        return None
-
-    @property
-    def has_unreadable_scores(self) -> bool:
-        """Return whether a score is not a number."""
-        return self.facts.n_unreadable > 0
-
-    def cannot_be_ordered(self) -> bool:
-        """Return whether fixes cannot sort the rows."""
-        return self.why_not_ordered is not None
+    def can_be_ordered(self) -> bool:
+        """Return whether fixes can sort the rows: all of them and their scores can be read."""
+        if len(self.unparsed_lines) or self.swapped_columns:
+            return False
+        return not self.facts.n_unreadable
 
     def values_of(self, row: int) -> dict[str, Value]:
         """Return the rank and the score of a row of a table."""
@@ -425,8 +396,6 @@ def _document_swap_facts(rows: RunRows) -> tuple[frozenset[str], int, int]:
 
 REVERSED = -0.9
 """Highest rank correlation (Kendall's tau) of ranks that are almost completely reversed."""
-_COMMA_OR_WHOLE = re.compile(r"[+-]?(?:[0-9]*,)?[0-9]+(?:[eE][+-]?[0-9]+)?")
-_PERCENT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)%")
 MAX_EXACT = 1 << 53
 _FIRST_ROWS = 100
 _BLANK, _WORD = rb"[ \t\f\v]", rb"[^ \t\f\v\r\n]+"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol
 
@@ -19,6 +18,7 @@ from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form
 from trectools_plus.formats.topic_records.model import Topic, TopicProblem, report_empty_text
 from trectools_plus.validation.registry import SeverityName
 from trectools_plus.validation.texts import language_of_folder, primary_language
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Shape, TableView
 
@@ -47,45 +47,40 @@ JUDGMENTS_SCHEMA: dict[str, type[pl.DataType]] = {
 class Problems:
     """The problems that a reader found, by the code of the rule that reports them.
 
-    Stores the first problem of each code and severity, and only the lines of the others. If one of
-    them can be fixed, the first is reported as fixable. One that prevents scoring replaces a first
-    one that does not.
+    Stores the first problem of each code and severity, and only the lines of the others. One that
+    prevents scoring replaces a first one that does not.
     """
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, SeverityName | None], TopicProblem] = {}
-        self._lines: dict[tuple[str, SeverityName | None], array[int]] = {}
-        self._unfixable: Counter[tuple[str, SeverityName | None]] = Counter()
+        self._found: dict[tuple[str, SeverityName | None], tuple[TopicProblem, array[int]]] = {}
 
     def add(self, problem: TopicProblem) -> None:
         """Add a problem."""
         key = problem.code, problem.severity
-        first = self._first.get(key)
-        if first is None:
-            self._first[key] = problem
-            self._lines[key] = array("I")
-        elif first.blocks_scoring is False and problem.blocks_scoring is None:
-            self._first[key] = problem
-        elif first.fix != problem.fix and first.fix == "no":
-            self._first[key] = replace(first, fix=problem.fix)
-        self._lines[key].append(problem.line)
-        self._unfixable[key] += problem.fix == "no"
+        first, lines = self._found.get(key, (problem, array("I")))
+        lines.append(problem.line)
+        prevents_scoring = first.blocks_scoring is False and problem.blocks_scoring is None
+        self._found[key] = (problem if prevents_scoring else first), lines
 
     def __bool__(self) -> bool:
-        return bool(self._first)
+        return bool(self._found)
 
-    def worst(self, code: str) -> tuple[TopicProblem, Sequence[int], int] | None:
-        """Return the problems of a code's worst severity.
+    @property
+    def codes(self) -> set[str]:
+        """The codes of the rules that are broken."""
+        return {code for code, _ in self._found}
 
-        Returns:
-            The first problem, the lines of all, and the number of those that no program can fix.
-        """
-        for severity in ("error", None, "warning", "info"):
-            found = self._first.get((code, severity))
-            if found is not None:
-                lines = self._lines[code, severity]
-                return found, lines, self._unfixable[code, severity]
-        return None
+    def places(self, code: str, severity: SeverityName | None) -> Places:
+        """Return the problems of a code and a severity; ``None`` for the usual one."""
+        if (code, severity) not in self._found:
+            return Places()
+        first, lines = self._found[code, severity]
+        shown: dict[str, Value] = {"what": first.message, "remedy": first.remedy or ""}
+        return Places(len(lines), lines, first.column, first.query_id, first.doc_id, shown)
+
+    def blocks_scoring(self, code: str, severity: SeverityName | None) -> bool | None:
+        """Return whether they prevent scoring; ``None`` if the rule decides it."""
+        return self._found[code, severity][0].blocks_scoring
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +313,11 @@ class TestSetView:
         self.drops_unknown_terms = False
         self.terms = terms
         self._parts = tuple(parts)
+
+    @property
+    def rows_view(self) -> TableView:
+        """The view of the file."""
+        return self.topics
 
     @property
     def reported_view(self) -> TableView:

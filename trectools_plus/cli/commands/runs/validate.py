@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,6 @@ import typer
 
 from trectools_plus import formats, validation
 from trectools_plus.blas import load_numpy_without_threads
-from trectools_plus.choices import Dedup
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.validation import (
@@ -26,7 +26,6 @@ from trectools_plus.cli.validation import (
     refuse_columns_of_fixes,
     report_references,
 )
-from trectools_plus.cli.verbosity import note
 
 _LIMITS = "Further checks and limits"
 
@@ -83,18 +82,11 @@ def runs_validate(
     fields: TopicFieldOptions,
     rules: RuleOptions,
     output: FixOutputOptions,
-    dedup: Annotated[
-        Dedup,
-        typer.Option(
-            help="For --fix R131: row to keep of a repeated document.",
-            rich_help_panel=FIXES,
-        ),
-    ] = "best",
     tag: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="For --fix R101, R151, R152: tag to write.",
+            help="For --fix R151, R152: tag to write.",
             rich_help_panel=FIXES,
         ),
     ] = None,
@@ -126,19 +118,8 @@ def runs_validate(
     )
     refuse_columns_of_fixes(references.columns, output)
 
-    def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
-        options = validation.FixOptions(
-            output.encoding,
-            tag,
-            dedup,
-            max_tag_length=limits.max_tag_length,
-            before_deletion=note,
-        )
-        depth = limits.max_depth
-        return validation.fix_run(
-            path, target, codes=codes, max_depth=depth, options=options, qrels=qrels
-        )
-
+    options = validation.FixOptions(tag, limits.max_tag_length)
+    fix = partial(validation.fix_run, options=options)
     fixer = Fixer(output, runs, fix, (qrels, topics, docids, choices.settings_file))
     reports = _check(map(fixer.fixed, runs), references, choices, every=output.every)
     finish(reports, choices, output, n_files=len(runs), fixer=fixer, unread=unread)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import codecs
 from functools import partial
 from pathlib import Path
 
-from trectools_plus.errors import UsageError
-from trectools_plus.formats.columns.facts import guess_encoding
-from trectools_plus.formats.files.compression import SUFFIXES
-from trectools_plus.formats.files.content import BOM, FileContent
 from trectools_plus.text import visible
-from trectools_plus.validation.fixes.session import FixSession
-from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
+from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.views.places import Places, first_lines
 from trectools_plus.validation.views.tables import TableView, has_only_bare_cr, wide_encoding
 
@@ -36,7 +30,6 @@ F112 = Rule(
     "gzip-name",
     on="file",
     severity="warning",
-    rule_fix=RuleFix("ask", "compressed as the output's name says"),
     checks="gzip data (1F 8B) without a .gz name, or a .gz name without gzip data; the same for "
     "other compressions",
     rationale="This package recognises compression by the bytes. ir_measures, ranx and others "
@@ -67,20 +60,6 @@ F111 = Rule(
 )  # the engine reports it, because a damaged stream has no view
 
 
-def log_compression(source: FileContent, output: str | Path, session: FixSession) -> str | None:
-    """Log that the output's name determines its compression (F112), if that was requested.
-
-    Returns:
-        The change of compression from input to output; ``None`` if there is none.
-    """
-    written = SUFFIXES.get(Path(output).suffix.lower())
-    what = f"{source.compression or 'plain'} data written as {written or 'plain'}"
-    named = SUFFIXES.get(Path(source.path).suffix.lower())
-    if "F112" in session.requested and source.path != "-" and named != source.compression:
-        session.done("F112", 1, what)
-    return None if written == source.compression else what
-
-
 _SURROGATE = 0xED
 """First byte of U+D800 to U+DFFF encoded like UTF-8; the second is at least 0xA0."""
 
@@ -99,7 +78,8 @@ F102 = Rule(
     "byte-order-mark",
     on="file",
     severity="warning",
-    rule_fix=RuleFix("safe", "took off the byte order mark"),
+    fix="safe",
+    fixed="took off the byte order mark",
     checks="file starts with EF BB BF",
     rationale="Other readers make the mark part of the first query id, so the first row belongs "
     "to a query that is not in the qrels.",
@@ -148,7 +128,6 @@ F103 = Rule(
     "not-utf8",
     on="file",
     severity="error",
-    rule_fix=RuleFix("ask", "converted to UTF-8", comes_first=True),
     checks="bytes that are not UTF-8; UTF-16 and UTF-32 are recognised by their byte order mark "
     "or NUL bytes",
     rationale="Tools decode such bytes differently or stop, so one document gets several ids.",
@@ -157,6 +136,7 @@ F103 = Rule(
     remedy="Convert: iconv -f latin1 -t utf-8",
     drop_in="scores",
     chunked=True,
+    blocks_fixing=True,
     cases=(
         Case(
             "error",
@@ -207,7 +187,8 @@ F105 = Rule(
     "bare-cr",
     on="file",
     severity="error",
-    rule_fix=RuleFix("safe", "wrote LF for bare CR"),
+    fix="safe",
+    fixed="wrote LF for bare CR",
     checks="CR not followed by LF",
     rationale="CR alone is the line end of old Macintosh systems. trec_eval reads the whole file "
     "as one row. A CR inside a row is part of an id for some tools and a line end for others, so "
@@ -254,74 +235,3 @@ F106 = Rule(
         ),
     ),
 )
-
-
-@fix_step("F102", "F103", "F105", order=10, phase="bytes")
-def fix_bytes(data: bytes, session: FixSession) -> bytes:
-    """Fix the encoding, the byte order mark and bare CRs (F102, F103, F105).
-
-    Another step replaces CRLF.
-
-    Raises:
-        UsageError: If the encoding in the options does not exist.
-    """
-    data = _as_utf8(data, session)
-    if data.startswith(BOM):
-        data = data[len(BOM) :]
-        session.done("F102", 1)
-    if b"\r" in data and b"\n" not in data:
-        session.done("F105", data.count(b"\r"))
-        data = data.replace(b"\r", b"\n")
-    return data
-
-
-def _as_utf8(data: bytes, session: FixSession) -> bytes:
-    """Convert a file that is not UTF-8, if F103 was requested."""
-    guess = guess_encoding(data, not _is_encoded(data))
-    if guess is None or "F103" not in session.requested:
-        return data
-    encoding = session.options.encoding or guess
-    if not encoding.startswith("utf-") and session.options.encoding is None:
-        return _decode_bad_lines(data, session)
-    try:
-        text = codecs.decode(data, encoding)
-    except LookupError:
-        raise UsageError(
-            f"unknown encoding '{encoding}'", remedy="use one like latin-1, cp1252 or utf-16"
-        ) from None
-    except (UnicodeError, ValueError) as error:
-        session.skip("F103", f"the text is not {encoding} ({error})")
-        return data
-    fixed = text.encode()
-    session.done("F103", _n_changed(data, fixed), f"converted from {encoding} to UTF-8")
-    return fixed
-
-
-def _n_changed(before: bytes, after: bytes) -> int:
-    """Count the lines that differ; all lines if a line end is not a single byte."""
-    old, new = before.split(b"\n"), after.split(b"\n")
-    if b"\0" in before or len(old) != len(new):
-        return len(new) - (not new[-1])
-    return sum(one != other for one, other in zip(old, new, strict=True))
-
-
-def _is_encoded(data: bytes, encoding: str = "utf-8") -> bool:
-    try:
-        data.decode(encoding)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _decode_bad_lines(data: bytes, session: FixSession) -> bytes:
-    """Decode only the lines that are not UTF-8, because most such files mix encodings."""
-    lines = data.split(b"\n")
-    bad = [at for at, line in enumerate(lines) if not _is_encoded(line)]
-    # Latin-1 has control characters where Windows has quotes and dashes.
-    has_controls = any(0x80 <= byte < 0xA0 for at in bad for byte in lines[at])
-    is_windows = has_controls and all(_is_encoded(lines[at], "cp1252") for at in bad)
-    encoding = "cp1252" if is_windows else "latin-1"
-    for at in bad:
-        lines[at] = lines[at].decode(encoding).encode()
-    session.done("F103", len(bad), f"converted lines from {encoding} to UTF-8")
-    return b"\n".join(lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,13 +9,7 @@ import numpy as np
 from trectools_plus.formats.columns.facts import LONG_LINE_BYTES, Occurrences, OddLines
 from trectools_plus.formats.files.limits import MAX_LINE_BYTES
 from trectools_plus.text import plural
-from trectools_plus.validation.fixes.session import (
-    FileDraft,
-    FixSession,
-    TopicsDraft,
-    is_blank,
-)
-from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
+from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.views.places import Places, first_lines
 from trectools_plus.validation.views.tables import TableView
 
@@ -65,7 +58,8 @@ F104 = Rule(
     "crlf",
     on="file",
     severity="info",
-    rule_fix=RuleFix("safe", "wrote LF for CRLF"),
+    fix="safe",
+    fixed="wrote LF for CRLF",
     checks="CR LF line ends; warning when mixed with LF",
     rationale="Readers that expect LF keep the CR as part of the last column. Mixed line ends "
     "mean that parts of the file come from different systems.",
@@ -95,7 +89,8 @@ F107 = Rule(
     "comment-line",
     on="file",
     severity="warning",
-    rule_fix=RuleFix("safe", "left out comment lines"),
+    fix="safe",
+    fixed="left out comment lines",
     checks="line that starts with '#'; an indented '#' is data and fails R101 or R102",
     rationale="trec_eval 10 skips comments; all other readers stop or read them as data.",
     example="run.txt:5: warning F107: 1 comment line; only trec_eval 10 accepts it. Remove it.",
@@ -117,7 +112,8 @@ F108 = Rule(
     "blank-line",
     on="file",
     severity="warning",
-    rule_fix=RuleFix("safe", "left out blank lines"),
+    fix="safe",
+    fixed="left out blank lines",
     checks="empty or whitespace-only line",
     rationale="trec_eval skips blank lines in runs and rejects them in qrels; pytrec_eval and "
     "ranx reject them everywhere.",
@@ -140,7 +136,9 @@ F109 = Rule(
     "no-final-newline",
     on="file",
     severity="info",
-    rule_fix=RuleFix("safe", "ended the last line", cannot_apply=TableView.ends_in_unparsed_line),
+    fix="safe",
+    fixed="ended the last line",
+    can_fix=lambda table: not table.ends_in_unparsed_line(),
     checks="last byte is not LF",
     rationale="A truncated file has no final newline either, and a truncated score is still a "
     "number.",
@@ -205,68 +203,3 @@ spacing_cases = (
 
 
 _HEADER_CODES = {"run": "R105", "qrels": "Q103"}
-
-
-@fix_step("F104", "F107", "F108", "F109", "R105", "R106", "Q103", "Q106", order=10)
-def normalise_lines(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Remove headers, comments and blank lines, and normalise line ends and separators."""
-    columns, shape = draft.view.columns, draft.view.shape
-    assert columns is not None
-    header_code, facts, n_applied = _HEADER_CODES[draft.kind], columns.facts, len(session.applied)
-    n_comments = len(columns.comments) - len(draft.view.commented_out_rows)
-    if shape.verdict == "rows" and shape.header is not None and not draft.view.drops_header():
-        session.skip(header_code, "the line after it is not a row")
-    for code, count in (
-        ("F104", facts.n_crlf),
-        ("F107", n_comments),
-        ("F108", facts.blank_lines.count),
-        ("F109", int(not facts.final_newline and not draft.view.ends_in_unparsed_line())),
-        (header_code, int(draft.view.drops_header())),
-        ("R106" if draft.kind == "run" else "Q106", _count_oddly_spaced_rows(draft)),
-    ):
-        if count:
-            session.done(code, count)
-    if len(session.applied) == n_applied:
-        return draft
-    return draft.rewritten(draft.fields)
-
-
-def _count_oddly_spaced_rows(draft: FileDraft) -> int:
-    """Count the rows with a form feed or vertical tab; of a run, also those with other blanks."""
-    columns, line_numbers = draft.view.columns, draft.view.line_numbers
-    assert columns is not None
-    assert line_numbers is not None
-    facts = columns.facts
-    # Rows with a wrong number of columns are copied unchanged, so they are not counted.
-    n_form_feed = int(np.isin(facts.form_feed_lines.lines, line_numbers).sum())
-    if draft.kind == "qrels":
-        return n_form_feed
-    mixed = min(facts.spaced_rows, facts.tabbed_rows)
-    return max(len(facts.loose_rows.lines), mixed, n_form_feed)
-
-
-@fix_step("F104", order=10, phase="topics")
-def write_lf(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
-    """Write LF for CRLF; only in TSV, a CR at the end of the file is a line end too."""
-    lines = [line.removesuffix("\r") for line in draft.lines]
-    if not draft.final_newline and draft.form != "tsv":
-        lines[-1] = draft.lines[-1]
-    return draft.write(session, "F104", lines)
-
-
-@fix_step("F107", order=10, phase="tsv")
-def remove_comments(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
-    """Remove comment lines."""
-    comments = {at for at, line in enumerate(draft.lines) if line.startswith("#")}
-    return draft.drop(session, "F107", comments)
-
-
-@fix_step("F108", "F109", order=30, phase="topics")
-def remove_blank_lines(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
-    """End the last line and remove blank lines, if each line is a topic."""
-    if not draft.is_line_based:
-        return draft
-    if not draft.final_newline:
-        session.done("F109", 1)
-    blank = {at for at, line in enumerate(draft.lines) if is_blank(line)}
-    return replace(draft.drop(session, "F108", blank), final_newline=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -11,26 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trectools_plus.formats.columns.facts import OddLines
-from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import quoted
-from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import Case, Rule, Subject
-from trectools_plus.validation.views.order import Repeats
 from trectools_plus.validation.views.places import Pairs, Places, Value
-from trectools_plus.validation.views.tables import Numbers, TableView, fields_of
+from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:
     from trectools_plus.formats.interchange.detection import Format
 
 BEIR_NAMES = ("query-id", "corpus-id", "score")
 """The header of BEIR's judgments."""
-
-ANY = ""
-"""A pattern for any field."""
-
-MissingForm = tuple[str, str, tuple[str, ...]]
-"""Columns that rows lack: what they are; a row with them, in which ``{1}`` is the first field; and
-a pattern of each field."""
 
 
 def conversion_remedy(table: TableView, columns: str = "") -> str:
@@ -221,59 +210,3 @@ def returning_queries(table: TableView) -> Pairs:
 
 CONTINUES = "query {query_id!v} continues after query {other_query_id!v}[ ({count} places in all)]"
 """The message on :func:`returning_queries`."""
-
-
-def fits(fields: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Return whether the fields of a row match some patterns."""
-    return len(fields) == len(patterns) and all(
-        re.match(pattern, text) for pattern, text in zip(patterns, fields, strict=True)
-    )
-
-
-def add_missing(
-    draft: FileDraft, session: FixSession, code: str, forms: Iterable[MissingForm]
-) -> FileDraft:
-    """Add the columns that every row of a file lacks.
-
-    Args:
-        draft: The file.
-        session: The log.
-        code: The rule that is fixed.
-        forms: The possible forms of the rows; the first that fits all rows applies.
-    """
-    view, lines = draft.view, draft.view.unparsed_lines
-    if len(lines) == len(view.commented_out_rows):
-        return draft
-    rows = [fields_of(text) for text in lines.text]
-    for what, row, patterns in () if view.n_rows else forms:
-        if all(fits(fields, patterns) for fields in rows):
-            session.done(code, len(rows), f"added {what}")
-            # Format strings count from 0.
-            texts = [f"{row}\n".format("", *fields) for fields in rows]
-            return draft.replaced("".join(texts).encode(), lines.line)
-    session.skip(code, "the rows do not all lack the same column")
-    return draft
-
-
-def of_same_document(repeats: Repeats, flags: Flags) -> Flags:
-    """Flag all repeats of a document that has a flagged one."""
-    return np.isin(repeats.first, repeats.first[flags])
-
-
-def all_but_one(repeats: Repeats, how: str, values: Numbers) -> Rows:
-    """Return the rows to drop so that one row of each repeated document stays.
-
-    Args:
-        repeats: All repeats of some documents.
-        how: The row to keep: the one with the highest value (``best`` or ``max``), with the lowest
-            (``min``), the ``first`` or the ``last``. Of rows with equal values, the first stays.
-        values: The score or grade of each row of the file.
-    """
-    firsts = np.unique(repeats.first)
-    rows = np.concatenate([firsts, repeats.row])
-    document = np.concatenate([firsts, repeats.first])
-    keys = {"min": values[rows], "first": rows, "last": -rows}
-    order = np.lexsort((rows, keys.get(how, -values[rows]), document))
-    _, first = np.unique(document[order], return_index=True)
-    dropped: Rows = np.delete(rows, order[first])
-    return dropped

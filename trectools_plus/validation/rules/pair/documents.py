@@ -10,20 +10,16 @@ import numpy as np
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import listed, visible
 from trectools_plus.validation.findings import UNJUDGED
-from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.id_matching import nearest
 from trectools_plus.validation.registry import (
     JUDGED_CUTOFF,
     MIN_JUDGED,
     Case,
     Rule,
-    RuleFix,
-    fix_step,
 )
 from trectools_plus.validation.views.facts import N_SHOWN_IDS
 from trectools_plus.validation.views.pairs import MEASURES, PairView
 from trectools_plus.validation.views.places import Places, Value
-from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 
 N_COMPARED_IDS = 1000
@@ -149,7 +145,6 @@ P106 = Rule(
     "document-id-near-match",
     on="pair",
     severity="warning",
-    rule_fix=RuleFix("ask", "wrote document ids as the qrels do"),
     tables=True,
     checks="document ids that match judged ids only without differences in case, Unicode normal "
     "form or invisible characters; error if most do",
@@ -164,21 +159,6 @@ P106 = Rule(
         spelled("error", where=near_judgments, fix="no"),  # only the ids of runs can be fixed
     ),
 )
-
-
-@fix_step("P106", order=100)
-def map_document_ids(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Write document ids of a run as the qrels spell them (P106)."""
-    if not draft.view.n_rows:
-        return draft
-    if not isinstance(session.other, QrelsView):
-        session.skip("P106", "it needs the qrels; add --qrels FILE")
-        return draft
-    pair = draft.pair_with(session.other)
-    rows, judgments = pair.near_documents
-    theirs = session.other.doc_ids.take(judgments).series()
-    written = draft.run.doc_ids.series().clone().scatter(rows, theirs)
-    return draft.write(session, "P106", "c3", written)
 
 
 def unknown_documents(pair: PairView) -> Rows:
@@ -224,11 +204,6 @@ P110 = Rule(
     "self-retrieval",
     on="pair",
     severity="info",
-    rule_fix=RuleFix(
-        "ask",
-        "left out documents that are the query itself",
-        effect="deletes the results that are the query itself; the results below them move up",
-    ),
     tables=True,
     checks="document id equals query id (BEIR removes these rows)",
     rationale="In ArguAna, Quora and similar collections the queries are documents, and each "
@@ -244,16 +219,9 @@ P110 = Rule(
             lambda pair: self_retrieving(pair.run),
             given=lambda pair, _: pair.report_on == "run",
             column=3,
-            effect="deletes {count:result}; the results below them move up",
         ),
     ),
 )
-
-
-@fix_step("P110", order=110)
-def remove_self_retrieval(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Remove rows whose document id is the query id (P110)."""
-    return draft.drop(session, "P110", self_retrieving(draft.run))
 
 
 MIN_REPORTED_CHANGE = 0.0001

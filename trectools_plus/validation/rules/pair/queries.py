@@ -7,8 +7,7 @@ from functools import partial
 from typing import Literal
 
 from trectools_plus.text import listed, plural, visible
-from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
+from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.tables import TableView
@@ -165,7 +164,6 @@ P104 = Rule(
     "query-id-near-match",
     on="pair",
     severity="error",
-    rule_fix=RuleFix("ask", "wrote query ids as the other file does", kinds=("run", "qrels")),
     tables=True,
     checks="query ids that are equal except for leading zeros, case, Unicode normal form, "
     "invisible characters or number form",
@@ -184,34 +182,6 @@ P104 = Rule(
         ),
     ),
 )
-
-
-@fix_step("P104", order=90)
-def map_query_ids(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Write query ids as the other file spells them (P104)."""
-    if not draft.view.n_rows:
-        return draft
-    if session.other is None:
-        session.skip("P104", "it needs the other file; add --qrels FILE")
-        return draft
-    pair = draft.pair_with(session.other)
-    pairs = list(pair.near_queries.items())
-    if pair.report_on == "qrels":
-        # A judged query that is also in the run is spelled correctly, so the run must be fixed.
-        pairs = [(theirs, ours) for ours, theirs in pairs if theirs not in pair.shared_ids]
-    to_theirs = dict(pairs)
-    if len(to_theirs) < len(pairs):
-        session.skip("P104", "an id of this file matches several ids of the other")
-        return draft
-    keys = draft.view.frame.select("query_id", "doc_id")
-    ids = keys["query_id"].replace(list(to_theirs), list(to_theirs.values()))
-    if keys.with_columns(ids).n_unique() < keys.n_unique():
-        session.skip("P104", "several queries would become one query with repeated documents")
-        return draft
-    if not pairs:
-        return draft
-    session.done("P104", len(to_theirs))
-    return draft.with_fields(c1=ids)
 
 
 def not_topics(pair: PairView, side: Literal["run", "qrels"]) -> Places:

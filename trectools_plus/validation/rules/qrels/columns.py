@@ -6,22 +6,15 @@ import re
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
-
 from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.text import quoted
-from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Case, FixName, Rule, RuleFix, fix_step
+from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.file.lines import spacing_cases
 from trectools_plus.validation.rules.file.shared import (
-    ANY,
     CONTINUES,
-    MissingForm,
-    add_missing,
     conversion_remedy,
     converted_with,
     convertible,
-    fits,
     header,
     header_of_table,
     long_rows,
@@ -38,8 +31,6 @@ from trectools_plus.validation.views.tables import TableView, fields_of, other_f
 
 LAYOUT = "qid iter docid grade"
 _GRADE = r"^[+-]?[0-9]{1,3}$"
-MISSING: tuple[MissingForm, ...] = (("the iteration 0", "{1} 0 {2} {3}", (ANY, ANY, _GRADE)),)
-"""The column that rows may lack; see :func:`add_missing`."""
 
 
 def missing_column(qrels: QrelsView, places: Places) -> Mapping[str, Value]:
@@ -60,18 +51,11 @@ def missing_column(qrels: QrelsView, places: Places) -> Mapping[str, Value]:
     return {"guess": guess, "fix": remedy or "Write all four columns on every line"}
 
 
-def can_be_completed(qrels: QrelsView) -> FixName:
-    """Return whether the first short row of a file without rows lacks the iteration."""
-    texts = short_rows(qrels).text
-    return "ask" if not qrels.n_rows and fits(fields_of(texts[0]), MISSING[0][2]) else "no"
-
-
 Q101 = Rule(
     "Q101",
     "too-few-columns",
     on="qrels",
     severity="error",
-    rule_fix=RuleFix("ask", "inserted the iteration 0"),
     checks="fewer than 4 fields",
     rationale="Without all four columns, a reader takes the document id for the grade, or stops.",
     example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade); the grade is "
@@ -87,16 +71,9 @@ Q101 = Rule(
             short_rows,
             shows=missing_column,
             remedy="{fix}",
-            fix=can_be_completed,
         ),
     ),
 )
-
-
-@fix_step("Q101", order=20)
-def insert_iteration(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Insert the iteration if every row is query, document, grade (Q101)."""
-    return add_missing(draft, session, "Q101", MISSING)
 
 
 def further_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
@@ -142,9 +119,9 @@ Q103 = Rule(
     "header-line",
     on="qrels",
     severity="error",
-    rule_fix=RuleFix(
-        "ask", "left out the header line", by_default=True, cannot_apply=TableView.header_stays
-    ),
+    fix="safe",
+    fixed="left out the header line",
+    can_fix=TableView.drops_header,
     checks="header line, or BEIR's TSV with three columns",
     rationale="Qrels have no header: trec_eval stops at it or counts one more query. BEIR's files "
     "have a header and only three columns.",
@@ -190,7 +167,8 @@ Q106 = Rule(
     "odd-spacing",
     on="qrels",
     severity="warning",
-    rule_fix=RuleFix("safe", "put one blank between columns"),
+    fix="safe",
+    fixed="put one blank between columns",
     checks="form feed or vertical tab between columns",
     rationale="trec_eval accepts any ASCII blank between columns. Readers that split only at "
     "blanks and tabs see one column fewer.",
@@ -290,23 +268,12 @@ Q151 = Rule(
     "interleaved",
     on="qrels",
     severity="info",
-    rule_fix=RuleFix("safe", "grouped the rows by query"),
+    fix="safe",
+    fixed="grouped the rows by query",
+    can_fix=lambda qrels: not len(qrels.unparsed_lines),
     checks="query id returns after another",
     rationale="Readers that work row by row treat the second block as a new query.",
     example="qrels.txt:4: info Q151: query 1 continues after query 3. Group the rows by query.",
     remedy="Group the rows by query",
     cases=(Case("info", CONTINUES, returning_queries, about="query"),),
 )
-
-
-@fix_step("Q151", order=150)
-def group_queries(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Group the rows by query, in the order of their first rows (Q151)."""
-    blocks = draft.qrels.blocks
-    if not blocks.interleaved:
-        return draft
-    if len(draft.view.unparsed_lines):
-        session.skip("Q151", "some rows cannot be read, and their places would be lost")
-        return draft
-    session.done("Q151", len(blocks.repeated_starts))
-    return draft.with_rows(np.argsort(blocks.query, kind="stable"))

@@ -8,16 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER, INTEGRAL
+from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.text import listed
-from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Case, Rule, RuleFix, SeverityName, fix_step
+from trectools_plus.validation.registry import Case, Rule, SeverityName
 from trectools_plus.validation.rules.file.shared import (
-    all_but_one,
     conversion_remedy,
     convertible,
-    of_same_document,
 )
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
 from trectools_plus.validation.views.order import Repeats
@@ -113,7 +110,9 @@ Q111 = Rule(
     "fractional-grade",
     on="qrels",
     severity="error",
-    rule_fix=RuleFix("safe", "wrote whole grades without a point"),
+    fix="safe",
+    fixed="wrote whole grades without a point",
+    can_fix=lambda qrels: bool(qrels.rows.grades.has_point.any()),
     scored_if="every such grade is whole, for example 1.0, which is read as 1",
     checks="decimal grade; grades like '2.0' can be fixed",
     rationale="Grades are whole numbers; trec_eval ignores the fraction. '2.0' can be fixed; "
@@ -132,20 +131,9 @@ Q111 = Rule(
         ),
         fraction(
             "grade {grade} is not a whole number[ (on {count} rows)]; trec_eval reads {reads}",
-            fix=lambda qrels: "safe" if qrels.rows.grades.has_point.any() else "no",
         ),
     ),
 )
-
-
-@fix_step("Q111", order=50)
-def write_whole_grades(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Write ``2`` for ``2.0`` (Q111); keep other fractions."""
-    if draft.qrels.grades_are_integers:
-        return draft
-    grades = draft.fields["c4"]
-    whole = grades.str.replace(r"\.0*$", "")
-    return draft.write(session, "Q111", "c4", whole.zip_with(grades.str.contains(INTEGRAL), grades))
 
 
 Q121 = Rule(
@@ -262,19 +250,11 @@ Q131 = Rule(
         ),
     ),
 )
-only_negative = partial(
-    Case, effect="deletes {count:query|queries}; the means are over fewer queries"
-)
 Q132 = Rule(
     "Q132",
     "only-negative",
     on="qrels",
     severity="error",
-    rule_fix=RuleFix(
-        "ask",
-        "left out queries with negative grades only",
-        effect="deletes queries; the means are over fewer queries",
-    ),
     blocks_scoring=False,
     tables=True,
     checks="highest grade of a query is -1 (warning) or lower (error)",
@@ -287,13 +267,13 @@ Q132 = Rule(
         ("error", "warning"), "it is scored as a query without a relevant document"
     ),
     cases=(
-        only_negative(
+        Case(
             "error",
             "query {query!v} has only grades below -1[ ({count} such queries)]; trec_eval and "
             "pytrec_eval crash (segmentation fault)",
             lambda qrels: first_rows(qrels, qrels.highest < -1),
         ),
-        only_negative(
+        Case(
             "warning",
             "query {query!v} has only grades below 0[ ({count} such queries)]; trec_eval may score "
             "it with the grades of the previous query",
@@ -301,17 +281,6 @@ Q132 = Rule(
         ),
     ),
 )
-
-
-@fix_step("Q132", order=140)
-def remove_negative_queries(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Remove queries that have only negative grades (Q132)."""
-    qrels = draft.qrels
-    rows = np.flatnonzero((qrels.highest < 0)[qrels.blocks.query])
-    if not len(rows):
-        return draft
-    session.done("Q132", int((qrels.highest < 0).sum()))
-    return draft.without_rows(rows)
 
 
 def rows_if(qrels: QrelsView, *, if_: bool) -> int:
@@ -385,7 +354,8 @@ Q141 = Rule(
     "duplicate-agrees",
     on="qrels",
     severity="warning",
-    rule_fix=RuleFix("safe", "left out repeated judgments"),
+    fix="safe",
+    fixed="left out repeated judgments",
     tables=True,
     checks="document judged twice for a query, with the same grade",
     rationale="trec_eval stops at a repeated judgment, even if the grades agree.",
@@ -408,11 +378,6 @@ Q142 = Rule(
     "duplicate-conflicts",
     on="qrels",
     severity="error",
-    rule_fix=RuleFix(
-        "ask",
-        "kept one of several grades",
-        effect="deletes judgments; the remaining grade decides the gain of a document",
-    ),
     tables=True,
     checks="document judged twice for a query, with different grades",
     rationale="trec_eval stops, ir_measures and ranx keep the last grade, others the first, so "
@@ -427,7 +392,6 @@ Q142 = Rule(
             "{query_id!v}[ ({count} such rows)]",
             partial(repeats, agree=False),
             column=4,
-            effect="deletes {count:judgment}; the remaining grade decides the gain of a document",
         ),
     ),
 )
@@ -495,29 +459,3 @@ Q143 = Rule(
         ),
     ),
 )
-
-
-@fix_step("Q141", "Q142", order=130)
-def merge_judgments(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Keep one judgment of each document, if repeats agree (Q141) or conflict (Q142)."""
-    qrels, grade = draft.qrels, draft.qrels.grade
-    again = qrels.repeats
-    is_nan = np.isnan(grade[again.row]) | np.isnan(grade[again.first])
-    again = again.filter(~of_same_document(again, is_nan))
-    of_subtopics = of_same_document(again, _of_other_subtopic(qrels, again))
-    if of_subtopics.any():
-        session.notes.append(
-            "Q143: repeated judgments that differ in column 2 (subtopics) are not fixed"
-        )
-    again = again.filter(~of_subtopics)
-    conflict = of_same_document(again, grade[again.row] != grade[again.first])
-    dropped = again.row[~conflict]
-    if len(dropped):
-        session.done("Q141", len(dropped))
-    if "Q142" in session.requested and conflict.any():
-        how = session.options.on_conflict
-        others = all_but_one(again.filter(conflict), how, grade)
-        which = {"max": "highest", "min": "lowest", "last": "last"}[how]
-        session.done("Q142", len(others), f"kept the {which} grade of documents judged twice")
-        dropped = np.concatenate([dropped, others])
-    return draft.without_rows(dropped) if len(dropped) else draft

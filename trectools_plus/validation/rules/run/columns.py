@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from shlex import quote
 from typing import TYPE_CHECKING, Literal
@@ -19,18 +19,13 @@ from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.writing import tag_of_path, valid_tag
 from trectools_plus.text import number, quoted, visible
-from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Case, FixName, Rule, RuleFix, fix_step
+from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
 from trectools_plus.validation.rules.file.lines import spacing_cases
 from trectools_plus.validation.rules.file.shared import (
-    ANY,
-    MissingForm,
-    add_missing,
     conversion_remedy,
     converted_with,
     convertible,
-    fits,
     header,
     header_of_table,
     long_rows,
@@ -47,12 +42,19 @@ if TYPE_CHECKING:
     from trectools_plus.formats.interchange.systems import Systems
 
 LAYOUT = "qid Q0 docid rank score tag"
-MISSING: tuple[MissingForm, ...] = (
-    ("the run tag", "{1} {2} {3} {4} {5} TAG", (ANY, ANY, ANY, INTEGER, DECIMAL)),
-    ("the second column (Q0)", "{1} Q0 {2} {3} {4} {5}", (ANY, ANY, INTEGER, DECIMAL, ANY)),
-    ("Q0, the rank and the tag", "{1} Q0 {2} 0 {3} TAG", (ANY, ANY, DECIMAL)),
-)
-"""The columns that rows may lack; see :func:`add_missing`."""
+MISSING = {
+    "the run tag": ("", "", "", INTEGER, DECIMAL),
+    "the second column (Q0)": ("", "", INTEGER, DECIMAL, ""),
+    "Q0, the rank and the tag": ("", "", DECIMAL),
+}
+"""Columns that rows may lack, with a pattern of each of the other fields."""
+
+
+def fits(fields: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Return whether the fields of a row match some patterns."""
+    return len(fields) == len(patterns) and all(
+        re.match(pattern, text) for pattern, text in zip(patterns, fields, strict=True)
+    )
 
 
 def rows_without_invisible(run: RunView) -> OddLines:
@@ -69,19 +71,9 @@ def missing_column(run: RunView, places: Places) -> Mapping[str, Value]:
     if found is not None:
         return {"guess": f"; this looks like {found.label}", "fix": conversion_remedy(run)}
     fields = fields_of(str(places.first["text"]))
-    missing = next((what for what, _, patterns in MISSING if fits(fields, patterns)), "")
+    missing = next((what for what, patterns in MISSING.items() if fits(fields, patterns)), "")
     guess = f"; {missing} looks missing" if missing else ""
     return {"guess": guess, "fix": "Write all six columns on every line"}
-
-
-def can_be_completed(run: RunView) -> FixName:
-    """Return whether all rows lack the same column; of MS MARCO's ranks, it would make scores."""
-    rows = [fields_of(text) for text in run.misshapen.text]
-    is_same = any(all(fits(row, patterns) for row in rows) for _, _, patterns in MISSING)
-    found = convertible(run) if is_same and run.n_rows == 0 else None
-    return (
-        "ask" if is_same and not run.n_rows and (found is None or found.name != "msmarco") else "no"
-    )
 
 
 R101 = Rule(
@@ -89,7 +81,6 @@ R101 = Rule(
     "too-few-columns",
     on="run",
     severity="error",
-    rule_fix=RuleFix("ask", "added the missing column"),
     checks="fewer than 6 fields",
     rationale="trec_eval stops at such a line; other readers skip it or use a wrong column as the "
     "score. A short last line means that writing or copying the file was interrupted.",
@@ -104,22 +95,9 @@ R101 = Rule(
             rows_without_invisible,
             shows=missing_column,
             remedy="{fix}",
-            fix=can_be_completed,
         ),
     ),
 )
-
-
-@fix_step("R101", order=20)
-def add_columns(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Add the tag, Q0, or Q0, rank and tag, if every row lacks the same columns (R101)."""
-    found = convertible(draft.view)
-    if found is not None and found.name == "msmarco":
-        session.skip("R101", "the last column contains ranks; use `runs convert`")
-        return draft
-    tag = tag_for(session.options.tag, draft.path, session.options.max_tag_length)
-    forms = [(what, row.replace("TAG", tag), patterns) for what, row, patterns in MISSING]
-    return add_missing(draft, session, "R101", forms)
 
 
 def all_long_rows(run: RunView) -> OddLines:
@@ -154,14 +132,12 @@ too_many = partial(
     "{n_fields:column}, need 6{guess}[ (on {count} lines)]",
     all_long_rows,
     shows=blank_inside,
-    fix=lambda run: "ask" if has_words_after_tag(all_long_rows(run).text[0]) else "no",
 )
 R102 = Rule(
     "R102",
     "too-many-columns",
     on="run",
     severity="error",
-    rule_fix=RuleFix("ask", "joined the words of the tag with '_'"),
     scored_if="on every such line, column 4 is an integer, column 5 a score and column 6 not a "
     "number: the words after the tag are then ignored",
     checks="more than 6 fields",
@@ -179,32 +155,6 @@ R102 = Rule(
         too_many(blocks=False),
     ),
 )
-
-_BLANKS, _FIELD = r"[ \t\x0b\x0c]", r"[^ \t\x0b\x0c]+"
-# Five valid columns; everything after them is the tag.
-_TAG_OF_WORDS = re.compile(
-    rf"(?P<front>(?:{_FIELD}{_BLANKS}+){{3}}{INTEGER[1:-1]}{_BLANKS}+{DECIMAL[1:-1]}{_BLANKS}+)"
-    r"(?P<tag>.+)"
-)
-
-
-@fix_step("R102", order=30)
-def join_tags(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Join the words of the tag in rows that have too many columns only because of it (R102)."""
-    lines = draft.view.unparsed_lines
-    wide = lines.where(lambda text: len(fields_of(text)) > RUN_FIELDS and text[0] != "#")
-    fixed = {}
-    for line, _, text in wide.rows():
-        found = _TAG_OF_WORDS.fullmatch(text.strip(" \t\x0b\x0c"))
-        if found is not None and has_words_after_tag(text):
-            front = re.sub(f"{_BLANKS}+", draft.separator, found["front"])
-            fixed[line] = front + re.sub(f"{_BLANKS}+", "_", found["tag"])
-    if len(fixed) < len(wide):
-        session.skip("R102", "a blank is not in the tag; remove it from the id")
-    if not fixed:
-        return draft
-    session.done("R102", len(fixed))
-    return draft.rewritten(draft.fields, fixed=fixed)
 
 
 R103 = Rule(
@@ -247,7 +197,9 @@ R105 = Rule(
     "header-line",
     on="run",
     severity="error",
-    rule_fix=RuleFix("safe", "left out the header line", cannot_apply=TableView.header_stays),
+    fix="safe",
+    fixed="left out the header line",
+    can_fix=TableView.drops_header,
     checks="first line is not data: its score field is a word, and the next line is a valid row",
     rationale="Runs have no header. trec_eval reads a header as a result with score 0 for a query "
     "that does not exist; stricter readers stop.",
@@ -263,7 +215,8 @@ R106 = Rule(
     "odd-spacing",
     on="run",
     severity="info",
-    rule_fix=RuleFix("safe", "put one blank between columns"),
+    fix="safe",
+    fixed="put one blank between columns",
     checks="leading, trailing or mixed blanks; form feed or vertical tab is a warning",
     rationale="trec_eval accepts any mix of blanks. Readers that split at a single tab or blank "
     "see empty columns. C treats form feeds and vertical tabs as blanks; other languages may not.",
@@ -318,7 +271,8 @@ R107 = Rule(
     "second-column",
     on="run",
     severity="warning",
-    rule_fix=RuleFix("safe", "wrote Q0 in column 2"),
+    fix="safe",
+    fixed="wrote Q0 in column 2",
     checks="column 2 is not 'Q0' (once per file)",
     rationale="Evaluators ignore column 2, but submission checkers require 'Q0', and pyserini "
     "reads a run without it as MS MARCO's format.",
@@ -351,22 +305,6 @@ def may_hold_documents(run: RunView) -> bool:
     n_second, n_third = (len(ids.numbered()[1]) for ids in (second, run.doc_ids))
     is_constant = {"Q0", "q0", "0"}.issuperset(second.texts(second.numbered()[1]))
     return run.n_rows > 1 and (n_second > n_third or (n_second == n_third == 1 and not is_constant))
-
-
-@fix_step("R107", order=70)
-def write_q0(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Write Q0 in column 2 (R107), unless it may contain the document ids."""
-    run = draft.run
-    if not len(run.rows.second.differ_from("Q0")):
-        return draft
-    no_number = np.isnan(run.score).all() and not run.swapped_columns
-    if no_number or may_hold_documents(run):
-        why = "column 2 may contain the document ids; check which column contains them"
-        session.skip("R107", "no row has a number in column 5" if no_number else why)
-        return draft
-    import polars as pl
-
-    return draft.write(session, "R107", "c2", pl.repeat("Q0", run.n_rows, eager=True))
 
 
 def other_tags(run: RunView) -> Pairs:
@@ -405,7 +343,8 @@ R151 = Rule(
     "several-tags",
     on="run",
     severity="warning",
-    rule_fix=RuleFix("ask", "wrote one tag"),
+    fix="ask",
+    fixed="wrote one tag",
     checks="more than one tag, or a column of a table that names several systems (info), or may do "
     "so",
     rationale="The last column names the run. Two names in one file mean that two runs were "
@@ -444,7 +383,8 @@ R152 = Rule(
     "tag-form",
     on="run",
     severity="warning",
-    rule_fix=RuleFix("ask", "put the tag in form"),
+    fix="ask",
+    fixed="put the tag in form",
     checks="tag outside [A-Za-z0-9_.-]{1,64}, or longer than --max-tag-length",
     rationale="The tag becomes a file name, a column heading and a database key. Tracks allow "
     "letters, digits and a few other characters, and at most 12, 15 or 25 of them.",
@@ -466,29 +406,6 @@ R152 = Rule(
         ),
     ),
 )
-
-
-@fix_step("R151", "R152", order=80)
-def write_tags(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Write one tag (R151), or replace invalid characters in tags (R152)."""
-    if not draft.run.n_rows:
-        return draft
-    tags, options = draft.fields["c6"], session.options
-    old = tags.unique(maintain_order=True).to_list()
-    new = [valid_tag(tag, options.max_tag_length) for tag in old]
-    merges = "R151" in session.requested and len(old) > 1
-    corrects = "R152" in session.requested and new != old
-    if not (merges or corrects):
-        return draft
-    what = None
-    if not corrects:
-        new = old
-    if merges or (options.tag is not None and len(old) == 1):
-        tag = tag_for(options.tag, draft.path, options.max_tag_length) if options.tag else new[0]
-        new, what = [tag] * len(old), f"wrote the tag {tag}"
-    return draft.write(
-        session, "R151" if merges else "R152", "c6", tags.replace_strict(old, new), what
-    )
 
 
 def tag_for(requested: str | None, path: str, longest: int = MAX_TAG_LENGTH) -> str:

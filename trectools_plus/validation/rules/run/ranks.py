@@ -12,14 +12,12 @@ from functools import partial
 import numpy as np
 
 from trectools_plus.formats.columns.ids import Rows
-from trectools_plus.validation.fixes.session import FileDraft, FixSession
-from trectools_plus.validation.registry import Case, Rule, RuleFix, fix_step
+from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.file.shared import (
     CONTINUES,
     conversion_remedy,
     returning_queries,
 )
-from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.places import Pairs, Places, Value
 from trectools_plus.validation.views.runs import RunView
 
@@ -107,14 +105,14 @@ R121 = Rule(
 )
 
 
-def _cannot_be_numbered(run: RunView) -> bool:
-    """Return whether fixes cannot number the ranks."""
-    return run.cannot_be_ordered() or R121.check(run) is not None
+NUMBERED = "numbered the ranks 1, 2, 3, … by score"
 
 
-numbered = RuleFix(
-    "safe", "numbered the ranks 1, 2, 3, … by score", cannot_apply=_cannot_be_numbered
-)
+def can_be_numbered(run: RunView) -> bool:
+    """Return whether fixes can number the ranks: the scores decide which column is correct."""
+    return run.can_be_ordered() and R121.check(run) is None
+
+
 BY_SCORE = "Number the ranks 1, 2, 3, … by score"
 bad_rank = partial(Case, given=lambda run, _: not run.swapped_columns, column=4)
 R120 = Rule(
@@ -122,7 +120,9 @@ R120 = Rule(
     "rank-not-integer",
     on="run",
     severity="error",
-    rule_fix=numbered,
+    fix="safe",
+    fixed=NUMBERED,
+    can_fix=can_be_numbered,
     blocks_scoring=False,
     checks="rank not an integer, or negative; '1.0' is a warning",
     rationale="trec_eval ignores the rank column; other readers stop at a rank that is not a "
@@ -150,7 +150,9 @@ R122 = Rule(
     "duplicate-rank",
     on="run",
     severity="error",
-    rule_fix=numbered,
+    fix="safe",
+    fixed=NUMBERED,
+    can_fix=can_be_numbered,
     blocks_scoring=False,
     checks="rank twice in a query",
     rationale="Two documents cannot share a rank: two runs were joined, or a counter was not "
@@ -182,7 +184,9 @@ R123 = Rule(
     "rank-start",
     on="run",
     severity="info",
-    rule_fix=numbered,
+    fix="safe",
+    fixed=NUMBERED,
+    can_fix=can_be_numbered,
     checks="first rank is not 1 (0 is common)",
     rationale="Both 0 and 1 are in use. Evaluators ignore the difference; some submission "
     "checkers require 1.",
@@ -216,7 +220,9 @@ R124 = Rule(
     "rank-gap",
     on="run",
     severity="warning",
-    rule_fix=numbered,
+    fix="safe",
+    fixed=NUMBERED,
+    can_fix=can_be_numbered,
     checks="ranks not consecutive",
     rationale="A missing rank means that a row was lost, or removed after ranking.",
     example="run.txt:4: warning R124: rank 7 follows 3 in query 1; rows may be missing. Look for "
@@ -239,7 +245,9 @@ R125 = Rule(
     "rank-score-conflict",
     on="run",
     severity="warning",
-    rule_fix=numbered,
+    fix="safe",
+    fixed=NUMBERED,
+    can_fix=can_be_numbered,
     checks="document with a better rank has a lower score",
     rationale="Evaluation uses the score, so the evaluated ranking is not the one in the rank "
     "column.",
@@ -263,9 +271,9 @@ R126 = Rule(
     "row-order",
     on="run",
     severity="info",
-    rule_fix=RuleFix(
-        "safe", "sorted the rows of each query by rank", cannot_apply=RunView.cannot_be_ordered
-    ),
+    fix="safe",
+    fixed="sorted the rows of each query by rank",
+    can_fix=RunView.can_be_ordered,
     checks="rows of a query not in rank order",
     rationale="Evaluators ignore the order of the rows. Tools that use the first rows of a query "
     "as its best results do not.",
@@ -287,7 +295,9 @@ R127 = Rule(
     "interleaved-queries",
     on="run",
     severity="warning",
-    rule_fix=RuleFix("safe", "grouped the rows by query", cannot_apply=RunView.cannot_be_ordered),
+    fix="safe",
+    fixed="grouped the rows by query",
+    can_fix=RunView.can_be_ordered,
     checks="query id returns after another",
     rationale="Two runs were joined, or several workers wrote to one file. Checkers that read row "
     "by row forget a query when the next one begins, so they miss duplicates.",
@@ -331,9 +341,6 @@ R128 = Rule(
     "query-order",
     on="run",
     severity="info",
-    rule_fix=RuleFix(
-        "safe", "sorted the queries", by_default=False, cannot_apply=RunView.cannot_be_ordered
-    ),
     optional=True,
     checks="query ids not ascending (off unless selected)",
     rationale="Evaluators ignore the order of the queries. Some tracks require ascending ids, and "
@@ -345,77 +352,6 @@ R128 = Rule(
             "info",
             "query {query_id!v} comes after query {before!v}[ ({count} such places in all)]",
             descents,
-            fix="ask",  # only users who select this rule want their queries sorted
         ),
     ),
 )
-
-_RANK_RULES = (R120, R122, R123, R124, R125)
-_SHORT_NUMBER = re.compile("[0-9]{1,18}")
-
-
-@fix_step("R120", "R122", "R123", "R124", "R125", "R126", "R127", "R128", order=150)
-def order_rows(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Number the ranks (R120, R122–R125), sort and group the rows (R126–R128)."""
-    run = draft.run
-    rules = [*_RANK_RULES, R126, R127, *([R128] if "R128" in session.requested else [])]
-    counts = {rule.code: found.count for rule in rules if (found := rule.check(run)) is not None}
-    if run.why_not_ordered is not None:
-        for code in counts:
-            session.skip(code, run.why_not_ordered)
-        return draft
-    number_ranks = any(rule.code in counts for rule in _RANK_RULES)
-    if number_ranks and R121.check(run) is not None:
-        session.notes.append(
-            "ranks not numbered: scores rise with rank (R121), so it is unknown which column is "
-            "correct"
-        )
-        number_ranks = False
-        for rule in _RANK_RULES:
-            counts.pop(rule.code, None)
-    if not counts:
-        return draft
-    ordered = run.ranked if "R126" in counts else run.grouped
-    order = by_score(run) if number_ranks else ordered.rows(np.arange(run.n_rows))
-    if "R128" in counts:
-        order, counts["R128"] = _queries_in_order(run, order)
-    for code in sorted(counts, key=lambda code: (code != "R128", code)):
-        session.done(code, counts[code])
-    fields = draft.fields[order]
-    if number_ranks:
-        import polars as pl
-
-        ranks = pl.Series(places_in_query(run.blocks.query[order]) + 1)
-        fields = fields.with_columns(c4=ranks.cast(pl.String))
-    elif np.array_equal(order, np.arange(len(order))):
-        return draft
-    return draft.rewritten(fields, order)
-
-
-def by_score(run: RunView) -> Rows:
-    """Return the rows by query, falling score, rising rank and falling document id."""
-    scored = run.scored
-    order: Rows = scored.rows(np.arange(run.n_rows))
-    decided = (scored.score[1:] != scored.score[:-1]) | (scored.rank[1:] > scored.rank[:-1])
-    undecided = np.flatnonzero(~decided & scored.same_query) + 1
-    if not len(undecided):
-        return order
-    places: Rows = np.flatnonzero(np.isin(scored.query, scored.query[undecided]))
-    falling_ids = [~key for key in run.doc_ids.take(order[places]).sort_keys()]
-    by_query = (scored.rank[places], -scored.score[places], scored.query[places])
-    order = order.copy()
-    order[places] = order[places[np.lexsort((order[places], *falling_ids, *by_query))]]
-    return order
-
-
-def _queries_in_order(run: RunView, order: Rows) -> tuple[Rows, int]:
-    """Sort an order by query id (as numbers if all are), and count the moved queries."""
-    ids = run.query_ids
-    keys: list[tuple[int, str]] = [(0, one) for one in ids]
-    if all(map(_SHORT_NUMBER.fullmatch, ids)):
-        keys = [(int(one), one) for one in ids]
-    place = np.empty(len(ids), np.int64)
-    place[sorted(range(len(ids)), key=keys.__getitem__)] = np.arange(len(ids))
-    n_moved = int((place != np.arange(len(ids))).sum())
-    sorted_order: Rows = order[np.argsort(place[run.blocks.query[order]], kind="stable")]
-    return sorted_order, n_moved

@@ -16,24 +16,19 @@ import numpy as np
 
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, quoted
-from trectools_plus.validation.fixes.session import FileDraft, FixSession
 from trectools_plus.validation.registry import (
     TREC_MAX_DEPTH,
     Case,
     Rule,
-    RuleFix,
-    fix_step,
 )
-from trectools_plus.validation.rules.file.shared import all_but_one, of_same_document
-from trectools_plus.validation.rules.run.columns import R108, may_hold_documents
-from trectools_plus.validation.rules.run.ranks import by_score
+from trectools_plus.validation.rules.run.columns import R108
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.places import Pairs, Places, Value
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import NOT_FINITE
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 _C_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _C_HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]+")
@@ -69,16 +64,10 @@ R110 = Rule(
     "score-not-decimal",
     on="run",
     severity="error",
-    rule_fix=RuleFix(
-        "ask",
-        "wrote decimal numbers",
-        effect="rewrites the scores; trec_eval then reads different numbers",
-    ),
     checks="score is not ASCII [+-]?digits[.digits][e[+-]digits]: hex, '_', ',', '%', letters, "
     "full-width digits",
     rationale="trec_eval reads the longest numeric prefix and gives no warning: '9,5' becomes 9, "
-    "'high' becomes 0. Other readers stop. Decimal commas or percent signs on all rows can be "
-    "fixed; on a few rows they are ambiguous.",
+    "'high' becomes 0. Other readers stop. ",
     example="run.txt:1: error R110: score '9,5' is not a number; trec_eval reads 9, other readers "
     "stop. Use '9.5'.",
     remedy="Write scores as decimal numbers with a point",
@@ -96,24 +85,9 @@ R110 = Rule(
             shows=shown_score,
             column=5,
             remedy="{use}",
-            fix=lambda run: "ask" if run.facts.n_fixable == run.n_rows else "no",
         ),
     ),
 )
-
-
-@fix_step("R110", order=50)
-def write_decimal_numbers(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Write decimal numbers if every score has a decimal comma or a percent sign (R110)."""
-    if not np.isnan(draft.run.score).any():
-        return draft
-    fixed = draft.run.fixed_scores()
-    if fixed is None:
-        session.skip("R110", "not every score has a decimal comma, or a percent sign")
-        return draft
-    import polars as pl
-
-    return draft.write(session, "R110", "c5", pl.Series(fixed[0]), fixed[1])
 
 
 def infinite_scores(run: RunView) -> Rows:
@@ -182,7 +156,6 @@ def shown_repeats(run: RunView, _: Places) -> Mapping[str, Value]:
     systems = run.unclear_systems
     return {
         "n_queries": run.facts.n_repeating,
-        "n_rows": run.n_rows,
         "systems": "" if systems is None else systems.shown,
     }
 
@@ -195,19 +168,14 @@ again = partial(
     lambda run: Pairs(run.repeats.row, run.repeats.first),
     shows=shown_repeats,
     column=3,
-    effect="deletes {count} of {n_rows:row}; the remaining row decides the rank of a document",
 )
 R131 = Rule(
     "R131",
     "duplicate-document",
     on="run",
     severity="error",
-    rule_fix=RuleFix(
-        "ask",
-        "left out rows that are repeated as they are",
-        effect="deletes rows; the remaining row decides the rank of a document",
-        by_default=True,
-    ),
+    fix="safe",
+    fixed="left out rows that are repeated as they are",
     tables=True,
     checks="document twice in a query, judged or not",
     rationale="trec_eval stops, ir_measures and ranx keep the last score, and others count the "
@@ -223,52 +191,10 @@ R131 = Rule(
             remedy="See R151: {systems} may name systems",
             fix="no",
         ),
-        again(given=lambda run, places: run.facts.n_copies == places.count, fix="safe"),
-        again(given=lambda run, _: not run.ids_are_unknown),
+        again(given=lambda run, places: run.facts.n_copies == places.count),
+        again(given=lambda run, _: not run.ids_are_unknown, fix="no"),
     ),
 )
-
-
-@fix_step("R131", order=120)
-def remove_repeats(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Remove identical rows or, if R131 was requested, all but one row of a document."""
-    if "R131" in session.requested:
-        draft = _keep_one(draft, session)
-    repeats = draft.run.repeats
-    if not len(repeats):
-        return draft
-    import polars as pl
-
-    involved = np.union1d(repeats.row, repeats.first)
-    # A row without a score may be the header of another file that was appended.
-    involved = involved[~np.isnan(draft.run.score[involved])]
-    table = draft.fields[involved].with_columns(row=pl.Series(involved))
-    kept = table.unique(draft.fields.columns, keep="first", maintain_order=True)["row"].to_numpy()
-    dropped = np.setdiff1d(involved, kept)
-    if len(dropped) < len(repeats) and "R131" not in session.requested:
-        session.notes.append(
-            "R131: repeated documents with different rows are not fixed; "
-            "--fix R131 keeps one row of each"
-        )
-    return draft.drop(session, "R131", dropped)
-
-
-def _keep_one(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Keep one row of each document: the one with the highest score, the first or the last."""
-    repeats, run, how = draft.run.repeats, draft.run, session.options.dedup
-    if not len(repeats):
-        return draft
-    if may_hold_documents(run):
-        session.skip("R131", "column 3 may not contain the document ids (R108)")
-        return draft
-    if how == "best":
-        is_nan = np.isnan(run.score[repeats.row]) | np.isnan(run.score[repeats.first])
-        if is_nan.any():
-            session.skip("R131", "the score of a document is not a number")
-        repeats = repeats.filter(~of_same_document(repeats, is_nan))
-    which = "best scored" if how == "best" else how
-    dropped = all_but_one(repeats, how, run.score)
-    return draft.drop(session, "R131", dropped, f"kept the {which} row of each document")
 
 
 def rows_beyond_limit(run: RunView) -> Rows:
@@ -288,9 +214,6 @@ def shown_sizes(run: RunView, places: Places) -> Mapping[str, Value]:
         "limit": limit,
         "n_queries": len(sizes),
         "depth": f"{'--profile trec or ' * (deepest <= TREC_MAX_DEPTH)}--max-depth {deepest}",
-        "deepest": str(deepest),
-        "n_rows": int(sizes.sum()),
-        "n_left": int(np.minimum(sizes, limit).sum()),
     }
 
 
@@ -299,12 +222,6 @@ R161 = Rule(
     "depth",
     on="run",
     severity="error",
-    rule_fix=RuleFix(
-        "ask",
-        "left out the results beyond the depth, by score",
-        effect="deletes the results beyond the limit; figures at deeper cutoffs or without a "
-        "cutoff change",
-    ),
     blocks_scoring=False,
     tables=True,
     checks="more results for a query than --max-depth (100 by default)",
@@ -323,26 +240,9 @@ R161 = Rule(
             shows=shown_sizes,
             about="query",
             remedy="If the task allows deeper runs, set {depth}",
-            effect="cuts {n_rows} rows to {n_left}; AP@{deepest} and all other figures beyond rank "
-            "{limit} change",
         ),
     ),
 )
-
-
-@fix_step("R161", order=140)
-def cut_depth(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Remove results beyond the depth in the ranking by score (R161)."""
-    run, depth = draft.run, session.max_depth
-    if depth is None:
-        return draft
-    unreadable = np.unique(run.blocks.query[np.isnan(run.score)])
-    if (run.blocks.sizes[unreadable] > depth).any():
-        session.skip("R161", "some scores of a query are not numbers")
-    order = run.order(32)
-    beyond = order[places_in_query(run.blocks.query[order]) >= depth]
-    dropped = beyond[np.isin(run.blocks.query[beyond], unreadable, invert=True)]
-    return draft.drop(session, "R161", dropped, f"left out the results beyond {depth:,}, by score")
 
 
 FALLING = "Write scores that fall with rank"
@@ -363,11 +263,6 @@ R141 = Rule(
     "tied-scores",
     on="run",
     severity="warning",
-    rule_fix=RuleFix(
-        "ask",
-        "lowered tied scores so that they fall with rank",
-        effect="rewrites tied scores; the rank column decides the order of the ties",
-    ),
     checks="equal float64 scores whose rank order is not by descending document id; other ties "
     "are an info",
     rationale="Within a tie, trec_eval ranks the highest document id first and ignores the rank "
@@ -384,7 +279,6 @@ R141 = Rule(
             ties_against_ranks,
             shows=lambda run, _: {"n_ties": run.facts.n_ties},
             column=5,
-            effect="rewrites {n_ties:tied score}; the rank column decides the order of the ties",
         ),
         Case(
             "info",
@@ -425,11 +319,6 @@ R142 = Rule(
     "all-tied",
     on="run",
     severity="warning",
-    rule_fix=RuleFix(
-        "ask",
-        "wrote scores from the ranks",
-        effect="rewrites the scores from the ranks; the rank column decides the order",
-    ),
     tables=True,
     checks="all scores of a query (2+ documents) equal; error if so in every query",
     rationale="The ranking is then the order of the document ids. This happens when a constant is "
@@ -488,11 +377,6 @@ R143 = Rule(
     "tie-in-float32",
     on="run",
     severity="warning",
-    rule_fix=RuleFix(
-        "ask",
-        "lowered tied scores so that they fall with rank",
-        effect="rewrites scores that tie in 32 bits; the rank column decides their order",
-    ),
     tables=True,
     checks="scores that differ as text or in float64 but are equal in float32 (or float64), for "
     "example above 2^24 or 3.4e38",
@@ -521,65 +405,3 @@ R143 = Rule(
         ),
     ),
 )
-
-
-@fix_step("R141", "R142", "R143", order=130)
-def separate_scores(draft: FileDraft, session: FixSession) -> FileDraft:
-    """Rewrite tied scores in the order of the ranks, so that they differ in 32-bit floats.
-
-    Queries with a single score get scores from the ranks (R142). In other queries with ties, scores
-    are lowered as little as possible (R141, R143).
-    """
-    run = draft.run
-    import polars as pl
-
-    unreadable = np.unique(run.blocks.query[~np.isfinite(run.score)])
-    texts, order = draft.fields["c5"], by_score(run)
-    for code, ties in _ties_by_rule(run).items():
-        chosen = ties[~np.isin(run.blocks.query[ties], unreadable)]
-        if code not in session.requested or not len(chosen):
-            continue
-        rows = order[np.isin(run.blocks.query[order], run.blocks.query[chosen])]
-        written = _from_ranks(run, rows) if code == "R142" else _separated(run, rows)
-        # Older versions of polars set values at rising indices only.
-        new = pl.DataFrame({"row": rows, "text": written}).drop_nulls("text").sort("row")
-        texts = texts.clone().scatter(new["row"], new["text"])
-        session.done(code, len(chosen))
-    return draft if texts.equals(draft.fields["c5"]) else draft.with_fields(c5=texts)
-
-
-def _ties_by_rule(run: RunView) -> dict[str, Rows]:
-    """Return, for each rule, the rows with the score of the previous one in 32 bits."""
-    scored, places = run.scored, run.ties32
-    single = places[run.is_tied_query[scored.query[places]]]
-    beyond = scored.rows(run.ties_of_other_scores)
-    if not len(beyond):
-        beyond = ties_of_other_texts(run).rows
-    return {"R141": scored.rows(run.ties64), "R142": scored.rows(single), "R143": beyond}
-
-
-def _from_ranks(run: RunView, rows: Rows) -> pl.Series:
-    """Return n, …, 2, 1 for the n rows of each of some queries, in the order of their ranks."""
-    import polars as pl
-
-    query = run.blocks.query[rows]
-    return pl.Series(run.blocks.sizes[query] - places_in_query(query)).cast(pl.String)
-
-
-def _separated(run: RunView, rows: Rows) -> pl.Series:
-    """Return new scores for the rows of some queries; null for unchanged scores."""
-    import polars as pl
-
-    from trectools_plus.formats.ranking import separate_ties
-
-    table = pl.DataFrame(
-        {
-            "query_id": run.blocks.query[rows],
-            "doc_id": -np.arange(len(rows)),  # equal scores keep this order
-            "score": run.score[rows],
-        }
-    )
-    apart = separate_ties(table).sort("doc_id", descending=True)["score"].cast(pl.Float32)
-    with np.errstate(over="ignore", under="ignore"):
-        before = pl.Series(run.score[rows].astype(np.float32))
-    return apart.cast(pl.String).set(apart == before, None)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import polars as pl
 
-from trectools_plus.validation.registry import rule
-from trectools_plus.validation.rules.topics.topics import Row, where
+from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.views.topics import TestSetView
 
 LOWEST_GRADE, HIGHEST_GRADE = 0, 3
@@ -28,89 +27,68 @@ def _terms(test_set: TestSetView, status: str) -> pl.DataFrame:
     return test_set.judged.join(table, on="doc_id", maintain_order="left")
 
 
-def _severity(test_set: TestSetView, _: Row) -> dict[str, Any]:
-    """Return a warning instead of an error if such ids are dropped."""
-    return {"severity": "warning"} if test_set.drops_unknown_terms else {}
+def _cases(status: str, message: str) -> tuple[Case, ...]:
+    """Return the cases of ids with a status; they are no errors if such ids are dropped."""
+    case = partial(
+        Case,
+        message=f"{message}[ ({{count:such judgment}})]",
+        where=partial(_terms, status=status),
+        shows=lambda _, places: {
+            "do": f"Use {places.first['use']}" if places.first["use"] else "Choose another term"
+        },
+        remedy="{do}" if status == "obsolete" else None,
+    )
+    return case("warning", given=lambda test_set, _: test_set.drops_unknown_terms), case("error")
 
 
-unknown_term = rule(
+T201 = Rule(
     "T201",
     "unknown-term",
     on="testset",
-    scope="row",
     severity="error",
-    fix="no",
     checks="expected id that is not in the ontology",
     rationale="No system can find a term that does not exist, so every system fails this query.",
     example="set.yaml:5: error T201: HP:9999999 is not a term of the ontology. Correct the id, or "
     "name the ontology that it comes from.",
     remedy="Correct the id, or name the ontology that it comes from",
-)(
-    where(
-        lambda test_set: _terms(test_set, "unknown"),
-        "{doc_id} is not a term of the ontology",
-        "such judgment",
-        further=_severity,
-    )
+    cases=_cases("unknown", "{doc_id!v} is not a term of the ontology"),
 )
-
-
-def _instead(test_set: TestSetView, first: Row) -> dict[str, Any]:
-    use = f"Use {first['use']}" if first["use"] else "Choose another term"
-    return _severity(test_set, first) | {"remedy": use}
-
-
-obsolete_term = rule(
+T202 = Rule(
     "T202",
     "obsolete-term",
     on="testset",
-    scope="row",
     severity="error",
-    fix="no",
     checks="expected id of an obsolete term; names the replacement",
     rationale="Obsolete terms are not searched. This package reads an obsolete id as the term that "
     "replaces it, if there is only one; other programs find nothing.",
     example="set.yaml:5: error T202: HP:0040065 is obsolete. Use HP:0040070.",
     remedy="Use the terms that replace them",
-)(
-    where(
-        lambda test_set: _terms(test_set, "obsolete"),
-        "{doc_id} is obsolete",
-        "such judgment",
-        further=_instead,
-    )
+    cases=_cases("obsolete", "{doc_id!v} is obsolete"),
 )
-
-
-alternative_id = rule(
+T203 = Rule(
     "T203",
     "alternative-id",
     on="testset",
-    scope="row",
     severity="warning",
-    fix="no",
     checks="expected id that was merged into another term",
     rationale="The id was merged into a term that has another id now. This package treats both as "
     "the same term; other programs compare ids as text and find nothing.",
     example="set.yaml:5: warning T203: HP:0001470 is an alternative id of HP:0000006. Write the "
     "primary id of the term.",
     remedy="Write the primary id of the term",
-)(
-    where(
-        lambda test_set: _terms(test_set, "alternative"),
-        "{doc_id} is an alternative id of {term}",
-        "such judgment",
-    )
+    cases=(
+        Case(
+            "warning",
+            "{doc_id!v} is an alternative id of {term!v}[ ({count:such judgment})]",
+            partial(_terms, status="alternative"),
+        ),
+    ),
 )
-
-
-grade_scale = rule(
+T211 = Rule(
     "T211",
     "grade-scale",
     on="testset",
-    scope="row",
     severity="error",
-    fix="no",
     blocks_scoring=False,
     checks=f"grade outside {LOWEST_GRADE} to {HIGHEST_GRADE}",
     rationale="Test sets use grades from 0 (judged, not relevant) to 3 (the exact term), so that "
@@ -118,14 +96,16 @@ grade_scale = rule(
     example="set.yaml:5: error T211: grade 4 of HP:0001250 is not from 0 to 3. Write a grade "
     "from 0 to 3.",
     remedy=f"Write a grade from {LOWEST_GRADE} to {HIGHEST_GRADE}",
-)(
-    where(
-        lambda test_set: test_set.judged.filter(
-            ~pl.col("grade").is_between(LOWEST_GRADE, HIGHEST_GRADE)
+    cases=(
+        Case(
+            "error",
+            f"grade {{grade}} of {{doc_id!v}} is not from {LOWEST_GRADE} to {HIGHEST_GRADE}"
+            "[ ({count:such grade})]",
+            lambda test_set: test_set.judged.filter(
+                ~pl.col("grade").is_between(LOWEST_GRADE, HIGHEST_GRADE)
+            ),
         ),
-        f"grade {{grade}} of {{doc_id}} is not from {LOWEST_GRADE} to {HIGHEST_GRADE}",
-        "such grade",
-    )
+    ),
 )
 
 
@@ -139,13 +119,11 @@ def _without_relevant(test_set: TestSetView) -> pl.DataFrame:
     return test_set.queries.filter(~pl.col("query_id").is_in(relevant.implode()))
 
 
-nothing_to_find = rule(
+T212 = Rule(
     "T212",
     "nothing-to-find",
     on="testset",
-    scope="query",
     severity="error",
-    fix="no",
     blocks_scoring=False,
     checks="query without a grade above 0, in a set that has such grades",
     rationale="No result is right for such a query: it counts 0 for every system if terms are "
@@ -154,7 +132,14 @@ nothing_to_find = rule(
     example="set.yaml:4: error T212: query 1 has no relevant term. Name the terms that it should "
     "find, or remove the query.",
     remedy="Name the terms that it should find, or remove the query",
-)(where(_without_relevant, "query {query_id} has no relevant term", "such text"))
+    cases=(
+        Case(
+            "error",
+            "query {query_id!v} has no relevant term[ ({count:such text})]",
+            _without_relevant,
+        ),
+    ),
+)
 
 
 def _unrelated(test_set: TestSetView) -> pl.DataFrame:
@@ -187,13 +172,11 @@ def _unrelated(test_set: TestSetView) -> pl.DataFrame:
     return judged.filter(pl.Series(unrelated, dtype=pl.Boolean)) if is_graded else pl.DataFrame()
 
 
-unrelated_term = rule(
+T214 = Rule(
     "T214",
     "unrelated-term",
     on="testset",
-    scope="query",
     severity="warning",
-    fix="no",
     blocks_scoring=False,
     checks="term of grade 1 or 2 that is neither above nor below a term of grade 3, and has no "
     "span that names it in the text",
@@ -203,13 +186,15 @@ unrelated_term = rule(
     example="set.yaml:7: warning T214: HP:0002857 has grade 1 for query 2 'bow legs', but is "
     "neither above nor below a term of grade 3. Remove it, or add the words that name it as span.",
     remedy="Remove it, or add the words that name it as span",
-)(
-    where(
-        _unrelated,
-        "{doc_id} has grade {grade} for query {query_id} {text}, but is neither above nor below a "
-        f"term of grade {HIGHEST_GRADE}, and no span names it as a part of the text",
-        "such term",
-    )
+    cases=(
+        Case(
+            "warning",
+            "{doc_id!v} has grade {grade} for query {query_id!v} {text!q}, but is neither above "
+            f"nor below a term of grade {HIGHEST_GRADE}, and no span names it as a part of the text"
+            "[ ({count:such term})]",
+            _unrelated,
+        ),
+    ),
 )
 
 

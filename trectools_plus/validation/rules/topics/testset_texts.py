@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
 
 import polars as pl
 
-from trectools_plus.validation.registry import Hit, rule
-from trectools_plus.validation.rules.topics.topics import Row, normalised, where
+from trectools_plus.validation.registry import Case, Rule
+from trectools_plus.validation.rules.topics.topics import normalised
 from trectools_plus.validation.texts import KNOWN_LANGUAGES, guess_language, near_across, near_pairs
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.topics import TestSetView
 
 
-@rule(
+def _no_test_set(test_set: TestSetView) -> Places:
+    """Return a file with topics or judgments that is not a test set."""
+    lacks = "judgments without query texts"
+    if test_set.topics.kind != "testset":
+        lacks = "topics without judgments"
+    is_other = not test_set.is_test_set and not test_set.topics.frame.is_empty()
+    return Places(int(is_other), first={"lacks": lacks})
+
+
+T213 = Rule(
     "T213",
     "no-test-set",
     on="testset",
-    scope="file",
     severity="error",
-    fix="no",
     checks="topics without judgments, or judgments without texts",
     rationale="A test set consists of queries and of the terms or documents that they should find.",
     example="set.yaml: error T213: topics without judgments. Convert topics and qrels to a test "
     "set: testset convert TOPICS OUT.json --qrels QRELS.",
     remedy="Convert topics and qrels to a test set: testset convert TOPICS OUT.json --qrels QRELS",
+    cases=(Case("error", "{lacks}", _no_test_set),),
 )
-def no_test_set(test_set: TestSetView) -> Hit | None:
-    """The file is not a test set."""
-    if test_set.is_test_set or test_set.topics.frame.is_empty():
-        return None
-    if test_set.topics.kind == "testset":
-        return Hit("judgments without query texts")
-    return Hit("topics without judgments")
 
 
 def _near_duplicates(test_set: TestSetView) -> pl.DataFrame:
@@ -43,7 +46,8 @@ def _near_duplicates(test_set: TestSetView) -> pl.DataFrame:
     for earlier, later in near_pairs(texts["text"].to_list(), test_set.language):
         if norms[earlier] != norms[later]:
             first.setdefault(later, earlier)
-    return _paired(texts, texts, list(first.values()), list(first))
+    pairs = _paired(texts, texts, list(first.values()), list(first))
+    return pairs.with_columns(line="text_line")
 
 
 def _paired(
@@ -54,13 +58,11 @@ def _paired(
     return pl.concat([later[rows], others], how="horizontal")
 
 
-near_duplicate = rule(
+T231 = Rule(
     "T231",
     "near-duplicate",
     on="testset",
-    scope="file",
     severity="warning",
-    fix="no",
     blocks_scoring=False,
     checks="two texts with the same word stems, or with three quarters of their character "
     "trigrams in common",
@@ -69,14 +71,14 @@ near_duplicate = rule(
     example="set.yaml:9: warning T231: query 3 'Recurrent infection' is nearly the same as query "
     "1 'Recurrent infections' (line 3). Remove one, or reword it.",
     remedy="Remove one, or reword it",
-)(
-    where(
-        _near_duplicates,
-        "query {query_id} {text} is nearly the same as query {other_query_id} {other_text} "
-        "(line {other_text_line})",
-        "such text",
-        line="text_line",
-    )
+    cases=(
+        Case(
+            "warning",
+            "query {query_id!v} {text!q} is nearly the same as query {other_query_id!v} "
+            "{other_text!q} (line {other_text_line})[ ({count:such text})]",
+            _near_duplicates,
+        ),
+    ),
 )
 
 
@@ -94,13 +96,11 @@ def _mixed(test_set: TestSetView) -> pl.DataFrame:
     return pairs.with_columns(subject=named, other_subject=pl.lit(other_subject))
 
 
-mixed_languages = rule(
+T221 = Rule(
     "T221",
     "mixed-languages",
     on="testset",
-    scope="file",
     severity="error",
-    fix="no",
     blocks_scoring=False,
     checks="fields that declare several languages",
     rationale="A mean over queries in two languages describes neither: it depends on how many "
@@ -108,12 +108,14 @@ mixed_languages = rule(
     example="set.yaml:9: error T221: the set is in de (line 2), query 3 is in en. Make a separate "
     "set for each language: testset convert SET OUT --split-languages.",
     remedy="Make a separate set for each language: testset convert SET OUT --split-languages",
-)(
-    where(
-        _mixed,
-        "{other_subject} is in {other_language} (line {other_line}), {subject} is in {language}",
-        "such text",
-    )
+    cases=(
+        Case(
+            "error",
+            "{other_subject!v} is in {other_language!v} (line {other_line}), {subject!v} is in "
+            "{language!v}[ ({count:such text})]",
+            _mixed,
+        ),
+    ),
 )
 
 
@@ -128,16 +130,16 @@ def _in_other_language(test_set: TestSetView) -> pl.DataFrame:
         return pl.DataFrame()
     most = "" if test_set.language else " as most others do"
     expected_as = pl.lit(f"{expected}{most}")
-    return guessed.filter(pl.col("guess") != expected).with_columns(expected=expected_as)
+    return guessed.filter(pl.col("guess") != expected).with_columns(
+        expected=expected_as, line="text_line"
+    )
 
 
-other_language = rule(
+T222 = Rule(
     "T222",
     "other-language",
     on="testset",
-    scope="file",
     severity="warning",
-    fix="no",
     blocks_scoring=False,
     checks="text whose function words are in another language than the set",
     rationale="A system finds a text in another language only by chance, or by its Latin words. "
@@ -146,45 +148,14 @@ other_language = rule(
     example="set.yaml:7: warning T222: query 2 looks like de, not en. Translate it, or move it to "
     "a separate set.",
     remedy="Translate it, or move it to a separate set",
-)(
-    where(
-        _in_other_language,
-        "query {query_id} looks like {guess}, not {expected}",
-        "such text",
-        line="text_line",
-    )
+    cases=(
+        Case(
+            "warning",
+            "query {query_id!v} looks like {guess}, not {expected}[ ({count:such text})]",
+            _in_other_language,
+        ),
+    ),
 )
-
-
-@rule(
-    "T223",
-    "no-language",
-    on="testset",
-    scope="file",
-    severity="warning",
-    fix="no",
-    blocks_scoring=False,
-    checks="no language declared",
-    rationale="Without a language, queries in two languages can be mixed, and no figure states "
-    "its language.",
-    example="set.yaml: warning T223: no language is declared; the texts look like de. Add "
-    "'language: de' to the metadata.",
-    remedy="Add the language to the metadata",
-)
-def no_language(test_set: TestSetView) -> Hit | None:
-    """A set does not declare its language."""
-    if not test_set.is_test_set or not test_set.languages.is_empty():
-        return None
-    if test_set.topics.implied_language is not None:
-        language, folder = test_set.topics.implied_language
-        message = f"no language is declared; read as {language}, because of the folder {folder}"
-        return Hit(message, severity="info", remedy=f"Add 'language: {language}' to the metadata")
-    guess = _most_frequent(
-        test_set.texts["text"].map_elements(guess_language, return_dtype=pl.String)
-    )
-    looks = f"; the texts look like {guess}" if guess else ""
-    remedy = f"Add 'language: {guess}' to the metadata" if guess else None
-    return Hit(f"no language is declared{looks}", remedy=remedy)
 
 
 def _most_frequent(guesses: pl.Series) -> str:
@@ -192,6 +163,51 @@ def _most_frequent(guesses: pl.Series) -> str:
     ranked = Counter(guesses.drop_nulls().to_list()).most_common(2)
     tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
     return "" if tied or not ranked else str(ranked[0][0])
+
+
+def _no_language(test_set: TestSetView) -> int:
+    return int(test_set.is_test_set and test_set.languages.is_empty())
+
+
+def _implied(test_set: TestSetView, _: Places) -> Mapping[str, Value]:
+    language, folder = test_set.topics.implied_language or ("", "")
+    return {"language": language, "folder": folder}
+
+
+def _guessed(test_set: TestSetView, _: Places) -> Mapping[str, Value]:
+    guess = _most_frequent(
+        test_set.texts["text"].map_elements(guess_language, return_dtype=pl.String)
+    )
+    remedy = f"Add 'language: {guess}' to the metadata" if guess else ""
+    return {"looks": f"; the texts look like {guess}" if guess else "", "do": remedy}
+
+
+T223 = Rule(
+    "T223",
+    "no-language",
+    on="testset",
+    severity="warning",
+    blocks_scoring=False,
+    checks="no language declared",
+    rationale="Without a language, queries in two languages can be mixed, and no figure states "
+    "its language.",
+    example="set.yaml: warning T223: no language is declared; the texts look like de. Add "
+    "'language: de' to the metadata.",
+    remedy="Add the language to the metadata",
+    cases=(
+        Case(
+            "info",
+            "no language is declared; read as {language}, because of the folder {folder}",
+            _no_language,
+            given=lambda test_set, _: test_set.topics.implied_language is not None,
+            shows=_implied,
+            remedy="Add 'language: {language}' to the metadata",
+        ),
+        Case(
+            "warning", "no language is declared{looks}", _no_language, shows=_guessed, remedy="{do}"
+        ),
+    ),
+)
 
 
 def _leaks(test_set: TestSetView) -> pl.DataFrame:
@@ -213,22 +229,26 @@ def _leaks(test_set: TestSetView) -> pl.DataFrame:
         related = [not one or not other or not one.isdisjoint(other) for one, other in terms]
         certain = is_same | pl.Series(related, dtype=pl.Boolean)
         how = pl.when(is_same).then(pl.lit("the same")).otherwise(pl.lit("nearly the same"))
-        parts.append(table.with_columns(how=how, certain=certain, part=pl.lit(part.topics.name)))
+        parts.append(
+            table.with_columns(
+                how=how, certain=certain, part=pl.lit(part.topics.name), line="text_line"
+            )
+        )
     found = pl.concat(parts) if parts else pl.DataFrame()
     return found if found.is_empty() or not found["certain"].any() else found.filter("certain")
 
 
-def _severity(_: TestSetView, first: Row) -> dict[str, Any]:
-    return {} if first["certain"] else {"severity": "warning"}
-
-
-leaked_text = rule(
+leaked = partial(
+    Case,
+    message="query {query_id!v} {text!q} is {how} as query {other_query_id!v} {other_text!q} of "
+    "{part!v} (line {other_text_line})[ ({count:such text})]",
+    where=_leaks,
+)
+T241 = Rule(
     "T241",
     "leaked-text",
     on="testset",
-    scope="pair",
     severity="error",
-    fix="no",
     blocks_scoring=False,
     checks="text that is also in another part of the split, exactly or nearly; a warning if two "
     "nearly equal texts have no relevant term in common",
@@ -237,15 +257,7 @@ leaked_text = rule(
     example="set.yaml:7: error T241: query 2 'Seizures' is the same as query 9 of used.yaml (line "
     "31). Remove it from one of the two.",
     remedy="Remove it from one of the two",
-)(
-    where(
-        _leaks,
-        "query {query_id} {text} is {how} as query {other_query_id} {other_text} of {part} "
-        "(line {other_text_line})",
-        "such text",
-        line="text_line",
-        further=_severity,
-    )
+    cases=(leaked("error", given=lambda _, places: places.first["certain"]), leaked("warning")),
 )
 
 
@@ -259,13 +271,11 @@ def _shared_ids(test_set: TestSetView) -> pl.DataFrame:
     return pl.concat(found) if found else pl.DataFrame()
 
 
-shared_query_id = rule(
+T242 = Rule(
     "T242",
     "shared-query-id",
     on="testset",
-    scope="pair",
     severity="error",
-    fix="no",
     blocks_scoring=False,
     checks="query id that is also in another part of the split",
     rationale="Runs and figures identify queries by their ids, so two queries with one id cannot "
@@ -273,10 +283,11 @@ shared_query_id = rule(
     example="set.yaml:7: error T242: query id 2 is also in used.yaml (line 12). Give each query "
     "its own id.",
     remedy="Give each query its own id",
-)(
-    where(
-        _shared_ids,
-        "query id {query_id} is also in {part} (line {other_line})",
-        "shared id",
-    )
+    cases=(
+        Case(
+            "error",
+            "query id {query_id!v} is also in {part!v} (line {other_line})[ ({count:shared id})]",
+            _shared_ids,
+        ),
+    ),
 )

@@ -1,227 +1,117 @@
-"""Rules on topics and test sets: their lines, syntax, fields, ids and texts, and fixes of TSV."""
+"""Rules on topics and test sets: their lines, syntax, fields, ids, values and texts."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Callable, Mapping
-from typing import Any
 
 import polars as pl
 
-from trectools_plus.formats.topic_records.lines import with_tab
-from trectools_plus.formats.topic_records.schema import is_header
 from trectools_plus.formats.writing import UNWRITABLE, UNWRITABLE_STARTS
-from trectools_plus.text import in_all, number, on, plural, quoted, visible
-from trectools_plus.validation.fixes.session import FixSession, TopicsDraft
-from trectools_plus.validation.registry import Hit, RuleFix, fix_step, rule
+from trectools_plus.validation.registry import Case, Rule, SeverityName
 from trectools_plus.validation.views.topics import TopicsView
 
-Row = Mapping[str, Any]
-"""The first row of a table."""
-_QUOTED = ("text", "other_text", "span")
-"""Columns whose values are quoted in messages."""
 
-
-def where(
-    rows: Callable[[Any], pl.DataFrame],
-    message: str,
-    noun: str,
-    *,
-    line: str = "line",
-    further: Callable[[Any, Row], dict[str, Any]] | None = None,
-) -> Callable[[Any], Hit | None]:
-    """Return a check that reports the rows of a table.
-
-    Args:
-        rows: Returns the rows that break the rule; the first is reported.
-        message: A template with names of columns in braces.
-        noun: The name of one row, for the number of rows.
-        line: The column with the line of a row.
-        further: Returns further attributes of the :class:`Hit`.
-    """
-
-    def check(view: Any) -> Hit | None:
-        """Report the rows."""
-        found = rows(view)
-        if found.is_empty():
-            return None
-        first = found.row(0, named=True)
-        shown = {name: _shown(name, value) for name, value in first.items()}
-        return Hit(
-            message.format_map(shown) + in_all(found.height, noun),
-            found[line].to_list(),
-            found.height,
-            query_id=first.get("query_id"),
-            doc_id=first.get("doc_id"),
-            **(further(view, first) if further else {}),
-        )
-
-    return check
-
-
-def _shown(name: str, value: object) -> object:
-    if isinstance(value, str):
-        return quoted(value) if name in _QUOTED else visible(value)
-    return number(value) if isinstance(value, float) else "" if value is None else value
-
-
-def recorded(code: str, noun: str = "line") -> Callable[[TopicsView], Hit | None]:
-    """Return a check that reports the problems that the reader of the file has recorded.
+def recorded(code: str, usual: SeverityName, noun: str = "line") -> tuple[Case, ...]:
+    """Return the cases of the problems that the reader of a file has recorded, worst first.
 
     Args:
         code: The code of the rule.
+        usual: Its usual severity.
         noun: The name of one place in the message.
     """
 
-    def check(topics: TopicsView) -> Hit | None:
-        """Report the recorded problems of the rule."""
-        return recorded_hit(topics, code, noun)
+    def case(severity: SeverityName | None) -> Case:
+        return Case(
+            severity or usual,
+            f"{{what}}[ (on {{count:{noun}}})]",
+            lambda topics: topics.problems.places(code, severity),
+            remedy="{remedy}",
+            blocks=lambda topics: topics.problems.blocks_scoring(code, severity),
+        )
 
-    return check
-
-
-def recorded_hit(view: TopicsView, code: str, noun: str) -> Hit | None:
-    """Return a hit for the recorded problems of a rule that have the worst severity."""
-    found = view.problems.worst(code)
-    if found is None:
-        return None
-    first, lines, n_unfixable = found
-    n_fixable = len(lines) - n_unfixable
-    fixable = f"; --fix fixes {n_fixable:,} of them" if 0 < n_fixable < len(lines) else ""
-    return Hit(
-        first.message + on(len(lines), noun) + fixable,
-        lines,
-        len(lines),
-        first.column,
-        first.query_id,
-        first.doc_id,
-        first.severity,
-        first.remedy,
-        fix=first.fix,
-        blocks_scoring=first.blocks_scoring,
-    )
+    return tuple(map(case, ("error", None, "warning", "info")))
 
 
-separator = rule(
+T101 = Rule(
     "T101",
     "separator",
     on="topics",
-    scope="row",
     severity="error",
-    fix=RuleFix("ask", "wrote a tab behind the first word"),
     checks="TSV row without a tab",
     rationale="A reader that splits at the tab uses the whole line as the id, or stops. If blanks "
-    "separate id and text, only the owner of the file knows whether ids contain blanks; the fix "
-    "writes a tab for the first blanks.",
+    "separate id and text, only the owner of the file knows whether ids contain blanks.",
     example="topics.tsv:1: error T101: no tab between id and text in '1 first query'. Write id, "
     "tab, text on each line.",
     remedy="Write id, tab, text on each line",
-)(recorded("T101"))
-
-
-@fix_step("T101", order=20, phase="tsv")
-def write_tabs(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
-    """Write a tab for the first blanks of lines without one (T101)."""
-    lines = [line if "\t" in line else with_tab(line) or line for line in draft.lines]
-    n_without = sum("\t" not in line for line in lines)
-    if n_without:
-        why = f"{plural(n_without, 'line')} without an id and a blank before the text"
-        session.skip("T101", why)
-    return draft.write(session, "T101", lines)
-
-
-extra_tab = rule(
+    cases=recorded("T101", "error"),
+)
+T102 = Rule(
     "T102",
     "extra-tab",
     on="topics",
-    scope="row",
     severity="warning",
-    fix=RuleFix("safe", "wrote a blank for a tab in the text"),
+    fix="safe",
+    fixed="wrote a blank for a tab in the text",
     checks="second tab in a TSV row",
     rationale="Readers with a fixed number of columns stop, or cut the text at the second tab.",
     example="topics.tsv:2: warning T102: tab inside the text, read as a blank. Replace it with a "
     "blank.",
     remedy="Replace it with a blank",
-)(recorded("T102"))
-
-
-@fix_step("T102", order=40, phase="tsv")
-def replace_tabs(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
-    """Write a blank for each tab in a text (T102)."""
-    lines = [query_id + tab + text.replace("\t", " ") for query_id, tab, text in draft.rows]
-    return draft.write(session, "T102", lines)
-
-
-header_line = rule(
+    cases=recorded("T102", "warning"),
+)
+T103 = Rule(
     "T103",
     "header-line",
     on="topics",
-    scope="file",
     severity="error",
     blocks_scoring=False,
-    fix=RuleFix("safe", "left out the header line"),
+    fix="safe",
+    fixed="left out the header line",
     checks="first row names columns",
     rationale="Topics in TREC form have no header. Other tools take it for a query 'qid' with the "
     "text 'text', which is then in every run but not in the qrels. trectools-plus skips it.",
     example="topics.tsv:1: error T103: header line 'qid text'. trectools-plus skips it; "
     "remove it for other tools.",
     remedy="trectools-plus skips it; remove it for other tools",
-)(recorded("T103"))
-
-
-@fix_step("T103", order=30, phase="tsv")
-def remove_header(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
-    """Remove a first line with the names of the columns (T103)."""
-    first = next(iter(draft.rows), ("", "", ""))
-    is_named = is_header(first[0], first[2]) and first[1] == "\t"
-    return draft.drop(session, "T103", {0} if is_named else ())
-
-
-syntax = rule(
+    cases=recorded("T103", "error"),
+)
+T104 = Rule(
     "T104",
     "syntax",
     on="topics",
-    scope="file",
     severity="error",
-    fix="no",
     checks="YAML, JSON or XML that cannot be parsed, NaN in JSON, tab used to indent YAML",
     rationale="A parser stops here, or reads other values than the author wrote. Python writes NaN "
     "into JSON; parsers in other languages reject it.",
     example="set.yaml:2: error T104: tab used to indent. Correct the line; nothing after it could "
     "be checked.",
     remedy="Correct the line; nothing after it could be checked",
-)(recorded("T104", "place"))
-
-
-missing_field = rule(
+    cases=recorded("T104", "error", "place"),
+)
+T105 = Rule(
     "T105",
     "missing-field",
     on="topics",
-    scope="row",
     severity="error",
-    fix="no",
     checks="id or text missing or null",
     rationale="A query without an id cannot be matched with its results, and a query without text "
     "cannot be searched. Some programs read null as the id 'None'.",
     example="set.yaml:2: error T105: id is null. Give every topic an id and a text.",
     remedy="Give every topic an id and a text",
-)(recorded("T105", "place"))
-
-
-unknown_field = rule(
+    cases=recorded("T105", "error", "place"),
+)
+T106 = Rule(
     "T106",
     "unknown-field",
     on="topics",
-    scope="row",
     severity="error",
-    fix="no",
     checks="key not in the schema; the most similar key is suggested",
     rationale="A misspelled key is ignored without a warning: 'relevent' makes a test case "
     "without judgments.",
     example="set.yaml:4: error T106: unknown key 'relevent'; did you mean 'relevant'? Rename it.",
     remedy="Rename it",
-)(recorded("T106", "place"))
+    cases=recorded("T106", "error", "place"),
+)
 
 
 MAX_WORDS = 1000
@@ -236,131 +126,71 @@ def _repeated(topics: TopicsView, *, same: bool) -> pl.DataFrame:
     return again.filter(pl.col("text").eq_missing(pl.col("first_text")) == same)
 
 
-duplicate_id_same = rule(
+T111 = Rule(
     "T111",
     "duplicate-id-same",
     on="topics",
-    scope="file",
     severity="warning",
-    fix=RuleFix("safe", "left out repeated topics"),
+    fix="safe",
+    fixed="left out repeated topics",
+    can_fix=lambda topics: topics.form == "tsv",
     checks="id twice, with the same text",
     rationale="Readers stop at the second one, or search it twice and write every result twice. "
     "Only repeats in TSV can be fixed: in YAML and JSON they may have other fields.",
     example="topics.tsv:4: warning T111: topic 2 is repeated (first on line 2). Remove the "
     "repeated topic.",
     remedy="Remove the repeated topic",
-)(
-    where(
-        lambda topics: _repeated(topics, same=True),
-        "topic {query_id} is repeated (first on line {first_line})",
-        "such topic",
-        further=lambda topics, _: {"fix": None if topics.form == "tsv" else "no"},
-    )
+    cases=(
+        Case(
+            "warning",
+            "topic {query_id!v} is repeated (first on line {first_line})[ ({count:such topic})]",
+            lambda topics: _repeated(topics, same=True),
+        ),
+    ),
 )
-
-
-@fix_step("T111", order=60, phase="tsv")
-def remove_repeats(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
-    """Remove lines with the id and the text of an earlier one (T111)."""
-    texts: dict[str, str] = {}
-    repeats = set()
-    for at, (query_id, tab, text) in enumerate(draft.rows):
-        if not tab:
-            continue
-        stripped = text.strip(" ")
-        if texts.get(query_id) == stripped:
-            repeats.add(at)
-        texts.setdefault(query_id, stripped)
-    return draft.drop(session, "T111", repeats)
-
-
-duplicate_id_other = rule(
+T112 = Rule(
     "T112",
     "duplicate-id-other",
     on="topics",
-    scope="file",
     severity="error",
-    fix="no",
     checks="id twice, with different texts",
     rationale="Two queries have one id: their results are mixed and scored with the same "
     "judgments.",
     example="topics.tsv:4: error T112: topic 2 has another text on line 2. Give each query its "
     "own id.",
     remedy="Give each query its own id",
-)(
-    where(
-        lambda topics: _repeated(topics, same=False),
-        "topic {query_id} has another text on line {first_line}",
-        "such topic",
-    )
+    cases=(
+        Case(
+            "error",
+            "topic {query_id!v} has another text on line {first_line}[ ({count:such topic})]",
+            lambda topics: _repeated(topics, same=False),
+        ),
+    ),
 )
 
 
 def _unwritable(topics: TopicsView) -> pl.DataFrame:
-    """Return the ids that cannot be written to a run or to qrels: ``line, id, what``."""
+    """Return the ids that cannot be written to a run or to qrels."""
     starts = pl.any_horizontal(
         pl.col("query_id").str.starts_with(start) for start in UNWRITABLE_STARTS
     )
     ids = topics.frame.filter(pl.col("query_id").str.contains(UNWRITABLE) | starts)
-    parts = [ids.select("line", "query_id", id="query_id", doc_id=None, what=pl.lit("id"))]
+    parts = [ids.select("line", "query_id", text="query_id", what=pl.lit("id"))]
     if topics.judgments is not None:
         judged = topics.judgments.frame.select(
             "doc_id", line=pl.Series(topics.judgments.line_numbers, dtype=pl.UInt32)
         ).filter(pl.col("doc_id").str.contains(UNWRITABLE))
         what = pl.lit("document id")
-        parts.append(judged.select("line", id="doc_id", doc_id="doc_id", what=what))
+        parts.append(judged.select("line", "doc_id", text="doc_id", what=what))
     found = pl.concat(parts, how="diagonal_relaxed").sort("line", maintain_order=True)
-    problem = pl.col("id").map_elements(_describe_problem, return_dtype=pl.String)
-    return found.with_columns(problem=problem, text="id")
+    problem = pl.col("text").map_elements(_describe_problem, return_dtype=pl.String)
+    return found.with_columns(problem=problem)
 
 
-space_in_id = rule(
-    "T113",
-    "space-in-id",
-    on="topics",
-    scope="row",
-    severity="error",
-    fix=RuleFix("ask", "wrote '_' for blanks in ids"),
-    checks="white space or control character in a query or document id, or '#' at the start of a "
-    "query id",
-    rationale="Blanks separate the columns of runs and qrels, so an id with a blank cannot be "
-    "written there, and a line that starts with '#' is a comment. Only TSV can be fixed, because a "
-    "test set may contain the id in other places too.",
-    example="topics.tsv:2: error T113: space in id 'q 2'. Replace it with an underscore.",
-    remedy="Replace it with an underscore",
-)(
-    where(
-        _unwritable,
-        "{problem} {what} {text}",
-        "such id",
-        further=lambda topics, first: {
-            "remedy": _remedy(first["id"]),
-            "fix": None
-            if topics.form == "tsv" and not first["id"].startswith(UNWRITABLE_STARTS)
-            else "no",
-        },
-    )
-)
-
-
-@fix_step("T113", order=50, phase="tsv")
-def format_ids(draft: TopicsDraft, session: FixSession) -> TopicsDraft:
-    """Strip ids, and write ``_`` for their inner white space (T113)."""
-    lines = [
-        (_without_blanks(query_id) or query_id if tab else query_id) + tab + text
-        for query_id, tab, text in draft.rows
-    ]
-    return draft.write(session, "T113", lines)
-
-
-def _without_blanks(query_id: str) -> str:
-    return re.sub(r"\s+", "_", query_id.strip(" "))
-
-
-def _remedy(text: str) -> str | None:
+def _remedy(text: str) -> str:
     if text != text.strip(" "):
         return "Remove the blanks around it"
-    return None if " " in text else "Write an id without it"
+    return "" if " " in text else "Write an id without it"
 
 
 def _describe_problem(text: str) -> str:
@@ -373,18 +203,39 @@ def _describe_problem(text: str) -> str:
     return "byte order mark in" if text.startswith("\ufeff") else "control character in"
 
 
-empty_text = rule(
+T113 = Rule(
+    "T113",
+    "space-in-id",
+    on="topics",
+    severity="error",
+    checks="white space or control character in a query or document id, or '#' at the start of a "
+    "query id",
+    rationale="Blanks separate the columns of runs and qrels, so an id with a blank cannot be "
+    "written there, and a line that starts with '#' is a comment. Only TSV can be fixed, because a "
+    "test set may contain the id in other places too.",
+    example="topics.tsv:2: error T113: space in id 'q 2'. Replace it with an underscore.",
+    remedy="Replace it with an underscore",
+    cases=(
+        Case(
+            "error",
+            "{problem} {what} {text!q}[ ({count:such id})]",
+            _unwritable,
+            shows=lambda _, places: {"do": _remedy(str(places.first["text"]))},
+            remedy="{do}",
+        ),
+    ),
+)
+T121 = Rule(
     "T121",
     "empty-text",
     on="topics",
-    scope="row",
     severity="error",
-    fix="no",
     checks="empty query text",
     rationale="For an empty query, search engines return nothing, everything or an error.",
     example="topics.tsv:2: error T121: topic 2 has no text. Write a text, or remove the topic.",
     remedy="Write a text, or remove the topic",
-)(recorded("T121", "topic"))
+    cases=recorded("T121", "error", "topic"),
+)
 
 
 def normalised(texts: pl.Series) -> pl.Series:
@@ -405,29 +256,27 @@ def _same_texts(topics: TopicsView) -> pl.DataFrame:
     """Return topics with the text of an earlier one with another id."""
     frame = topics.frame.drop_nulls(["query_id", "text"])
     frame = frame.with_columns(norm=normalised(frame["text"])).filter(pl.col("norm") != "")
-    first_id = pl.col("query_id").first().over("norm")
-    return frame.with_columns(first_id=first_id).filter(pl.col("query_id") != first_id)
+    frame = frame.with_columns(first_id=pl.col("query_id").first().over("norm"), line="text_line")
+    return frame.filter(pl.col("query_id") != pl.col("first_id"))
 
 
-same_text = rule(
+T122 = Rule(
     "T122",
     "same-text",
     on="topics",
-    scope="file",
     severity="warning",
-    fix="no",
     checks="same normalised text under two ids",
     rationale="The query counts twice in every mean, and its two sets of judgments may disagree.",
     example="topics.tsv:2: warning T122: topics 1 and 2 have the same text. Merge them, or remove "
     "one.",
     remedy="Merge them, or remove one",
-)(
-    where(
-        _same_texts,
-        "topics {first_id} and {query_id} have the same text",
-        "repeat",
-        line="text_line",
-    )
+    cases=(
+        Case(
+            "warning",
+            "topics {first_id!v} and {query_id!v} have the same text[ ({count:repeat})]",
+            _same_texts,
+        ),
+    ),
 )
 
 
@@ -435,35 +284,95 @@ def _long_texts(topics: TopicsView) -> pl.DataFrame:
     # A word and a blank have at least two bytes, so words are counted in long texts only.
     frame = topics.frame.filter(pl.col("text").str.len_bytes() >= 2 * MAX_WORDS)
     words = pl.col("text").str.count_matches(r"\S+")
-    return frame.with_columns(words=words).filter(words > MAX_WORDS)
+    return frame.with_columns(words=words, line="text_line").filter(words > MAX_WORDS)
 
 
-long_text = rule(
+T123 = Rule(
     "T123",
     "long-text",
     on="topics",
-    scope="row",
     severity="warning",
-    fix="no",
     checks=f"over {MAX_WORDS:,} words",
     rationale="No query is this long: a document was inserted by mistake, or a quote was not "
     "closed. Models truncate such a text, each at a different length.",
     example="topics.tsv:1: warning T123: text of 5,000 words. Check that this is a query.",
     remedy="Check that this is a query",
-)(where(_long_texts, "text of {words:,} words", "such topic", line="text_line"))
-
-
-no_judgments = rule(
+    cases=(Case("warning", "text of {words} words[ ({count:such topic})]", _long_texts),),
+)
+T131 = Rule(
     "T131",
     "no-judgments",
     on="topics",
-    scope="query",
     severity="warning",
-    fix="no",
     checks="test case with empty judgments",
     rationale="No result is right or wrong for such a query, so it has no score, and the mean "
     "covers only the other queries.",
     example="set.yaml:4: warning T131: no judgments for query 1; it is left out of the mean. Add "
     "its relevant documents, or remove the query.",
     remedy="Add its relevant documents, or remove the query",
-)(recorded("T131", "query"))
+    cases=recorded("T131", "warning", "query|queries"),
+)
+T114 = Rule(
+    "T114",
+    "id-not-text",
+    on="topics",
+    severity="error",
+    checks="YAML or JSON id that is not a string; a warning for a plain integer and for a value "
+    "that only YAML 1.2 reads as a number",
+    rationale="YAML 1.1 reads 010 as 8, 12:30 as 750, 1.10 as 1.1 and no as false; YAML 1.2 reads "
+    "1e3 as 1000. The id in the run then differs from the id in the file.",
+    example='set.yaml:2: error T114: id 010 is read as 8 by YAML 1.1. Quote it: "010".',
+    remedy="Quote it",
+    cases=recorded("T114", "error", "place"),
+)
+T115 = Rule(
+    "T115",
+    "boolean-value",
+    on="topics",
+    severity="error",
+    checks="NO, yes, on, off or true in place of a text or grade; another type in place of a text",
+    rationale="YAML 1.1 reads NO, the country code, as false. Some programs read the grade 'true' "
+    "as 1; others stop.",
+    example='set.yaml:3: error T115: text NO is the boolean false. Quote it: "NO".',
+    remedy="Quote it",
+    cases=recorded("T115", "error", "place"),
+)
+T116 = Rule(
+    "T116",
+    "duplicate-key",
+    on="topics",
+    severity="error",
+    checks="mapping key twice (PyYAML, json and orjson keep the last)",
+    rationale="Loaders keep the last of two equal keys and give no warning, so a judgment or a "
+    "whole query is lost.",
+    example="set.yaml:6: error T116: key d01 is repeated (line 5: 2; here: 0); loaders keep the "
+    "last value. Keep one of them.",
+    remedy="Keep one of them",
+    cases=recorded("T116", "error", "place"),
+)
+T117 = Rule(
+    "T117",
+    "text-cut",
+    on="topics",
+    severity="warning",
+    checks="text as a plain YAML scalar followed by ' #'",
+    rationale="A blank followed by '#' begins a comment, so 'C # language' is read as 'C'.",
+    example="set.yaml:3: warning T117: text is cut at '#': 'C'. Quote the text if the rest "
+    "belongs to it.",
+    remedy="Quote the text if the rest belongs to it",
+    cases=recorded("T117", "warning", "place"),
+)
+T118 = Rule(
+    "T118",
+    "field-value",
+    on="topics",
+    severity="error",
+    checks="category, difficulty or query_type with an unknown word; metadata or a remark that is "
+    "not text",
+    rationale="Figures are reported for each category and difficulty, so an unknown word forms a "
+    "separate group. Version 1.10 without quotes is the number 1.1.",
+    example="set.yaml:5: error T118: difficulty is 'simple', not one of easy, medium, hard. Write "
+    "one of the known words, or a text in quotes.",
+    remedy="Write one of the known words, or a text in quotes",
+    cases=recorded("T118", "error", "place"),
+)

@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.validation import FileReport, validate_qrels, validate_run
-from trectools_plus.validation.rendering import RENDERERS, render
-from trectools_plus.validation.rendering.json import iter_json
-from trectools_plus.validation.rendering.text import iter_text
+from trectools_plus.validation.rendering import RENDERERS, iter_json, iter_text, render
 
 N = 7
 
@@ -40,14 +38,13 @@ def test_rows_longer_than_80_characters_are_cut(tmp_path: Path) -> None:
     rows = [f"1 0 {'d' * (n - 14)} {n - 78} {99 - n} base" for n in (79, 80, 81)]
     assert [len(row) for row in rows] == [79, 80, 81]
     path.write_text("".join(f"{row}\n" for row in rows))
-    _, whole, cut = render([validate_run(path, every_line=True)], "concise").splitlines()
+    _, whole, cut = render([validate_run(path, every_line=True)], "github").splitlines()
     assert f": {rows[1]}. " in whole
     assert f": {rows[2][:79]}…. " in cut
 
 
-@pytest.mark.parametrize("name", ["concise", "github"])
-def test_each_place_is_a_line(report: FileReport, name: str) -> None:
-    lines = [line for line in render([report], name).splitlines() if "R107" in line]
+def test_each_place_is_an_annotation(report: FileReport) -> None:
+    lines = [line for line in render([report], "github").splitlines() if "R107" in line]
     assert len(lines) == N
     assert "d\\u200b7" in lines[-1]
 

@@ -14,7 +14,7 @@ from trectools_plus.cli.app import app
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.trec_files import read_qrels, read_run
 from trectools_plus.validation import validate_qrels, validate_run
-from trectools_plus.validation.fixes.engine import fix_qrels, fix_run
+from trectools_plus.validation.fixing import fix_qrels, fix_run
 
 RUN = {"1": {"d1": 9.5, "d2": 8.0}, "2": {"d3": 7.25, "d4": 7.0}}
 QRELS = {"1": {"d1": 2, "d2": 0}, "2": {"d3": 1}}

@@ -20,7 +20,7 @@ _HEADINGS: dict[Subject, str] = {
 
 FIXES = {
     "safe": "can be fixed without a change to the ranking that is evaluated",
-    "ask": "can be fixed after a decision of the owner of the file",
+    "ask": "can be fixed if the owner of the file names the rule",
     "no": "cannot be fixed from the file alone",
 }
 """The meaning of each kind of fix."""
@@ -72,7 +72,7 @@ def _section(rule: Rule) -> str:
 
 What to do: {sentences(rule.remedy)}
 
-Fix: {fix_of(rule)}.
+Fix: {FIXES[rule.fix]}.
 
 Scoring: {scoring_of(rule)}.
 """
@@ -89,9 +89,3 @@ def scoring_of(rule: Rule) -> str:
         return "never blocked"
     blocked = "blocked" if rule.severity == "error" else "blocked if it is an error"
     return f"{blocked}, unless {rule.scored_if}" if rule.scored_if else blocked
-
-
-def fix_of(rule: Rule) -> str:
-    """Describe the fix of a rule, with its effect on the figures if it has one."""
-    effect = f". It {rule.rule_fix.effect}" if rule.rule_fix and rule.rule_fix.effect else ""
-    return f"{FIXES[rule.fix]}{effect}"

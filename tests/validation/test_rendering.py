@@ -1,4 +1,4 @@
-"""Six renderers of one list: what each says, and that none of them lets anything odd through."""
+"""Renderers of findings: what each says, and that none of them lets anything odd through."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ import pytest
 
 from trectools_plus.validation import FileReport, Finding, Fix, Severity, validate_run
 from trectools_plus.validation.catalogue import CATALOGUE
-from trectools_plus.validation.rendering import RENDERERS, render
-from trectools_plus.validation.rendering.places import line_ranges
-from trectools_plus.validation.rendering.rules_page import render_rules_markdown
-from trectools_plus.validation.rendering.text import iter_text, print_text
+from trectools_plus.validation.rendering import (
+    RENDERERS,
+    iter_text,
+    line_ranges,
+    print_text,
+    render,
+)
+from trectools_plus.validation.rules_page import render_rules_markdown
 
 FINDING_KEYS = {
     *("code", "name", "severity", "line", "column", "count", "query_id", "doc_id"),
@@ -51,7 +55,6 @@ def finding(**changes: object) -> Finding:
         line=3,
         column=6,
         lines=(3,),
-        effect="deletes rows; the remaining row decides the rank of a document",
     )
     return replace(base, **changes)  # type: ignore[arg-type]
 
@@ -60,38 +63,35 @@ def report(*findings: Finding, path: str = "a.run") -> FileReport:
     return FileReport(path, "run", 3, 1, tuple(replace(one, path=path) for one in findings))
 
 
-def test_text_is_grouped_by_file_worst_first_and_aligned() -> None:
+def test_text_is_grouped_by_file_worst_first() -> None:
     info = finding(code="R123", severity=Severity.INFO, line=1, column=None, fix=Fix.SAFE)
-    far = finding(line=1200, column=7, lines=(1200, 1201, 1202, 1300), count=9)
+    far = finding(line=1200, column=7, lines=(1200, 1201, 1202, 1300), count=9, fix=Fix.NO)
     whole = finding(
         code="R142", severity=Severity.WARNING, line=None, column=None, lines=(), fix=Fix.NO
     )
     text = render([report(info, whole, far), report(path="good.run")])
     assert text.splitlines() == [
         "a.run: run, 3 rows, 1 query",
-        "  1200:7  error    R131  d01 again. [lines 1200, 1201, 1202, 1300, …]",
-        "                         → Keep one.",
-        "     -    warning  R142  d01 again.",
-        "                         → Keep one.",
-        "     1    info     R123* d01 again.",
-        "                         → Keep one.",
+        "   1200:7  error    R131  d01 again. [lines 1200, 1201, 1202, 1300, …]",
+        "                          → Keep one.",
+        "        -  warning  R142  d01 again.",
+        "                          → Keep one.",
+        "        1  info     R123* d01 again.",
+        "                          → Keep one.",
         "",
         "good.run: run, 3 rows, 1 query; no findings",
         "",
         "Found 1 error, 1 warning and 1 info in 1 of 2 files.",
         "Fix the finding marked * with --fix OUT.",
-        "Each of these fixes changes the figures; it is applied only if named:",
-        "  R131 deletes rows; the remaining row decides the rank of a document",
     ]
 
 
-def test_text_suggests_fixes_that_keep_rows_and_scores() -> None:
+def test_text_suggests_fixes() -> None:
     assert render([report(finding(fix=Fix.NO))]).splitlines()[-1] == "Found 1 error in 1 file."
-    tag, safe = finding(code="R152", effect=""), finding(code="R123", fix=Fix.SAFE)
+    tag, safe = finding(code="R152"), finding(code="R123", fix=Fix.SAFE)
     assert render([report(tag)]).splitlines()[-1] == "Fix with --fix OUT --fix R152."
-    lines = render([report(tag, safe, finding())]).splitlines()
+    lines = render([report(tag, safe)]).splitlines()
     assert "Fix the finding marked * with --fix OUT; for more, add --fix R152." in lines
-    assert "--fix" not in render([report(finding())])
     assert render([report()]).splitlines()[-1] == "No findings in 1 file."
 
 
@@ -117,7 +117,7 @@ def test_text_is_coloured_on_a_terminal_only(
     print_text(reports, plain)
     print_text(reports, coloured)
     assert plain.getvalue() == render(reports)
-    assert "\x1b[1;31mR131\x1b[0m" in coloured.getvalue()
+    assert "R131  \x1b[0m" in coloured.getvalue()
     uncoloured = re.sub(r"\x1b\[[0-9;]*m", "", coloured.getvalue())
     assert [line.rstrip() for line in uncoloured.splitlines()] == plain.getvalue().splitlines()
 
@@ -129,12 +129,6 @@ def test_no_color_is_honoured(reports: list[FileReport], monkeypatch: pytest.Mon
     print_text(reports, stream)
     assert "\x1b" not in stream.getvalue()
     assert max(map(len, stream.getvalue().splitlines())) <= 70
-
-
-def test_concise_is_a_line_each(reports: list[FileReport]) -> None:
-    lines = render(reports, "concise").splitlines()
-    assert len(lines) == len(reports[0].findings)
-    assert any(line.startswith("run.txt:3:6: error R131: ") for line in lines)
 
 
 def test_json_has_the_keys_of_the_contract(reports: list[FileReport]) -> None:
@@ -149,7 +143,7 @@ def test_json_has_the_keys_of_the_contract(reports: list[FileReport]) -> None:
     for one in first["findings"]:
         assert set(one) >= FINDING_KEYS
     duplicate = next(one for one in first["findings"] if one["code"] == "R131")
-    assert (duplicate["line"], duplicate["doc_id"], duplicate["fix"]) == (3, "d01", "ask")
+    assert (duplicate["line"], duplicate["doc_id"], duplicate["fix"]) == (3, "d01", "no")
     assert duplicate["lines"] == [3]
 
 

@@ -1,0 +1,388 @@
+"""Each fix by hand: what goes in, what comes out, and what is left alone."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from trectools_plus.errors import InputError, UsageError
+from trectools_plus.validation import CATALOGUE, Finding, validate_qrels, validate_run
+from trectools_plus.validation.fixing import (
+    FixOptions,
+    FixSummary,
+    fix_qrels,
+    fix_run,
+    fix_topics,
+    split_fix_values,
+)
+
+FIXES = {rule.code: rule.fix for rule in CATALOGUE if rule.fix != "no"}
+
+RUN = "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n2 Q0 d3 1 7.25 t\n"
+QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
+TOPICS = "1\tone\n2\ttwo\n"
+
+
+DEFAULTS = FixOptions()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file before and after one fix."""
+
+    before: str | bytes
+    after: str
+
+
+RUN_CASES: dict[str, Case] = {
+    "F102": Case("\ufeff" + RUN, RUN),
+    "F104": Case(RUN.replace("\n", "\r\n"), RUN),
+    "F105": Case(RUN.replace("\n", "\r"), RUN),
+    "F107": Case("# note\n" + RUN.replace("\n2", "\n# a b\n2"), RUN),
+    "F108": Case(RUN.replace("\n2", "\n\n \t\n2"), RUN),
+    "F109": Case(RUN[:-1], RUN),
+    "R105": Case("qid Q0 docno rank score tag\n" + RUN, RUN),
+    "R106": Case(RUN.replace("1 Q0 d1", " 1\t Q0\vd1"), RUN),
+    "R107": Case(RUN.replace("Q0 d2", "0 d2"), RUN),
+    "R120": Case(RUN.replace("d2 2", "d2 two"), RUN),
+    "R122": Case(RUN.replace("d2 2", "d2 1"), RUN),
+    "R123": Case(RUN.replace("d3 1", "d3 0"), RUN),
+    "R124": Case(RUN.replace("d2 2", "d2 7"), RUN),
+    "R125": Case(
+        "1 Q0 d2 1 8.0 t\n1 Q0 d1 2 9.5 t\n2 Q0 d3 1 7.25 t\n2 Q0 d4 2 7 t\n3 Q0 a 1 2 t\n"
+        "3 Q0 b 2 1 t\n",
+        "1 Q0 d1 1 9.5 t\n1 Q0 d2 2 8.0 t\n2 Q0 d3 1 7.25 t\n2 Q0 d4 2 7 t\n3 Q0 a 1 2 t\n"
+        "3 Q0 b 2 1 t\n",
+    ),
+    "R126": Case("1 Q0 d2 2 8.0 t\n1 Q0 d1 1 9.5 t\n2 Q0 d3 1 7.25 t\n", RUN),
+    "R127": Case("1 Q0 d1 1 9.5 t\n2 Q0 d3 1 7.25 t\n1 Q0 d2 2 8.0 t\n", RUN),
+    "R131": Case(RUN + "1 Q0 d1 1 9.5 t\n", RUN),
+    "R151": Case(RUN.replace("8.0 t", "8.0 u"), RUN),
+    "R152": Case(RUN.replace(" t\n", " my+run/1\n"), RUN.replace(" t\n", " my_run_1\n")),
+}
+
+QRELS_CASES: dict[str, Case] = {
+    "Q103": Case("query iter document grade\n" + QRELS, QRELS),
+    "Q106": Case(QRELS.replace("d1 2", "d1\f2"), QRELS),
+    "Q111": Case(QRELS.replace("d1 2", "d1 2.0"), QRELS),
+    "Q141": Case(QRELS.replace("2 0 d3", "1 0 d1 2\n2 0 d3"), QRELS),
+    "Q151": Case("1 0 d1 2\n2 0 d3 1\n1 0 d2 0\n", QRELS),
+}
+
+TOPICS_CASES: dict[str, Case] = {
+    "T102": Case("1\tone\n2\tt\two\n", "1\tone\n2\tt wo\n"),
+    "T103": Case("query_id\ttext\n" + TOPICS, TOPICS),
+    "T111": Case("1\tone\n1\tone \n2\ttwo\n", TOPICS),
+}
+
+
+def _write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def _fix(code: str, case: Case, folder: Path, codes: tuple[str, ...] = ()) -> FixSummary:
+    path, out = _write(folder / "in.txt", case.before), folder / "out.txt"
+    if code in TOPICS_CASES:
+        return fix_topics(path, out, codes=codes)
+    return (fix_qrels if code in QRELS_CASES else fix_run)(path, out, codes=codes)
+
+
+CASES = {**RUN_CASES, **QRELS_CASES, **TOPICS_CASES}
+
+
+def test_every_fix_has_a_case() -> None:
+    assert set(CASES) == set(FIXES)
+    assert all(bool(rule.fixed) == (rule.fix != "no") for rule in CATALOGUE)
+
+
+@pytest.mark.parametrize("code", sorted(CASES))
+def test_fix_gives_the_file_it_should(code: str, tmp_path: Path) -> None:
+    case = CASES[code]
+    before = case.before if isinstance(case.before, bytes) else case.before.encode()
+    summary = _fix(code, case, tmp_path, () if FIXES[code] == "safe" else (code,))
+    assert (tmp_path / "out.txt").read_bytes().decode() == case.after
+    assert code in {one.code for one in summary.applied}
+    assert summary.output == str(tmp_path / "out.txt")
+    assert (tmp_path / "in.txt").read_bytes() == before
+
+
+@pytest.mark.parametrize("code", sorted(code for code, fix in FIXES.items() if fix == "ask"))
+def test_fixes_that_need_a_request_are_not_applied_by_default(code: str, tmp_path: Path) -> None:
+    assert code not in {fix.code for fix in _fix(code, CASES[code], tmp_path).applied}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "(F101)"),
+        ("# only a comment\n", "(F101)"),
+        (RUN.replace("d2", "d\0"), "(F106)"),
+        (RUN.replace("d2", "d\r2"), "(F105)"),
+        (RUN.replace("d2", "dé").encode("latin-1"), "(F103)"),
+        (RUN.encode("utf-16"), "(F103)"),
+        (QRELS, "(R104)"),
+        (RUN.replace(" ", ","), "(R103)"),
+        ('{"1": {"d1": 2}}', "(R103)"),
+        ("qid,docid,score\n1,d1,2\n", "runs convert"),
+        (gzip.compress(RUN.encode(), mtime=0)[:-6], "gzip stream ends early"),
+    ],
+)
+def test_file_without_rows_that_can_be_read_is_not_written(
+    content: str | bytes, reason: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.txt"
+    summary = fix_run(_write(tmp_path / "in.txt", content), out)
+    assert summary.output is None
+    assert not out.exists()
+    assert reason in (summary.refused or "")
+    assert "nothing written" in summary.to_text()
+    assert list(summary.iter_diff()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "notes"),
+    [
+        # What cannot be read keeps its place, and the ranks around it stay.
+        ("1 Q0 a 0 2 t\nshort\n1 Q0 b 3 1 t\n", ()),
+        ("1 Q0 a 2 2 t\nshort\n1 Q0 b 1 1 t\n", ()),
+        ("1 Q0 a 5 x t\n1 Q0 b 5 1 t\n", ()),
+        ("1 d1 d 1 2 t\n1 d2 d 2 1 t\n", ()),
+        ("1 d1 d 1 2 t\n2 d2 d 1 1 t\n", ("R107 second-column is not fixed",)),
+        ("1 Q0 a 1 1 t\n1 Q0 b 2 2 t\n", ()),
+        ("1 Q0 a 0 1 t\n1 Q0 b 1 2 t\n", ()),
+        ("1 Q0 a 1 2 t\n1 Q0 a 2 1 t\n", ()),
+        ("1 Q0 a 1 2 t\n1 Q0 b 2", ()),
+        ("#1 Q0 d 1 2 t\n", ()),
+    ],
+)
+def test_what_has_no_safe_fix_stays(content: str, notes: tuple[str, ...], tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    summary = fix_run(_write(tmp_path / "in.txt", content), out)
+    assert out.read_text() == content
+    assert summary.notes == notes
+    assert not summary.applied
+
+
+def test_tied_documents_keep_the_order_of_their_ranks_and_else_get_that_of_trec_eval(
+    tmp_path: Path,
+) -> None:
+    path = _write(
+        tmp_path / "in.txt",
+        "1 Q0 a 0 5 t\n1 Q0 b 1 5 t\n2 Q0 a - 5 t\n2 Q0 b - 5 t\n2 Q0 c - 6 t\n",
+    )
+    fix_run(path, tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == (
+        "1 Q0 a 1 5 t\n1 Q0 b 2 5 t\n2 Q0 c 1 6 t\n2 Q0 b 2 5 t\n2 Q0 a 3 5 t\n"
+    )
+
+
+def test_texts_of_scores_stay_as_they_were(tmp_path: Path) -> None:
+    scores = ["1e3", "+9.50", "09", "8.", ".5", "1E-3", "0.00", "-0", "-1.250"]
+    rows = [f"1 Q0 d{n} {n} {score} t\n" for n, score in enumerate(scores)]
+    fix_run(_write(tmp_path / "in.txt", "".join(rows)), tmp_path / "out.txt")
+    after = (tmp_path / "out.txt").read_text().splitlines()
+    assert [line.split()[4] for line in after] == scores
+    assert [line.split()[3] for line in after] == [str(n) for n in range(1, 10)]
+
+
+def test_tabs_stay_where_there_is_nothing_else(tmp_path: Path) -> None:
+    path = _write(tmp_path / "in.txt", RUN.replace(" ", "\t").replace("d3\t1", "d3\t0"))
+    fix_run(path, tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == RUN.replace(" ", "\t")
+
+
+def test_judgments_of_other_subtopics_are_no_repeats(tmp_path: Path) -> None:
+    text = "1 1 a 1\n1 2 a 1\n1 2 b 0\n"
+    path, out = _write(tmp_path / "in.txt", text), tmp_path / "out.txt"
+    fix_qrels(path, out)
+    assert out.read_text() == text
+
+
+def _finding(path: Path, code: str) -> Finding:
+    report = (validate_qrels if code.startswith("Q") else validate_run)(path)
+    return next(finding for finding in report.findings if finding.code == code)
+
+
+@pytest.mark.parametrize(
+    ("code", "content", "is_offered"),
+    [
+        ("F105", RUN.replace("\n", "\r"), True),
+        ("F105", RUN.replace("d2", "d\r2"), False),
+        # Rows keep their order and ranks beside lines that cannot be read, and without scores.
+        ("R123", RUN.replace(" 1 ", " 0 "), True),
+        ("R123", RUN.replace("1 9.5", "0 nan"), False),
+        ("R124", RUN.replace("d2 2", "d2 3"), True),
+        ("R126", "1 Q0 b 2 8 t\n1 Q0 a 1 9 t\n", True),
+        ("R126", "1 Q0 b 2 8 t\n1 Q0 a 1 9 t\n1 Q0 c\n", False),
+        ("R123", "1 Q0 a 0 1 t\n1 Q0 b 1 2 t\n", False),
+        ("R123", "1 Q0 a 9.5 1 t\n1 Q0 b 8.5 2 t\n2 Q0 a 7 1 t\n", False),
+        ("R127", RUN + "1 Q0 d4 3 7 t\n", True),
+        ("R127", RUN + "1 Q0 d4 3 7 t\n#1 Q0 d5 4 6 t\n", False),
+        ("F109", RUN[:-1], True),
+        ("F109", RUN + "2 Q0 d4", False),
+        ("F104", RUN.replace("\n", "\r\n"), True),
+        ("F104", RUN.replace("\n", "\r\n").replace("d2", "d\0"), False),
+        ("R124", RUN.replace("d2 2", "d\udce9 3"), False),
+        ("R105", "qid Q0 docno rank score tag\n" + RUN, True),
+        ("R131", RUN + "2 Q0 d3 1 7.25 t\n", True),
+        ("R131", RUN.replace(" ", "\t") + "2 Q0 d3 1 7.25 t\n", True),
+        ("R131", RUN + "2 Q0 d3 1 7.2500 t\n", False),
+        ("R131", RUN + "2 Q0 d3 1 7.25 t\n1 Q0 d1 3 1 t\n", False),
+        ("R131", "1 Q0 d1 1 nan t\n1 Q0 d1 1 nan t\n", False),
+        ("Q111", QRELS.replace("d1 2", "d1 2.0"), True),
+        ("Q111", QRELS.replace("d1 2", "d1 2.5"), False),
+    ],
+)
+def test_only_what_is_fixed_is_offered(
+    code: str, content: str, is_offered: bool, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out.txt"
+    path.write_bytes(content.encode(errors="surrogateescape"))
+    assert (_finding(path, code).fix == "safe") is is_offered
+    applied = (fix_qrels if code.startswith("Q") else fix_run)(path, out).applied
+    assert (code in {fix.code for fix in applied}) is is_offered
+
+
+@pytest.mark.parametrize(
+    ("content", "diff"),
+    [
+        (b"\xef\xbb\xbf1\tone\n2\ttwo\n", ["1: - \\ufeff1\\tone", "1: + 1\tone"]),
+        (b"1\tone\r\n2\ttwo\n", ["1: - 1\\tone\\x0d", "1: + 1\tone"]),
+        (b"1\tone\n2\ttwo", ["2: - 2\ttwo", "2: + 2\\ttwo\\x0a"]),
+        (b"# x\r\n1\tone", ["1: - # x\\x0d", "2: - 1\tone", "2: + 1\\tone\\x0a"]),
+    ],
+)
+def test_the_diff_shows_encoding_and_line_ends(
+    content: bytes, diff: list[str], tmp_path: Path
+) -> None:
+    path, out = tmp_path / "in.tsv", tmp_path / "out.tsv"
+    path.write_bytes(content)
+    shown = [line.removeprefix(f"{path}:") for line in fix_topics(path, out).iter_diff()]
+    assert [line.replace("\\t", "\t").rstrip("\n") for line in shown] == [
+        line.replace("\\t", "\t") for line in diff
+    ]
+
+
+def test_the_output_is_compressed_as_its_name_says(tmp_path: Path) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out.gz"
+    path.write_bytes(gzip.compress(RUN.encode()))
+    assert "nothing was fixed, copied to" in fix_run(path, out).to_text()
+    assert gzip.decompress(out.read_bytes()).decode() == RUN
+    path.write_bytes(RUN.replace("\n", "\r").encode())
+    assert len(list(fix_run(path, out).iter_changes())) == 3
+
+
+def test_tags_are_cut_to_the_length_that_is_allowed(tmp_path: Path) -> None:
+    path, out = _write(tmp_path / "in.txt", RUN.replace(" t\n", " a_long_tag\n")), tmp_path / "out"
+    options = FixOptions(max_tag_length=6)
+    fix_run(path, out, codes=["R152"], options=options)
+    assert out.read_text() == RUN.replace(" t\n", " a_long\n")
+    options = FixOptions(tag="my run", max_tag_length=6)
+    with pytest.raises(UsageError, match="my run"):
+        fix_run(path, out, codes=["R152"], options=options)
+
+
+def test_diff_has_the_lines_of_the_input(tmp_path: Path) -> None:
+    text = "\ufeff# note\r\n2 0 a 0 2 t\r\n\r\n1 Q0 b 1 2 t\r\n1 Q0\tc 2 1 t\r\n2 Q0 d 1 1 t\r\n"
+    summary = fix_run(_write(tmp_path / "in.txt", text), tmp_path / "out.txt")
+    diff = "".join(summary.iter_diff()).replace(f"{tmp_path}/", "")
+    assert diff == (
+        "in.txt:1: - \\ufeff# note\\x0d\n"
+        "in.txt:2: - 2 0 a 0 2 t\\x0d\n"
+        "in.txt:2: + 2 Q0 a 1 2 t\n"
+        "in.txt:3: - \\x0d\n"
+        "in.txt:4: - 1 Q0 b 1 2 t\\x0d\n"
+        "in.txt:4: + 1 Q0 b 1 2 t\n"
+        "in.txt:5: - 1 Q0\\tc 2 1 t\\x0d\n"
+        "in.txt:5: + 1 Q0 c 2 1 t\n"
+        "in.txt:6: - 2 Q0 d 1 1 t\\x0d\n"
+        "in.txt:6: + 2 Q0 d 2 1 t\n"
+    )
+    codes = [one.code for one in summary.applied]
+    assert codes == ["F102", "F104", "F107", "F108", "R106", "R107", "R123", "R127"]
+    assert "6 lines, now 4" in summary.to_text()
+    assert summary.to_dict()["applied"][1] == {
+        "code": "F104",
+        "name": "crlf",
+        "count": 6,
+        "what": "wrote LF for CRLF",
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "output", "codes"),
+    [
+        (["clean.run"], "clean.run", ()),
+        (["clean.run", "R108,R161"], "clean.run", ("R108", "R161")),
+        (["r108", "out", "R108, q142"], "out", ("R108", "Q142")),
+        (["./R108"], "./R108", ()),
+        (["R108.run", "R161"], "R108.run", ("R161",)),
+        (["R108,b.run"], "R108,b.run", ()),
+    ],
+)
+def test_values_that_look_like_codes_are_codes(
+    values: list[str], output: str, codes: tuple[str, ...]
+) -> None:
+    assert split_fix_values(values) == (output, codes)
+
+
+@pytest.mark.parametrize("values", [[], ["R108"], ["a", "b"], [""]])
+def test_one_file_to_write_is_needed(values: list[str]) -> None:
+    with pytest.raises(UsageError):
+        split_fix_values(values)
+
+
+def test_input_is_never_written_over(tmp_path: Path) -> None:
+    path = _write(tmp_path / "in.txt", RUN[:-1])
+    (tmp_path / "link.txt").symlink_to(path)
+    os.link(path, tmp_path / "hard.txt")
+    qrels = _write(tmp_path / "qrels.txt", QRELS)
+    for output in (path, f"{tmp_path}/./in.txt", tmp_path / "link.txt", tmp_path / "hard.txt"):
+        with pytest.raises(UsageError):
+            fix_run(path, output)
+    with pytest.raises(UsageError):
+        fix_qrels(qrels, "-")
+    assert path.read_text() == RUN[:-1]
+    assert qrels.read_text() == QRELS
+
+
+@pytest.mark.parametrize("code", ["R999", "R111", "Q141", "nonsense"])
+def test_code_without_a_fix_for_runs_is_refused(code: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"there is no fix {code} for run"):
+        fix_run(_write(tmp_path / "in.txt", RUN), tmp_path / "out.txt", codes=[code])
+
+
+def test_what_cannot_be_read_or_written_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        fix_run(tmp_path / "none", tmp_path / "out.txt")
+    with pytest.raises(InputError):
+        fix_run(_write(tmp_path / "in.txt", RUN), tmp_path / "none" / "out.txt")
+
+
+@pytest.mark.parametrize(
+    ("content", "start"),
+    [
+        ("\n \n", "(F101)"),
+        ("1\ta\0\n", "(F106)"),
+        ("1\ta\rb\n", "(F105)"),
+        ("1\té\n".encode("latin-1"), "(F103)"),
+        (gzip.compress(b"1\ta\n", mtime=0)[:-6], "gzip stream ends early"),
+    ],
+)
+def test_topics_that_cannot_be_read_are_not_written(
+    content: str | bytes, start: str, tmp_path: Path
+) -> None:
+    summary = fix_topics(_write(tmp_path / "in.txt", content), tmp_path / "out.txt")
+    assert start in (summary.refused or "")
+    assert not (tmp_path / "out.txt").exists()
+
+
+@pytest.mark.parametrize("text", ["# a\n{\t1\n", "queries:\n- id: 010\n  text: NO # x\n"])
+def test_topics_without_a_safe_fix_stay(text: str, tmp_path: Path) -> None:
+    fix_topics(_write(tmp_path / "in.txt", text), tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text() == text

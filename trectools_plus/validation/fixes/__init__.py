@@ -1,1 +1,0 @@
-"""Write fixed copies of files: safe fixes by default, others by name."""
