@@ -304,7 +304,7 @@ def test_diff_has_the_lines_of_the_input(tmp_path: Path) -> None:
         "in.txt:6: + 2 Q0 d 2 1 t\n"
     )
     codes = [one.code for one in summary.applied]
-    assert codes == ["F102", "F104", "F107", "F108", "R106", "R107", "R123", "R127"]
+    assert codes == ["F102", "F104", "F107", "F108", "R106", "R107", "R127", "R123"]
     assert "6 lines, now 4" in summary.to_text()
     assert summary.to_dict()["applied"][1] == {
         "code": "F104",

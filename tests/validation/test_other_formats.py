@@ -154,12 +154,6 @@ def test_other_formats_name_the_conversion(
     assert any(remedy in finding.remedy for finding in check("in.txt").errors)
 
 
-def test_ranks_are_not_made_into_scores_by_a_fix(folder: Path) -> None:
-    (folder / "in.txt").write_text("1 d1 1\n1 d2 2\n", "utf-8")
-    invoke("runs validate in.txt --fix out.run --fix R101")
-    assert validate_run("out.run").rows == 0
-
-
 def test_the_drop_in_names_the_conversion(folder: Path) -> None:
     code, _, stderr = invoke("trec-eval q.csv r.csv")
     assert (code, "qrels convert q.csv" in stderr) == (1, True)

@@ -186,7 +186,7 @@ def _finding_lines(
     for start, text in ((head, message), (f"{margin}→ ", sentences(finding.remedy))):
         lines = textwrap.wrap(
             printable(text),
-            width - len(margin),
+            width - len(margin) - 2,
             break_long_words=False,
             break_on_hyphens=False,
         )

@@ -69,10 +69,11 @@ def test_json_names_the_kind_of_each_file() -> None:
 
 
 def test_fix_writes_a_copy_and_checks_it(folder: Path) -> None:
-    result = _invoke("spaces.tsv", "--fix", "fixed.tsv", "--fix", "T113")
+    (folder / "crlf.tsv").write_bytes(TSV.replace("\n", "\r\n").encode())
+    result = _invoke("crlf.tsv", "--fix", "fixed.tsv")
     assert result.exit_code == 0
-    assert (folder / "fixed.tsv").read_text(encoding="utf-8") == TSV.replace("2\t", "q_2\t")
-    assert (folder / "spaces.tsv").read_text(encoding="utf-8") == TSV.replace("2\t", "q 2\t")
+    assert (folder / "fixed.tsv").read_bytes() == TSV.encode()
+    assert (folder / "crlf.tsv").read_bytes() == TSV.replace("\n", "\r\n").encode()
 
 
 def test_standard_input_is_recognised_by_its_content() -> None:

@@ -331,13 +331,6 @@ def test_a_query_of_words_and_numbers_is_no_judgment(tmp_path: Path) -> None:
     assert _report(tmp_path, "topics.txt", "1\t2 plus 2\n").findings == ()
 
 
-def test_findings_without_a_fix_are_listed_separately(tmp_path: Path) -> None:
-    report = _report(tmp_path, "a.yaml", SET.replace("first query", "on").replace("2,", "off,"))
-    [finding] = report.findings
-    assert finding.code == "T115"
-    assert finding.message.endswith("(on 2 places); --fix fixes 1 of them")
-
-
 def test_a_text_cut_on_another_line_is_not_offered_to_be_fixed(tmp_path: Path) -> None:
     report = _report(tmp_path, "a.yaml", SET.replace("first query", "first\n      query # one"))
     [finding] = report.findings

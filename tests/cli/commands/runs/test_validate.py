@@ -21,7 +21,7 @@ from trectools_plus.errors import CheckFailedError, InputError, SeveralFilesErro
 ROOT = Path(__file__).resolve().parents[4]
 RUN = "1 Q0 a 1 2.5 tag\n1 Q0 b 2 1.5 tag\n2 Q0 a 1 0.5 tag\n"
 QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 1\n"
-FORMATS = ("text", "concise", "json", "github")
+FORMATS = ["text", "json", "github"]
 
 app = typer.Typer()
 app.command("runs")(runs_validate)
@@ -249,8 +249,6 @@ def test_fix_writes_a_copy_and_reports_what_is_left() -> None:
     assert "b 3" in Path("gap.run").read_text("utf-8")
     assert "gap.run:2: - 1 Q0 b 3 1.5 tag\n" in result.stdout
     assert _invoke("runs", "bad.run", "--fix", "out.run").exit_code == 1
-    assert _invoke("runs", "bad.run", "--fix", "out.run", "--fix", "R131").exit_code == 0
-    assert Path("out.run").read_text("utf-8").count("\n") == 2
 
 
 @pytest.mark.usefixtures("folder")

@@ -67,7 +67,7 @@ R110 = Rule(
     checks="score is not ASCII [+-]?digits[.digits][e[+-]digits]: hex, '_', ',', '%', letters, "
     "full-width digits",
     rationale="trec_eval reads the longest numeric prefix and gives no warning: '9,5' becomes 9, "
-    "'high' becomes 0. Other readers stop. ",
+    "'high' becomes 0. Other readers stop.",
     example="run.txt:1: error R110: score '9,5' is not a number; trec_eval reads 9, other readers "
     "stop. Use '9.5'.",
     remedy="Write scores as decimal numbers with a point",
