@@ -75,7 +75,7 @@ class JudgedQueries:
         rows, blocks = qrels.rows, qrels.blocks
         order = np.arange(qrels.n_rows)
         if len(qrels.repeats):
-            order = np.setdiff1d(order, qrels.repeats.row)
+            order = np.setdiff1d(order, qrels.repeats.rows)
         query = blocks.query[order]
         if blocks.interleaved:
             by_query = np.argsort(query, kind="stable")

@@ -275,10 +275,6 @@ class Registry:
         except KeyError:
             raise self._unknown(code, f"unknown rule {code}") from None
 
-    def fixable(self, kind: str) -> list[Rule]:
-        """The rules with a fix for a kind of file: ``run``, ``qrels`` or ``topics``."""
-        return [row for row in self if kind in row.fixed_kinds]
-
     def named(self, text: str) -> list[Rule]:
         """The rule with a code, or the rules with a name, in upper or lower case."""
         return [row for row in self if text.lower() in (row.code.lower(), row.name)]

@@ -283,21 +283,10 @@ FILES = (
         (
             f"runs validate {RUNS}/lexical-windows.run --fix windows.fixed --format json",
             f"runs validate {RUNS}/lexical-commented.run --fix commented.fixed --format json",
-            "runs validate fixtures/runs-faulty/duplicate-document.run --fix best.fixed --fix R131 "
-            "--format json",
-            "runs validate fixtures/runs-faulty/duplicate-document.run --fix first.fixed "
-            "--fix R131 --dedup first --format json",
-            "runs validate fixtures/runs-faulty/five-columns.run --fix tag.fixed --fix R101 "
-            "--tag mine --format json",
             "runs validate fixtures/runs-faulty/rank-twice.run --fix ranks.fixed --format json",
-            f"runs validate {RUNS}/tied.run --fix cut.fixed --fix R161 --max-depth 3 --format json",
-            f"runs validate {RUNS}/tied-in-32-bits.run --fix untied.fixed --fix R143 --format json",
-            f"runs validate {RUNS}/tied.run --fix order.fixed --fix R141 --format json",
             "runs validate fixtures/runs-faulty/score-nan.run --fix none.fixed --format json",
-            "trectools-plus qrels validate bad.qrels --fix max.fixed --fix Q142 --format json",
-            "trectools-plus qrels validate bad.qrels --fix min.fixed --fix Q142 --on-conflict min "
-            "--format json",
-            "trectools-plus topics validate bad.tsv --fix topics.fixed --fix T113 --format json",
+            "trectools-plus qrels validate bad.qrels --fix judgments.fixed --format json",
+            "trectools-plus topics validate bad.tsv --fix topics.fixed --format json",
         ),
         writes={
             "bad.qrels": "1 0 a 1\r\n1 0 a 2\r\n\r\n# c\r\n1 0 b 0\r\n2 0 a 2.0",

@@ -58,7 +58,7 @@ def test_repeats_are_found_with_their_first_row(rows: list[tuple[str, str, int, 
     blocks = find_blocks(Ids.of_texts([row[0] for row in rows]))
     found = find_repeats(blocks.query, Ids.of_texts([row[1] for row in rows]))
     expected = [(n, pairs.index(pair)) for n, pair in enumerate(pairs) if pair in pairs[:n]]
-    assert list(zip(found.row.tolist(), found.first.tolist(), strict=True)) == expected
+    assert list(zip(found.rows.tolist(), found.others.tolist(), strict=True)) == expected
 
 
 @given(rows=ROWS)

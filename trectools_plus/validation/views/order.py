@@ -3,9 +3,6 @@
 All arrays are NumPy arrays with one element per row. A valid run is already grouped by query and
 sorted by rank and score, so nothing is sorted. Otherwise only the affected queries are sorted.
 
-Millions of rows are processed in slices that fit into the cache of the processor, because
-allocating an array for all rows takes longer than the computation.
-
 Pairs of query and document are compared by 64-bit keys: the number of the query and part of a hash
 of the document id. Pairs with equal keys are then compared by their ids, so a collision costs time
 but does not change the result.
@@ -13,56 +10,33 @@ but does not change the result.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.formats.columns.ids import Flags, Ids, Rows
 
-ROWS_PER_SLICE = 1 << 16
-_WORTH_THREADS = 8
-_T = TypeVar("_T")
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Rows, each with another one that it is compared with, for example the first of a document."""
 
-RowSlice = tuple[int, int]
+    rows: Rows
+    others: Rows
 
+    @classmethod
+    def none(cls) -> Pairs:
+        """Return no rows."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64))
 
-def row_slices(n_rows: int, starts: npt.NDArray[np.int64] | None = None) -> list[RowSlice]:
-    """Cut rows into slices of about ``ROWS_PER_SLICE``.
+    def __len__(self) -> int:
+        return len(self.rows)
 
-    Args:
-        n_rows: Number of rows.
-        starts: Rows at which a slice may begin, ascending from 0, for example the first rows of
-            queries. By default, a slice may begin at any row.
-
-    Returns:
-        The first row of each slice, and the row after its last.
-    """
-    cuts = np.arange(0, n_rows, ROWS_PER_SLICE)
-    if starts is not None and n_rows:
-        cuts = starts[np.searchsorted(starts, cuts, "right") - 1]
-        cuts = cuts[np.concatenate([[True], cuts[1:] != cuts[:-1]])]
-    ends = [*cuts[1:].tolist(), n_rows]
-    return list(zip(cuts.tolist(), ends, strict=True)) if n_rows else []
-
-
-def map_slices(work: Callable[[int, int], _T], cuts: Sequence[RowSlice]) -> list[_T]:
-    """Apply a function to every slice, in threads, because NumPy and Polars release the GIL."""
-    if len(cuts) < _WORTH_THREADS:
-        return [work(begin, end) for begin, end in cuts]
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
-        return list(pool.map(lambda cut: work(*cut), cuts))
-
-
-def find_rows(work: Callable[[int, int], Rows], cuts: Sequence[RowSlice]) -> Rows:
-    """Concatenate the rows that a function finds in each slice."""
-    return np.concatenate([np.empty(0, np.int64), *map_slices(work, cuts)])
+    def filter(self, kept: Flags | Rows) -> Pairs:
+        """Return some of the rows."""
+        return Pairs(self.rows[kept], self.others[kept])
 
 
 def places_in_query(query: npt.NDArray[np.integer]) -> Rows:
@@ -70,19 +44,6 @@ def places_in_query(query: npt.NDArray[np.integer]) -> Rows:
     places = np.arange(len(query))
     heads = np.concatenate([np.ones(min(1, len(query)), np.bool_), query[1:] != query[:-1]])
     return places - np.maximum.accumulate(np.where(heads, places, 0))
-
-
-def holds_everywhere(test: Callable[[int, int], bool], cuts: Sequence[RowSlice]) -> bool:
-    """Return whether a test is true for every slice; stop at the first failure."""
-    failed = False
-
-    def unless_failed(begin: int, end: int) -> bool:
-        nonlocal failed
-        if not failed and not test(begin, end):
-            failed = True
-        return not failed
-
-    return all(map_slices(unless_failed, cuts))
 
 
 Ranks = npt.NDArray[np.int64 | np.float64]
@@ -117,33 +78,19 @@ class Ordered:
             return self.score.astype(np.float32)
 
     @cached_property
-    def ranks_are_consecutive(self) -> bool:
-        """Return whether every rank is 1 higher than the previous one of the query."""
-
-        def test(begin: int, end: int) -> bool:
-            query, rank = self.query[max(0, begin - 1) : end], self.rank[max(0, begin - 1) : end]
-            return bool(((rank[1:] - rank[:-1] == 1) | (query[1:] != query[:-1])).all())
-
-        return holds_everywhere(test, row_slices(len(self.query)))
-
-    @cached_property
     def rank_steps(self) -> Ranks:
         """For places 1, 2, …: rank minus the previous rank; 1 where another query begins."""
-        if self.ranks_are_consecutive:
-            return np.broadcast_to(np.int64(1), max(0, len(self.query) - 1))
         return np.where(self.same_query, np.diff(self.rank), self.rank.dtype.type(1))
+
+    @cached_property
+    def ranks_are_consecutive(self) -> bool:
+        """Return whether every rank is 1 higher than the previous one of the query."""
+        return bool((self.rank_steps == 1).all())
 
     @cached_property
     def scores_fall(self) -> bool:
         """Return whether every score is below the previous one of the query, even in 32 bits."""
-
-        def test(begin: int, end: int) -> bool:
-            query = self.query[max(0, begin - 1) : end]
-            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                score = self.score[max(0, begin - 1) : end].astype(np.float32)
-            return bool(((score[1:] < score[:-1]) | (query[1:] != query[:-1])).all())
-
-        return holds_everywhere(test, row_slices(len(self.query)))
+        return bool(((self.score32[1:] < self.score32[:-1]) | ~self.same_query).all())
 
     @cached_property
     def rises(self) -> Rows:
@@ -266,66 +213,26 @@ def _count_rising_pairs(query: Rows, level: Rows) -> npt.NDArray[np.float64]:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class Repeats:
-    """Rows whose query and document occurred before.
-
-    Attributes:
-        row: These rows, ascending.
-        first: For each, the first row with the same query and document.
-    """
-
-    row: Rows
-    first: Rows
-
-    @classmethod
-    def none(cls) -> Repeats:
-        """Return no rows."""
-        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-    def filter(self, kept: Flags) -> Repeats:
-        """Return some of the rows."""
-        return Repeats(self.row[kept], self.first[kept])
-
-
-def find_repeats(
-    query: npt.NDArray[np.uint32], doc_ids: Ids, starts: Rows | None = None
-) -> Repeats:
-    """Find rows whose (query, document) has occurred before.
+def find_repeats(query: npt.NDArray[np.uint32], doc_ids: Ids) -> Pairs:
+    """Return the rows whose query and document occurred before, each with the first such row.
 
     Args:
         query: The number of each row's query.
         doc_ids: Its document.
-        starts: The first rows of the queries, if the rows are grouped by query. Then rows are
-            compared only within slices of whole queries.
     """
-    n_bits = int(query.max(initial=0)).bit_length()
-
-    def candidates(begin: int, end: int) -> Rows:
-        keys = doc_ids.take(slice(begin, end)).hashes()
-        if n_bits:
-            keys >>= np.uint64(n_bits)
-            keys |= query[begin:end].astype(np.uint64) << np.uint64(64 - n_bits)
-        ordered = np.sort(keys)
-        twice = ordered[1:][ordered[1:] == ordered[:-1]]
-        if not len(twice):
-            return np.zeros(0, np.int64)
-        # By default, NumPy 2.0 fails on some uint64 values.
-        return np.flatnonzero(np.isin(keys, twice, kind="sort")) + begin
-
-    n_rows = len(query)
-    whole = [(0, n_rows)] if n_rows else []
-    rows = find_rows(candidates, whole if starts is None else row_slices(n_rows, starts))
-    if not len(rows):
-        return Repeats.none()
+    n_bits = max(1, int(query.max(initial=0)).bit_length())
+    keys = doc_ids.hashes() >> np.uint64(n_bits)
+    keys |= query.astype(np.uint64) << np.uint64(64 - n_bits)
+    ordered = np.sort(keys)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
+        return Pairs.none()
+    # By default, NumPy 2.0 fails on some uint64 values.
+    rows = np.flatnonzero(np.isin(keys, twice, kind="sort"))
     found = doc_ids.take(rows)
-    keys = [*found.words, query[rows].astype(np.uint64)]
-    order = np.lexsort(keys)  # stable, so the first row comes first
-    found, of_query = found.take(order), query[rows][order]
+    order = np.lexsort([*found.words, query[rows].astype(np.uint64)])  # stable: the first row first
+    found, of_query, rows = found.take(order), query[rows][order], rows[order]
     heads = np.concatenate([[True], found.changes() | (of_query[1:] != of_query[:-1])])
-    first = rows[order][np.maximum.accumulate(np.where(heads, np.arange(len(rows)), 0))]
-    again = np.argsort(rows[order][~heads])
-    return Repeats(rows[order][~heads][again], first[~heads][again])
+    first = rows[np.maximum.accumulate(np.where(heads, np.arange(len(rows)), 0))]
+    again = np.argsort(rows[~heads])
+    return Pairs(rows[~heads][again], first[~heads][again])

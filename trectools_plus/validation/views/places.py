@@ -14,6 +14,7 @@ import numpy.typing as npt
 from trectools_plus.formats.columns.facts import Occurrences, OddLines
 from trectools_plus.formats.columns.ids import Rows
 from trectools_plus.text import number, plural, quoted, visible
+from trectools_plus.validation.views.order import Pairs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,14 +37,6 @@ class RowNumber(int):
 
     def __str__(self) -> str:
         return f"row {int(self)}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Rows, each with another one that it is compared with."""
-
-    rows: Rows
-    others: Rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from trectools_plus.formats.columns.ids import PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.text import number
 from trectools_plus.validation.id_matching import unify_spellings
-from trectools_plus.validation.views.order import Repeats
+from trectools_plus.validation.views.order import Pairs, find_repeats
 from trectools_plus.validation.views.places import Value
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
 
@@ -123,9 +123,11 @@ class QrelsView(TableView):
         return are_names and self.n_rows > len(self.query_ids)
 
     @cached_property
-    def repeats(self) -> Repeats:
+    def repeats(self) -> Pairs:
         """As in the base class, but empty if columns 2 and 3 are swapped."""
-        return Repeats.none() if self.documents_in_column_2 else self.find_repeats()
+        if self.documents_in_column_2 or self.ids_are_unknown:
+            return Pairs.none()
+        return find_repeats(self.blocks.query, self.doc_ids)
 
     @cached_property
     def pairs(self) -> PairTable:

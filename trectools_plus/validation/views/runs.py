@@ -19,8 +19,8 @@ from trectools_plus.formats.columns.rows import RUN_FIELDS, RunRows
 from trectools_plus.formats.files.content import BOM
 from trectools_plus.text import number
 from trectools_plus.validation.views.facts import PairFacts, RunFacts
-from trectools_plus.validation.views.order import Ordered, Ranks, places_in_query
-from trectools_plus.validation.views.places import Pairs, Value
+from trectools_plus.validation.views.order import Ordered, Pairs, Ranks, places_in_query
+from trectools_plus.validation.views.places import Value
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ class RunView(TableView):
             return RunFacts()
         repeats = self.repeats
         n_changed = int(self.is_above_previous(self.ties_of_other_scores).sum())
-        n_repeating = len(np.unique(self.blocks.query[repeats.row]))
+        n_repeating = len(np.unique(self.blocks.query[repeats.rows]))
         if self.columns is None:
             return RunFacts(n_repeating=n_repeating, n_changed=n_changed)
         return RunFacts(
@@ -340,7 +340,7 @@ class RunView(TableView):
     @cached_property
     def copies(self) -> Rows:
         """Rows that equal, in every field, the first row of their document."""
-        rows, firsts = self.repeats.row, self.repeats.first
+        rows, firsts = self.repeats.rows, self.repeats.others
         # A row without a score may be the header of another file that was appended.
         equal = ~np.isnan(self.score[rows])
         for field in range(1, RUN_FIELDS + 1) if len(rows) else ():

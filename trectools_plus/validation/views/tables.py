@@ -31,7 +31,7 @@ from trectools_plus.formats.columns.rows import (
     QueryBlocks,
     RunRows,
 )
-from trectools_plus.validation.views.order import Repeats, find_repeats
+from trectools_plus.validation.views.order import Pairs, find_repeats
 from trectools_plus.validation.views.places import (
     LINES_KEPT,
     LineNumber,
@@ -373,10 +373,6 @@ class TableView:
         lines = columns.misshapen.line
         return not ((lines > shape.header[0]) & (lines < below[0])).any()
 
-    def header_stays(self) -> bool:
-        """Return whether fixes keep a header, because the line after it is not a row."""
-        return self.shape.verdict == "rows" and not self.drops_header()
-
     def ends_in_unparsed_line(self) -> bool:
         """Return whether the last line is unparsed and has no line end: the file is truncated."""
         assert self.columns is not None
@@ -406,16 +402,11 @@ class TableView:
         return self.columns is not None and self.columns.facts.bad_utf8 is not None
 
     @cached_property
-    def repeats(self) -> Repeats:
-        """Rows whose (query, document) occurred before, and its first row."""
-        return self.find_repeats()
-
-    def find_repeats(self) -> Repeats:
-        """Compute :attr:`repeats`."""
-        if self.ids_are_unknown:
-            return Repeats.none()
-        starts = None if self.blocks.interleaved else self.blocks.starts
-        return find_repeats(self.blocks.query, self.doc_ids, starts)
+    def repeats(self) -> Pairs:
+        """Rows whose (query, document) occurred before, and its first row, if ids are known."""
+        return (
+            Pairs.none() if self.ids_are_unknown else find_repeats(self.blocks.query, self.doc_ids)
+        )
 
     @property
     def line_index(self) -> LineIndex | None:

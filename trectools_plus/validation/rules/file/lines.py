@@ -200,6 +200,3 @@ spacing_cases = (
     ),
 )
 """The case of a form feed or vertical tab between columns."""
-
-
-_HEADER_CODES = {"run": "R105", "qrels": "Q103"}

@@ -12,7 +12,8 @@ import numpy as np
 from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.text import quoted
 from trectools_plus.validation.registry import Case, Rule, Subject
-from trectools_plus.validation.views.places import Pairs, Places, Value
+from trectools_plus.validation.views.order import Pairs
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.tables import TableView
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from trectools_plus.validation.rules.file.shared import (
     convertible,
 )
 from trectools_plus.validation.rules.qrels.columns import grades_in_column_2
-from trectools_plus.validation.views.order import Repeats
-from trectools_plus.validation.views.places import Pairs, Places, Value
+from trectools_plus.validation.views.order import Pairs
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
 
 RELEVANT = 1
@@ -336,17 +336,17 @@ Q134 = Rule(
 def repeats(qrels: QrelsView, *, agree: bool) -> Pairs:
     """Return repeated judgments whose grades are equal, or those whose grades differ."""
     again = qrels.repeats.filter(~_of_other_subtopic(qrels, qrels.repeats))
-    here, there = qrels.grade[again.row], qrels.grade[again.first]
+    here, there = qrels.grade[again.rows], qrels.grade[again.others]
     flags = ~(np.isnan(here) | np.isnan(there)) & ((here == there) == agree)
     if qrels.unclear_systems is not None:  # Q143 reports the type of judgment
         flags[:] = False
-    return Pairs(again.row[flags], again.first[flags])
+    return again.filter(flags)
 
 
-def _of_other_subtopic(qrels: QrelsView, again: Repeats) -> Flags:
+def _of_other_subtopic(qrels: QrelsView, again: Pairs) -> Flags:
     """Return, for each of some repeats, whether its column 2 differs from that of the first."""
     subtopics = qrels.rows.iterations
-    return ~subtopics.take(again.row).equal(subtopics.take(again.first))
+    return ~subtopics.take(again.rows).equal(subtopics.take(again.others))
 
 
 Q141 = Rule(
@@ -418,8 +418,7 @@ def documents_in_column_2(qrels: QrelsView) -> Places:
 
 def subtopics(qrels: QrelsView) -> Pairs:
     """Return judgments of a document for another subtopic."""
-    again = qrels.repeats.filter(_of_other_subtopic(qrels, qrels.repeats))
-    return Pairs(again.row, again.first)
+    return qrels.repeats.filter(_of_other_subtopic(qrels, qrels.repeats))
 
 
 Q143 = Rule(

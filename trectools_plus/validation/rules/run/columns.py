@@ -34,7 +34,8 @@ from trectools_plus.validation.rules.file.shared import (
     short_rows,
     value_case,
 )
-from trectools_plus.validation.views.places import Pairs, Places, Value
+from trectools_plus.validation.views.order import Pairs
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import TableView, fields_of
 

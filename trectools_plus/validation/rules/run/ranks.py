@@ -18,7 +18,8 @@ from trectools_plus.validation.rules.file.shared import (
     conversion_remedy,
     returning_queries,
 )
-from trectools_plus.validation.views.places import Pairs, Places, Value
+from trectools_plus.validation.views.order import Pairs
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.runs import RunView
 
 MIN_REVERSED = 0.9

@@ -22,8 +22,8 @@ from trectools_plus.validation.registry import (
     Rule,
 )
 from trectools_plus.validation.rules.run.columns import R108
-from trectools_plus.validation.views.order import places_in_query
-from trectools_plus.validation.views.places import Pairs, Places, Value
+from trectools_plus.validation.views.order import Pairs, places_in_query
+from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import NOT_FINITE
 
@@ -165,7 +165,7 @@ again = partial(
     "error",
     "{doc_id!v} is repeated in query {query_id!v} ({other_place}: score {other_score!v}; here: "
     "{score!v})[ ({count} rows in {n_queries:query|queries})]",
-    lambda run: Pairs(run.repeats.row, run.repeats.first),
+    lambda run: run.repeats,
     shows=shown_repeats,
     column=3,
 )
@@ -251,7 +251,7 @@ FALLING = "Write scores that fall with rank"
 def ties_against_ranks(run: RunView) -> Pairs:
     """Return the ties that the ranks order against trec_eval, which puts higher ids first."""
     if run.columns is None:
-        return Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
+        return Pairs.none()
     places, rank = run.ties64, run.scored.rank
     return run.pairs(
         run.scored, places[run.is_above_previous(places) & (rank[places] > rank[places - 1])]
@@ -355,7 +355,7 @@ COMPARED_EXACTLY = 10_000
 def ties_of_other_texts(run: RunView) -> Pairs:
     """Return the rows whose score equals the previous one in 64 bits, but not as written."""
     if run.columns is None or len(run.ties_of_other_scores):
-        return Pairs(np.empty(0, np.int64), np.empty(0, np.int64))
+        return Pairs.none()
     pairs, is_short = run.pairs(run.scored, run.ties64), run.rows.scores.is_short
     unsure = np.flatnonzero(~(is_short[pairs.rows] & is_short[pairs.others]))
     rows, others = pairs.rows[unsure], pairs.others[unsure]
