@@ -25,7 +25,7 @@ from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.formats.trec_files import read_qrels, read_run
 from trectools_plus.validation import validate_qrels, validate_run, validate_topics
-from trectools_plus.validation.id_matching import near_matches
+from trectools_plus.validation.views.id_matching import near_matches
 
 pytestmark = pytest.mark.process
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from trectools_plus.formats.columns.ids import Ids
 from trectools_plus.text import listed, number, plural, visible
-from trectools_plus.validation.id_matching import (
+from trectools_plus.validation.views.id_matching import (
     near_matches,
     nearest,
     unify_spelling,

@@ -19,8 +19,8 @@ from trectools_plus.validation.rendering import (
     line_ranges,
     print_text,
     render,
+    render_rules_markdown,
 )
-from trectools_plus.validation.rules_page import render_rules_markdown
 
 FINDING_KEYS = {
     *("code", "name", "severity", "line", "column", "count", "query_id", "doc_id"),

@@ -21,7 +21,7 @@ from trectools_plus.choices import MODEL_JUDGED, NoRelevant
 from trectools_plus.formats.columns.ids import KEPT, Ids, PairTable
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.text import listed
-from trectools_plus.validation.id_matching import unify_spellings
+from trectools_plus.validation.views.id_matching import unify_spellings
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView

@@ -19,7 +19,7 @@ from trectools_plus.retrieval.rewording.measurements import find_measurements, p
 from trectools_plus.retrieval.rewording.rewording import GLOSSARY_LANGUAGES, is_hpo, rewording_of
 from trectools_plus.retrieval.rewording.tables import function_words
 from trectools_plus.retrieval.source import Retriever
-from trectools_plus.validation.texts import guess_language, stop_words, words_of
+from trectools_plus.validation.topics.texts import guess_language, stop_words, words_of
 
 Spans = Sequence[tuple[int, int]]
 """Starts and ends of parts of a text."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.validation.texts import guess_language, primary_language
+from trectools_plus.validation.topics.texts import guess_language, primary_language
 
 _MOST_DOCUMENTS = 100_000
 """The words of larger collections are not examined."""

@@ -26,7 +26,7 @@ from trectools_plus.testsets.splitting import (
     stratum_of,
 )
 from trectools_plus.text import listed, plural
-from trectools_plus.validation.texts import near_across, near_groups, primary_language
+from trectools_plus.validation.topics.texts import near_across, near_groups, primary_language
 
 if TYPE_CHECKING:
     import numpy as np

@@ -18,7 +18,7 @@ from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.testsets.conversion import render_test_set, write_test_set
 from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.model import TestQuery, TestSet
-from trectools_plus.validation.texts import near_groups
+from trectools_plus.validation.topics.texts import near_groups
 
 DEFAULT_HELD_OUT = 0.2
 DEFAULT_SEED = 42

@@ -46,8 +46,8 @@ from trectools_plus.text import listed, plural, visible
 from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
-from trectools_plus.validation.id_matching import near_matches
 from trectools_plus.validation.loading import load_qrels_with_findings
+from trectools_plus.validation.views.id_matching import near_matches
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,7 +21,6 @@ from trectools_plus.measures.judged import (
 )
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.findings import Finding, refuse_errors
-from trectools_plus.validation.id_matching import near_matches
 from trectools_plus.validation.loading import RunLoader, open_runs
 from trectools_plus.validation.parts import (
     NotInPartsError,
@@ -30,6 +29,7 @@ from trectools_plus.validation.parts import (
 )
 from trectools_plus.validation.registry import DEFAULT_MAX_DEPTH, JUDGED_CUTOFF
 from trectools_plus.validation.views.facts import N_SHOWN_IDS, JudgedCounts, PairFacts
+from trectools_plus.validation.views.id_matching import near_matches
 from trectools_plus.validation.views.pairs import PairView, near_places
 from trectools_plus.validation.views.runs import RunView
 

@@ -18,7 +18,7 @@ from hashlib import sha256
 
 from trectools_plus.errors import FormatError
 from trectools_plus.retrieval.rewording.tables import read_data
-from trectools_plus.validation.texts import stop_words
+from trectools_plus.validation.topics.texts import stop_words
 
 _WORD = re.compile(r"\w+")
 _GERMAN = str.maketrans(

@@ -36,7 +36,7 @@ from trectools_plus.retrieval.rewording.measurements import find_measurements
 from trectools_plus.retrieval.rewording.tables import data_sha256
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.retrieval.source import Ranking, Retriever, leaves_of, rank_scores
-from trectools_plus.validation.texts import guess_language, primary_language, stop_words
+from trectools_plus.validation.topics.texts import guess_language, primary_language, stop_words
 
 GLOSSARY_LANGUAGES = ("de", "fr", "es", "nl")
 """The languages of the included glossaries."""

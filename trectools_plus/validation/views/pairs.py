@@ -18,9 +18,9 @@ import numpy as np
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.ids import Flags, Rows
 from trectools_plus.formats.files.content import BOM, read_file
-from trectools_plus.validation.id_matching import near_matches, unify_spellings
 from trectools_plus.validation.registry import JUDGED_CUTOFF
 from trectools_plus.validation.views.facts import N_SHOWN_IDS, JudgedCounts, PairFacts, TieSums
+from trectools_plus.validation.views.id_matching import near_matches, unify_spellings
 from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.places import Places
 from trectools_plus.validation.views.qrels import QrelsView

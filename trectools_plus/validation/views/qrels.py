@@ -12,7 +12,7 @@ from trectools_plus.formats.columns.columns import Columns
 from trectools_plus.formats.columns.ids import PairTable
 from trectools_plus.formats.columns.rows import QrelsRows
 from trectools_plus.text import number
-from trectools_plus.validation.id_matching import unify_spellings
+from trectools_plus.validation.views.id_matching import unify_spellings
 from trectools_plus.validation.views.order import Pairs, find_repeats
 from trectools_plus.validation.views.places import Value
 from trectools_plus.validation.views.tables import Numbers, Shape, TableView, shape_of

@@ -17,7 +17,7 @@ from trectools_plus.formats.nodes.model import Node
 from trectools_plus.formats.topic_records.forms import LINE_FORMS, Form
 from trectools_plus.formats.topic_records.model import Topic, TopicProblem, report_empty_text
 from trectools_plus.validation.registry import SeverityName
-from trectools_plus.validation.texts import language_of_folder, primary_language
+from trectools_plus.validation.topics.texts import language_of_folder, primary_language
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import Shape, TableView

@@ -10,7 +10,6 @@ import numpy as np
 from trectools_plus.formats.columns.ids import Ids, Rows
 from trectools_plus.text import listed, visible
 from trectools_plus.validation.findings import UNJUDGED
-from trectools_plus.validation.id_matching import nearest
 from trectools_plus.validation.registry import (
     JUDGED_CUTOFF,
     MIN_JUDGED,
@@ -18,6 +17,7 @@ from trectools_plus.validation.registry import (
     Rule,
 )
 from trectools_plus.validation.views.facts import N_SHOWN_IDS
+from trectools_plus.validation.views.id_matching import nearest
 from trectools_plus.validation.views.pairs import MEASURES, PairView
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.runs import RunView

@@ -10,7 +10,12 @@ import polars as pl
 
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.topics.topics import normalised
-from trectools_plus.validation.texts import KNOWN_LANGUAGES, guess_language, near_across, near_pairs
+from trectools_plus.validation.topics.texts import (
+    KNOWN_LANGUAGES,
+    guess_language,
+    near_across,
+    near_pairs,
+)
 from trectools_plus.validation.views.places import Places, Value
 from trectools_plus.validation.views.topics import TestSetView
 
