@@ -393,18 +393,15 @@ def _grade_problem(node: Node, doc_id: str) -> tuple[str, str]:
     """Return code and message for a grade not written as a whole number; else empty texts."""
     if not isinstance(node, Scalar):
         return "Q110", f"the grade of {doc_id} is {describe(node)}"
-    shown = visible(node.text)
-    if node.meaning == "null":
-        return "T105", f"the grade of {doc_id} is null"
-    if node.meaning == "boolean":
-        return "T115", f"grade {shown} of {doc_id} is {node.value}"
+    shown = f"grade '{visible(node.text)}' of {doc_id}"
+    if node.meaning in ("null", "boolean"):
+        return ("T105" if node.meaning == "null" else "T115"), f"{shown} is {node.meaning}"
     if node.meaning == "number" and node.text not in JSON_CONSTANTS:
         state = "not written as an integer" if _is_integral(node) else "not a whole number"
-        return "Q111", f"grade {shown} of {doc_id} is {state}"
-    if node.meaning in ("text", "other"):
-        return "Q110", f"grade '{shown}' of {doc_id} is text, not a number"
-    if node.meaning == "integer" and node.value not in (None, node.text.lstrip("+")):
-        return "Q110", f"grade {shown} of {doc_id} is read as {node.value}"
+        return "Q111", f"{shown} is {state}"
+    is_other_integer = node.meaning == "integer" and node.value not in (None, node.text.lstrip("+"))
+    if node.meaning in ("text", "other") or is_other_integer:
+        return "Q110", f"{shown} is not a whole number"
     return "", ""  # T104 reports NaN and infinities
 
 

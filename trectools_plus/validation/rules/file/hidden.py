@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import partial
 
 import numpy as np
@@ -34,16 +33,6 @@ Because of them, different ids look the same.
 
 # First bytes of these characters in UTF-8, to skip files without them quickly.
 _LEADS = (b"\xc2", b"\xe1\x9a", b"\xe2\x80", b"\xe2\x81", b"\xe3\x80\x80", b"\xef\xbb\xbf")
-
-
-_NAMES = {
-    "\u00a0": "no-break space",
-    "\u3000": "ideographic space",
-    "\u0085": "next-line character",
-    "\u00ad": "soft hyphen",
-    "\ufeff": "byte order mark",
-    "\x7f": "delete character",
-}
 
 
 def _may_contain_invisible(columns: Columns) -> bool:
@@ -85,10 +74,9 @@ def lines_with(table: TableView, pattern: re.Pattern[bytes], numbers: tuple[int,
     assert found is not None
     character, at = found[0].decode(), len(text.encode()[: found.start()].decode())
     column = table.column_on(lines[0], number) if number else None
-    name = _NAMES.get(character) or unicodedata.name(character, "control character").lower()
     splits = "Python splits here, trec_eval does not"
     first: dict[str, Value] = {
-        "name": name,
+        "name": f"character U+{ord(character):04X}",
         "field": next(field for field in fields_of(text) if character in field),
         "bare": pattern.sub(b"", text.encode()).decode(),
         "why": splits if character.isspace() else "tools split rows differently here",
@@ -115,7 +103,7 @@ def invisible_character(code: str, on: Subject, n_fields: int) -> Rule:
         rationale="Python's split() splits a row at a no-break space, C does not, so two tools see "
         "different columns. An id with a zero-width character looks like the correct id but never "
         "matches it.",
-        example=f"{name}.txt:2: error {code}: no-break space inside 'd\\u00a002'; Python splits "
+        example=f"{name}.txt:2: error {code}: character U+00A0 inside 'd\\u00a002'; Python splits "
         "here, trec_eval does not. Replace it with a plain blank, or remove it from the id.",
         remedy="Replace it with a plain blank, or remove it from the id",
         drop_in="scores",

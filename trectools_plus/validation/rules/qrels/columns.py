@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from functools import partial
 
-from trectools_plus.formats.columns.rows import QRELS_FIELDS
-from trectools_plus.text import quoted
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.file.lines import spacing_cases
 from trectools_plus.validation.rules.file.shared import (
@@ -33,22 +31,17 @@ LAYOUT = "qid iter docid grade"
 _GRADE = r"^[+-]?[0-9]{1,3}$"
 
 
-def missing_column(qrels: QrelsView, places: Places) -> Mapping[str, Value]:
-    """Return the column that the first short row lacks, and a remedy."""
-    assert qrels.columns is not None
-    remedy = conversion_remedy(qrels) if qrels.n_rows == 0 and convertible(qrels) else ""
-    other = other_format(qrels.columns.source.head, qrels.n_rows)
-    fields = fields_of(str(places.first["text"]))
-    guess = ""
-    if other is not None:
-        why, do = (problem_of_json(qrels) if other == "JSON" else None) or ("", None)
-        guess = f"; the file seems to be {other}{': ' if why else ''}{why}"
-        remedy = remedy or do or ""
-    elif len(fields) == QRELS_FIELDS - 1:
-        # "1 0 d03" lacks the grade, "1 d03 2" the iteration: a grade is a short whole number.
-        is_grade = re.match(_GRADE, fields[2])
-        guess = f"; the {'iteration (column 2)' if is_grade else 'grade'} is missing"
-    return {"guess": guess, "fix": remedy or "Write all four columns on every line"}
+def missing_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
+    """Return the format that a file with short rows seems to have, and a remedy."""
+    found = convertible(qrels) if qrels.n_rows == 0 else None
+    other = other_format(qrels.file.source.head, qrels.n_rows)
+    why, remedy = (problem_of_json(qrels) if other == "JSON" else None) or ("", None)
+    return {
+        "guess": f"; the file seems to be {other}{': ' if why else ''}{why}" if other else "",
+        "fix": conversion_remedy(qrels)
+        if found
+        else remedy or "Write all four columns on every line",
+    }
 
 
 Q101 = Rule(
@@ -58,8 +51,8 @@ Q101 = Rule(
     severity="error",
     checks="fewer than 4 fields",
     rationale="Without all four columns, a reader takes the document id for the grade, or stops.",
-    example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade); the grade is "
-    "missing. Write all four columns on every line.",
+    example="qrels.txt:3: error Q101: 3 columns, need 4 (qid iter docid grade). "
+    "Write all four columns on every line.",
     remedy="Write all four columns on every line",
     scored_if="it is a dictionary or a list of judgments in JSON",
     cases=(
@@ -78,18 +71,11 @@ Q101 = Rule(
 
 def further_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
     """Return what the further column of the first long row may be, and a remedy."""
-    long, guess = long_rows(qrels), "the document id may contain a space"
-    remedy = "Write four columns on every line"
-    if qrels.n_rows or (long.n_fields != QRELS_FIELDS + 1).any():
-        return {"guess": guess, "fix": remedy}
-    found = convertible(qrels)
+    found = None if qrels.n_rows else convertible(qrels)
     if found is not None:
-        guess = f"these look like {found.label} ({quoted(fields_of(long.text[0])[4])})"
-        remedy = conversion_remedy(qrels)
-    elif all(re.match(_GRADE, field) for text in long.text for field in fields_of(text)[3:5]):
-        guess = "columns 4 and 5 could both be the grade"
-        remedy = "Name it, for example with --columns query=1,doc_id=3,relevance=4"
-    return {"guess": guess, "fix": remedy}
+        return {"guess": f"these look like {found.label}", "fix": conversion_remedy(qrels)}
+    remedy = "Write four columns, or name them, for example --columns query=1,doc_id=3,relevance=4"
+    return {"guess": "the document id may contain a space", "fix": remedy}
 
 
 Q102 = Rule(

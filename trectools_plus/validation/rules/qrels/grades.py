@@ -51,15 +51,11 @@ def not_integers(qrels: QrelsView, *, fractional: bool, whole: bool | None = Non
     return rows[np.array(flags, np.bool_)]
 
 
-def shown_grade(qrels: QrelsView, places: Places) -> Mapping[str, Value]:
-    """Return the number that C's ``atol`` reads from a grade, and a remedy."""
-    digits = re.match("[+-]?[0-9]+", str(places.first["grade"]))
+def shown_grade(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
+    """Return a remedy."""
     found = None if qrels.is_arranged else convertible(qrels)
     is_ntcir = found is not None and found.name == "ntcir"
-    return {
-        "reads": digits[0].removeprefix("+") if digits else "0",
-        "fix": conversion_remedy(qrels) if is_ntcir else "Write whole numbers",
-    }
+    return {"fix": conversion_remedy(qrels) if is_ntcir else "Write whole numbers"}
 
 
 Q110 = Rule(
@@ -70,14 +66,14 @@ Q110 = Rule(
     checks="grade is not ASCII [+-]?digits",
     rationale="trec_eval reads the longest numeric prefix and gives no warning: 'relevant' "
     "becomes 0, '0x2' becomes 0, '2,0' becomes 2.",
-    example="qrels.txt:1: error Q110: grade 'relevant' is not a whole number; trec_eval reads 0. "
-    "Write whole numbers.",
+    example="qrels.txt:1: error Q110: grade 'relevant' is not a whole number; trec_eval reads its "
+    "start. Write whole numbers.",
     remedy="Write whole numbers",
     drop_in="scores",
     cases=(
         Case(
             "error",
-            "grade {grade!q} is not a whole number[ (on {count} rows)]; trec_eval reads {reads}",
+            "grade {grade!q} is not a whole number[ (on {count} rows)]; trec_eval reads its start",
             partial(not_integers, fractional=False),
             shows=shown_grade,
             column=4,
@@ -98,13 +94,7 @@ def _all_are_whole(qrels: QrelsView, _: Places) -> bool:
     return not len(not_integers(qrels, fractional=True, whole=False))
 
 
-def shown_fraction(qrels: QrelsView, places: Places) -> Mapping[str, Value]:
-    """Return the grade that is not whole, if there is one."""
-    first = {"grade": str(places.first["other_grade"])}
-    return {**first, **shown_grade(qrels, Places(first=first))}
-
-
-fraction = partial(Case, "error", where=fractions, shows=shown_fraction, column=4)
+fraction = partial(Case, "error", where=fractions, column=4)
 Q111 = Rule(
     "Q111",
     "fractional-grade",
@@ -117,20 +107,21 @@ Q111 = Rule(
     checks="decimal grade; grades like '2.0' can be fixed",
     rationale="Grades are whole numbers; trec_eval ignores the fraction. '2.0' can be fixed; "
     "'0.5' needs another scale.",
-    example="qrels.txt:1: error Q111: grade 0.9 is not a whole number; trec_eval reads 0. Rescale "
-    "the grades to whole numbers.",
+    example="qrels.txt:1: error Q111: grade 0.9 is not a whole number; trec_eval ignores the "
+    "fraction. Rescale the grades to whole numbers.",
     remedy="Rescale the grades to whole numbers",
     drop_in="scores",
     cases=(
         fraction(
-            "grade {grade} is not written as an integer[ (on {count} rows)]; trec_eval reads "
-            "{reads}",
+            "grade {other_grade} is not written as an integer[ (on {count} rows)]; trec_eval "
+            "ignores the point",
             given=_all_are_whole,
-            remedy="Write {reads}",
+            remedy="Write whole numbers without a point",
             blocks=False,
         ),
         fraction(
-            "grade {grade} is not a whole number[ (on {count} rows)]; trec_eval reads {reads}",
+            "grade {other_grade} is not a whole number[ (on {count} rows)]; trec_eval ignores the "
+            "fraction",
         ),
     ),
 )

@@ -16,9 +16,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.columns.decimals import DECIMAL, INTEGER
 from trectools_plus.formats.columns.facts import OddLines
 from trectools_plus.formats.columns.ids import Ids, Rows
-from trectools_plus.formats.columns.rows import RUN_FIELDS
 from trectools_plus.formats.writing import tag_of_path, valid_tag
-from trectools_plus.text import number, quoted, visible
 from trectools_plus.validation.registry import Case, Rule
 from trectools_plus.validation.rules.file.hidden import INVISIBLE_BLANKS
 from trectools_plus.validation.rules.file.lines import spacing_cases
@@ -44,11 +42,11 @@ if TYPE_CHECKING:
 
 LAYOUT = "qid Q0 docid rank score tag"
 MISSING = {
-    "the run tag": ("", "", "", INTEGER, DECIMAL),
-    "the second column (Q0)": ("", "", INTEGER, DECIMAL, ""),
-    "Q0, the rank and the tag": ("", "", DECIMAL),
+    "query=1,doc_id=3,score=5": ("", "", "", INTEGER, DECIMAL),
+    "query=1,doc_id=2,score=4": ("", "", INTEGER, DECIMAL, ""),
+    "query=1,doc_id=2,score=3": ("", "", DECIMAL),
 }
-"""Columns that rows may lack, with a pattern of each of the other fields."""
+"""Columns to read from rows without a tag, Q0, or Q0, rank and tag, and patterns of the fields."""
 
 
 def fits(fields: Sequence[str], patterns: Sequence[str]) -> bool:
@@ -64,17 +62,18 @@ def rows_without_invisible(run: RunView) -> OddLines:
 
 
 def missing_column(run: RunView, places: Places) -> Mapping[str, Value]:
-    """Return the column that the first short row lacks, and a remedy."""
+    """Return a remedy for short rows, and the format that they may have."""
     found, facts = convertible(run) if run.n_rows == 0 else None, run.columns and run.columns.facts
     if facts and not facts.final_newline and run.n_rows and places.lines[0] == facts.n_lines:
-        guess = "the file ends in the middle of a line"
-        return {"guess": f"; {guess}", "fix": "Copy or write the file again"}
+        guess = "; the file ends in the middle of a line"
+        return {"guess": guess, "fix": "Copy or write the file again"}
     if found is not None:
         return {"guess": f"; this looks like {found.label}", "fix": conversion_remedy(run)}
-    fields = fields_of(str(places.first["text"]))
-    missing = next((what for what, patterns in MISSING.items() if fits(fields, patterns)), "")
-    guess = f"; {missing} looks missing" if missing else ""
-    return {"guess": guess, "fix": "Write all six columns on every line"}
+    rows = [] if run.n_rows else [fields_of(text) for text in run.misshapen.text]
+    for columns, patterns in MISSING.items() if rows else ():
+        if all(fits(row, patterns) for row in rows):
+            return {"guess": "", "fix": conversion_remedy(run, columns)}
+    return {"guess": "", "fix": "Write all six columns on every line"}
 
 
 R101 = Rule(
@@ -85,8 +84,8 @@ R101 = Rule(
     checks="fewer than 6 fields",
     rationale="trec_eval stops at such a line; other readers skip it or use a wrong column as the "
     "score. A short last line means that writing or copying the file was interrupted.",
-    example="run.txt:6: error R101: 5 columns, need 6 (qid Q0 docid rank score tag); the run tag "
-    "looks missing. Write all six columns on every line.",
+    example="run.txt:6: error R101: 5 columns, need 6 (qid Q0 docid rank score tag). "
+    "Write all six columns on every line.",
     remedy="Write all six columns on every line",
     cases=(
         value_case(few=True),
@@ -115,22 +114,14 @@ def has_words_after_tag(text: str) -> bool:
 
 def blank_inside(_: RunView, places: Places) -> Mapping[str, Value]:
     """Return the field of the first long row that seems to contain a blank."""
-    text = str(places.first["text"])
-    fields = fields_of(text)
-    extra = len(fields) - RUN_FIELDS
-    if has_words_after_tag(text):
-        return {"guess": f"; the run tag {quoted(' '.join(fields[5:9]))} seems to contain a space"}
-    if len(fields) < 2 * RUN_FIELDS and re.match(INTEGER, fields[3 + extra]):
-        doc_id = quoted(" ".join(fields[2 : 3 + extra]))
-        reads = f"so trec_eval would read {quoted(fields[4])} as the score"
-        return {"guess": f"; the document id {doc_id} seems to contain a space, {reads}"}
-    return {"guess": ""}
+    where = "the run tag" if has_words_after_tag(str(places.first["text"])) else "an id"
+    return {"where": where}
 
 
 too_many = partial(
     Case,
     "error",
-    "{n_fields:column}, need 6{guess}[ (on {count} lines)]",
+    "{n_fields:column}, need 6; {where} may contain a space[ (on {count} lines)]",
     all_long_rows,
     shows=blank_inside,
 )
@@ -145,9 +136,8 @@ R102 = Rule(
     rationale="A blank inside a document id shifts all later columns: trec_eval then reads the "
     "rank as the score and gives no warning. It drops all words after the sixth column, so a tag "
     "of several words is cut.",
-    example="run.txt:1: error R102: 7 columns, need 6; the document id 'd01 part2' seems to "
-    "contain a space, so trec_eval would read '1' as the score. Remove the blanks inside ids and "
-    "tags.",
+    example="run.txt:1: error R102: 7 columns, need 6; an id may contain a space. Remove the "
+    "blanks inside ids and tags.",
     remedy="Remove the blanks inside ids and tags",
     drop_in="scores",
     cases=(
@@ -492,19 +482,12 @@ def shown_id(kind: Literal["query", "document"]) -> Case:
     """Return the case of a fragile query or document in the first row."""
     name = "query_id" if kind == "query" else "doc_id"
 
-    def read_as(_: RunView, places: Places) -> Mapping[str, Value]:
-        text = str(places.first[name])
-        if text in READ_AS_MISSING:
-            return {"reads": "is read as missing by pandas-based tools"}
-        value = visible(number(float(text))) if len(text) < 300 else "a number"
-        return {"reads": f"is read as {value} by spreadsheets and pandas-based tools"}
-
     return Case(
         "info",
-        f"{kind} id {{{name}!q}} {{reads}}[ (on {{count}} rows)]",
+        f"{kind} id {{{name}!q}} is read as missing or as another number by spreadsheets and "
+        "pandas-based tools[ (on {count} rows)]",
         fragile_rows,
         given=lambda _, places: is_fragile(str(places.first[name])),
-        shows=read_as,
         column=1 if kind == "query" else 3,
         about=kind,
     )
@@ -518,8 +501,8 @@ R115 = Rule(
     checks="id like NA, null, nan, 1e5 or 007 that pandas-based readers change",
     rationale="pandas reads NA as a missing value, and 007 or 1e5 as numbers if the whole column "
     "looks numeric; spreadsheets convert single cells. They then write a different id.",
-    example="run.txt:4: info R115: document id 'NA' is read as missing by pandas-based tools. "
-    "Read the columns of ids as text in such tools.",
+    example="run.txt:4: info R115: document id 'NA' is read as missing or as another number by "
+    "spreadsheets and pandas-based tools. Read the columns of ids as text in such tools.",
     remedy="Read the columns of ids as text in such tools",
     chunked=True,
     cases=(shown_id("query"), shown_id("document")),

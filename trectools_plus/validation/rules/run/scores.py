@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.columns.ids import Rows
-from trectools_plus.text import number, quoted
 from trectools_plus.validation.registry import (
     TREC_MAX_DEPTH,
     Case,
@@ -30,9 +30,6 @@ from trectools_plus.validation.views.tables import NOT_FINITE
 if TYPE_CHECKING:
     pass
 
-_C_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_C_HEX = re.compile(r"[+-]?0[xX][0-9a-fA-F]+")
-
 
 def rows_where(run: RunView, pattern: str, rows: Rows, *, matches: bool = True) -> Rows:
     """Return those of some rows whose score matches a pattern, or those whose score does not."""
@@ -42,21 +39,11 @@ def rows_where(run: RunView, pattern: str, rows: Rows, *, matches: bool = True) 
     return rows[np.array(flags, np.bool_)]
 
 
-def _as_c_reads(text: str) -> str:
-    """Return the number that C's ``atof`` reads: the longest numeric prefix."""
-    hexadecimal = _C_HEX.match(text)
-    if hexadecimal:
-        return str(int(hexadecimal.group(), 16))
-    decimal = _C_NUMBER.match(text)
-    return number(float(decimal.group())) if decimal else "0"
-
-
 def shown_score(_: RunView, places: Places) -> Mapping[str, Value]:
-    """Return what C reads of a score, and the remedy."""
-    text = str(places.first["score"])
-    fixed = text.replace(",", ".").removesuffix("%")
-    use = f"Use '{fixed}'" if _C_NUMBER.fullmatch(fixed) else None
-    return {"reads": _as_c_reads(text), "use": use or "Write decimal numbers with a point"}
+    """Return the remedy: a score that a point, or no percent sign, makes a number."""
+    fixed = str(places.first["score"]).replace(",", ".").removesuffix("%")
+    use = f"Use '{fixed}'" if re.match(DECIMAL, fixed) else "Write decimal numbers with a point"
+    return {"use": use}
 
 
 R110 = Rule(
@@ -68,16 +55,16 @@ R110 = Rule(
     "full-width digits",
     rationale="trec_eval reads the longest numeric prefix and gives no warning: '9,5' becomes 9, "
     "'high' becomes 0. Other readers stop.",
-    example="run.txt:1: error R110: score '9,5' is not a number; trec_eval reads 9, other readers "
-    "stop. Use '9.5'.",
+    example="run.txt:1: error R110: score '9,5' is not a number; trec_eval reads only its start, "
+    "other readers stop. Use '9.5'.",
     remedy="Write scores as decimal numbers with a point",
     drop_in="permissive",
     chunked=True,
     cases=(
         Case(
             "error",
-            "score {score!q} is not a number[ (on {count} rows)]; trec_eval reads {reads}, other "
-            "readers stop",
+            "score {score!q} is not a number[ (on {count} rows)]; trec_eval reads only its start, "
+            "other readers stop",
             lambda run: rows_where(
                 run, NOT_FINITE, np.flatnonzero(np.isnan(run.score)), matches=False
             ),
@@ -96,15 +83,6 @@ def infinite_scores(run: RunView) -> Rows:
     return np.union1d(words, np.flatnonzero(np.isinf(run.score)))
 
 
-def shown_infinity(_: RunView, places: Places) -> Mapping[str, Value]:
-    """Return what is wrong with a score that is not finite."""
-    text = str(places.first["score"])
-    if "nan" in text.lower():
-        return {"what": "NaN has no order; evaluators may put this document at any rank"}
-    infinite = "is" if re.match(NOT_FINITE, text) else "is beyond float64 and becomes"
-    return {"what": f"{quoted(text)} {infinite} infinite; all such documents tie"}
-
-
 R111 = Rule(
     "R111",
     "score-not-finite",
@@ -114,16 +92,16 @@ R111 = Rule(
     checks="nan, inf, or overflow of float64",
     rationale="NaN is neither higher nor lower than any score, so the position of the document "
     "depends on the tool. All infinite scores tie.",
-    example="run.txt:5: error R111: score NaN has no order; evaluators may put this document "
-    "at any rank. Compute the score again, or remove the row.",
+    example="run.txt:5: error R111: score 'NaN' is not a finite number; such documents tie, or "
+    "may have any rank. Compute the score again, or remove the row.",
     remedy="Compute the score again, or remove the row",
     chunked=True,
     cases=(
         Case(
             "error",
-            "score {what}[ (on {count} rows)]",
+            "score {score!q} is not a finite number[ (on {count} rows)]; such documents tie, or "
+            "may have any rank",
             infinite_scores,
-            shows=shown_infinity,
             column=5,
         ),
     ),

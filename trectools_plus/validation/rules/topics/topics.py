@@ -182,25 +182,7 @@ def _unwritable(topics: TopicsView) -> pl.DataFrame:
         ).filter(pl.col("doc_id").str.contains(UNWRITABLE))
         what = pl.lit("document id")
         parts.append(judged.select("line", "doc_id", text="doc_id", what=what))
-    found = pl.concat(parts, how="diagonal_relaxed").sort("line", maintain_order=True)
-    problem = pl.col("text").map_elements(_describe_problem, return_dtype=pl.String)
-    return found.with_columns(problem=problem)
-
-
-def _remedy(text: str) -> str:
-    if text != text.strip(" "):
-        return "Remove the blanks around it"
-    return "" if " " in text else "Write an id without it"
-
-
-def _describe_problem(text: str) -> str:
-    if text.startswith("#"):
-        return "'#', which begins a comment in runs, at the start of"
-    if " " in text:
-        return "space in"
-    if any(character.isspace() for character in text):
-        return "white space in"
-    return "byte order mark in" if text.startswith("\ufeff") else "control character in"
+    return pl.concat(parts, how="diagonal_relaxed").sort("line", maintain_order=True)
 
 
 T113 = Rule(
@@ -211,17 +193,16 @@ T113 = Rule(
     checks="white space or control character in a query or document id, or '#' at the start of a "
     "query id",
     rationale="Blanks separate the columns of runs and qrels, so an id with a blank cannot be "
-    "written there, and a line that starts with '#' is a comment. Only TSV can be fixed, because a "
-    "test set may contain the id in other places too.",
-    example="topics.tsv:2: error T113: space in id 'q 2'. Replace it with an underscore.",
-    remedy="Replace it with an underscore",
+    "written there, and a line that starts with '#' is a comment.",
+    example="topics.tsv:2: error T113: id 'q 2' has white space, a control character or '#' at "
+    "its start; it cannot be written to runs and qrels. Write an id without it.",
+    remedy="Write an id without it",
     cases=(
         Case(
             "error",
-            "{problem} {what} {text!q}[ ({count:such id})]",
+            "{what} {text!q} has white space, a control character or '#' at its start[ "
+            "({count:such id})]; it cannot be written to runs and qrels",
             _unwritable,
-            shows=lambda _, places: {"do": _remedy(str(places.first["text"]))},
-            remedy="{do}",
         ),
     ),
 )
