@@ -195,7 +195,7 @@ def _refuse_where_it_stops(view: RunView | QrelsView, found: Sequence[Finding]) 
         stops &= columns.misshapen.line != view.shape.header[0]
     if stops.any():
         refuse_errors(finding for finding in found if finding.code in ("R114", "Q114"))
-    if len(view.find_repeats()):
+    if len(view.repeats):
         refuse_errors(finding for finding in found if finding.code == "R108")
 
 

@@ -22,24 +22,22 @@ from trectools_plus.validation.findings import FindingsError as FindingsError
 from trectools_plus.validation.findings import Fix as Fix
 from trectools_plus.validation.findings import Severity as Severity
 from trectools_plus.validation.findings import refuse_errors as refuse_errors
-from trectools_plus.validation.fixes.engine import fix_qrels as fix_qrels
-from trectools_plus.validation.fixes.engine import fix_run as fix_run
-from trectools_plus.validation.fixes.engine import fix_topics as fix_topics
-from trectools_plus.validation.fixes.engine import split_fix_values as split_fix_values
-from trectools_plus.validation.fixes.session import FixOptions as FixOptions
-from trectools_plus.validation.fixes.summary import FixSummary as FixSummary
+from trectools_plus.validation.fixing import FixOptions as FixOptions
+from trectools_plus.validation.fixing import FixSummary as FixSummary
+from trectools_plus.validation.fixing import fix_qrels as fix_qrels
+from trectools_plus.validation.fixing import fix_run as fix_run
+from trectools_plus.validation.fixing import fix_topics as fix_topics
+from trectools_plus.validation.fixing import split_fix_values as split_fix_values
 from trectools_plus.validation.inputs import validate as validate
 from trectools_plus.validation.loading import load_qrels as load_qrels
 from trectools_plus.validation.loading import load_run as load_run
 from trectools_plus.validation.loading import load_runs as load_runs
 from trectools_plus.validation.loading import load_topics as load_topics
 from trectools_plus.validation.registry import Rule as Rule
+from trectools_plus.validation.rendering import FIXES as FIXES
 from trectools_plus.validation.rendering import RENDERERS as RENDERERS
-from trectools_plus.validation.rendering.rules_page import fix_of as fix_of
-from trectools_plus.validation.rendering.rules_page import (
-    render_rules_markdown as render_rules_markdown,
-)
-from trectools_plus.validation.rendering.text import print_text as print_text
+from trectools_plus.validation.rendering import print_text as print_text
+from trectools_plus.validation.rendering import render_rules_markdown as render_rules_markdown
 from trectools_plus.validation.settings import Choices as Choices
 from trectools_plus.validation.settings import Settings as Settings
 from trectools_plus.validation.settings import find_settings as find_settings

@@ -354,7 +354,7 @@ def render_rules_markdown() -> str:
         rules = [rule for rule in CATALOGUE if rule.on == subject]
         rows = "".join(
             f"| [{rule.code}](#{rule.code}) | {rule.name} | {rule.severity} | "
-            f"{_escape(rule.checks)} |\n"
+            f"{_escape_markdown(rule.checks)} |\n"
             for rule in rules
         )
         parts.append(
@@ -370,7 +370,7 @@ def _section(rule: Rule) -> str:
 
 ### {rule.code} {rule.name}
 
-**{rule.severity.capitalize()}**: {_escape(rule.checks)}.
+**{rule.severity.capitalize()}**: {_escape_markdown(rule.checks)}.
 
 {rule.rationale}
 
@@ -386,7 +386,7 @@ Scoring: {scoring_of(rule)}.
 """
 
 
-def _escape(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Escape what Markdown reads as the end of a cell or as a link."""
     return re.sub(r"([|\[\]])", r"\\\1", text)
 
