@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.validation import FileReport, validate_qrels, validate_run
-from trectools_plus.validation.rendering import RENDERERS, iter_json, iter_text, render
+from trectools_plus.validation.rendering import RENDERERS, render
 
 N = 7
 
@@ -80,27 +80,3 @@ def test_a_file_without_findings_has_no_rows(name: str, tmp_path: Path) -> None:
     path = tmp_path / "good.run"
     path.write_text("1 Q0 a 1 2.5 t\n")
     assert "2.5" not in render([validate_run(path, every_line=True)], name)
-
-
-def test_statistics_count_places_and_files(report: FileReport) -> None:
-    text = "".join(iter_text([report, report], statistics=True))
-    head, *rows = text.splitlines()
-    assert head.split() == ["code", "name", "severity", "count", "files"]
-    table = {row.split()[0]: row.split() for row in rows if row[:1] == "R"}
-    assert table["R107"] == ["R107", "second-column", "warning", "14", "2"]
-    assert "│" not in text
-    assert text.splitlines()[-1].startswith("Found ")
-    assert list(iter_text([], statistics=True)) == ["No findings in 0 files.\n"]
-
-
-def test_statistics_stand_beside_the_findings_in_json(report: FileReport) -> None:
-    document = json.loads("".join(iter_json([report], statistics=True)))
-    assert document["files"][0]["findings"]
-    assert {
-        "code": "R107",
-        "name": "second-column",
-        "severity": "warning",
-        "count": 7,
-        "files": 1,
-    } in document["statistics"]
-    assert "statistics" not in json.loads(render([report], "json"))

@@ -264,7 +264,6 @@ def finish(
         validation.print_text(
             judged,
             sys.stdout,
-            statistics=output.statistics,
             list_clean=n_files <= CLEAN_FILES_NAMED,
             counted=() if choices.selects else _COUNTED,
         )
@@ -300,6 +299,6 @@ def _chunks(
     renderer: Any = validation.RENDERERS[output.output_format]
     if output.output_format == "json":
         extras = None if fixer is None else fixer.extras
-        renderer = partial(renderer, statistics=output.statistics, extras=extras)
+        renderer = partial(renderer, extras=extras)
     chunks: Iterator[str] = renderer(reports)
     return chunks

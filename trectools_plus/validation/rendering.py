@@ -16,7 +16,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
-from trectools_plus.display import TextTable
 from trectools_plus.text import plural, sentences, visible
 from trectools_plus.validation.findings import FileReport, Finding, Fix, Severity
 from trectools_plus.validation.registry import Rule, Subject
@@ -46,15 +45,15 @@ class Tally:
     Attributes:
         n_files: Number of files so far.
         n_with_findings: Number of files with findings.
+        by_severity: The number of findings of each severity.
         fixes: The codes of findings by the way in which they can be fixed, and their numbers.
     """
 
     def __init__(self) -> None:
         self.n_files = 0
         self.n_with_findings = 0
+        self.by_severity = dict.fromkeys(Severity, 0)
         self.fixes: dict[Fix, Counter[str]] = {fix: Counter() for fix in Fix}
-        self._places: Counter[tuple[Severity, str, str]] = Counter()
-        self._files: Counter[tuple[Severity, str, str]] = Counter()
 
     def count(self, reports: Iterable[FileReport]) -> Iterator[FileReport]:
         """Yield reports and count each."""
@@ -62,33 +61,9 @@ class Tally:
             self.n_files += 1
             self.n_with_findings += bool(report.findings)
             for finding in report.findings:
-                key = finding.severity, finding.code, finding.name
+                self.by_severity[finding.severity] += 1
                 self.fixes[finding.fix][finding.code] += 1
-                self._places[key] += finding.count
-                self._files[key] += 1
             yield report
-
-    @property
-    def by_severity(self) -> dict[Severity, int]:
-        """The number of findings of each severity."""
-        counts: Counter[Severity] = Counter()
-        for (severity, *_), count in self._files.items():
-            counts[severity] += count
-        return {severity: counts[severity] for severity in Severity}
-
-    def as_dicts(self) -> list[dict[str, Any]]:
-        """Return a record per rule and severity, worst and most frequent first."""
-        keys = sorted(self._places, key=lambda key: (_ORDER.index(key[0]), -self._places[key], key))
-        return [
-            {
-                "code": code,
-                "name": name,
-                "severity": severity.value,
-                "count": self._places[severity, code, name],
-                "files": self._files[severity, code, name],
-            }
-            for severity, code, name in keys
-        ]
 
     def sentence(self) -> str:
         """Return the summary line: numbers of findings and files."""
@@ -115,7 +90,6 @@ def iter_text(
     *,
     width: int = WIDTH,
     is_coloured: bool = False,
-    statistics: bool = False,
     list_clean: bool = True,
     counted: Collection[str] = (),
 ) -> Iterator[str]:
@@ -125,22 +99,15 @@ def iter_text(
         reports: Read once, one at a time.
         width: The longest line.
         is_coloured: Use the colours of terminals.
-        statistics: Show a table of counts by rule instead of the findings.
         list_clean: Show files without findings.
         counted: Codes of infos that are only counted.
     """
     tally = Tally()
     for report in tally.count(reports):
-        if not statistics and (report.findings or list_clean):
+        if report.findings or list_clean:
             yield from _file_lines(report, width, is_coloured=is_coloured, counted=counted)
-    rows = [list(map(str, record.values())) for record in tally.as_dicts()] if statistics else []
-    if rows:
-        header = ["code", "name", "severity", "count", "files"]
-        table = TextTable.of(header, rows, right=header[3:]).lines()
-        yield "".join(f"{printable(line)}\n" for line in table) + "\n"
     yield f"{tally.sentence()}\n"
-    hint = "" if statistics else tally.fix_hint()
-    if hint:
+    if hint := tally.fix_hint():
         yield textwrap.fill(hint, width, subsequent_indent="  ", break_on_hyphens=False) + "\n"
 
 
@@ -212,12 +179,7 @@ def row_text(report: FileReport, line: int) -> str:
     return visible(text.replace("\t", " "), LONGEST_ROW)
 
 
-def iter_json(
-    reports: Iterable[FileReport],
-    *,
-    statistics: bool = False,
-    extras: FileExtras | None = None,
-) -> Iterator[str]:
+def iter_json(reports: Iterable[FileReport], *, extras: FileExtras | None = None) -> Iterator[str]:
     """Yield all findings as a JSON document.
 
     ``{"files": [{"path", "kind", "rows", "queries", "findings": [...]}], "summary": {"errors",
@@ -225,7 +187,6 @@ def iter_json(
 
     Args:
         reports: Read once, one at a time.
-        statistics: Add ``statistics``: code, name, severity, count and files per rule.
         extras: Returns additional keys for a file.
     """
     tally = Tally()
@@ -235,11 +196,8 @@ def iter_json(
         yield separator + json.dumps({**_file_as_dict(report), **further}, indent=2)
         separator = ",\n"
     yield '{"files": [' if separator.startswith("{") else "\n"
-    counts = tally.by_severity.items()
-    totals: dict[str, Any] = {"summary": {f"{severity}s": count for severity, count in counts}}
-    if statistics:
-        totals["statistics"] = tally.as_dicts()
-    yield f"],\n{json.dumps(totals, indent=2)[2:]}\n"
+    counts = {f"{severity}s": count for severity, count in tally.by_severity.items()}
+    yield f"],\n{json.dumps({'summary': counts}, indent=2)[2:]}\n"
 
 
 def _file_as_dict(report: FileReport) -> dict[str, Any]:

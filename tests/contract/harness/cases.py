@@ -243,7 +243,7 @@ FILES = (
             "--profile trec --format json",
             f"runs validate {RUNS}/lexical.run --max-depth 5 --select R1 --ignore R115 "
             "--format json",
-            "runs validate fixtures/runs-faulty/score-nan.run --statistics --format json",
+            "runs validate fixtures/runs-faulty/score-nan.run --format json",
             "runs validate fixtures/runs-faulty/duplicate-document.run "
             "fixtures/runs-faulty/empty.run fixtures/runs-faulty/five-columns.run "
             "fixtures/runs-faulty/qrels-as-run.run fixtures/runs-faulty/rank-twice.run "

@@ -98,25 +98,9 @@ class OutputOptions:
     every: Annotated[
         bool, typer.Option("--all", help="List every line of a finding, not only the first few.")
     ] = False
-    statistics: Annotated[
-        bool, typer.Option("--statistics", help="Count findings by rule instead of listing them.")
-    ] = False
     output_format: Annotated[
         FindingsFormat, typer.Option("--format", help="Output format of the findings.")
     ] = "text"
-
-    def __post_init__(self) -> None:
-        """Refuse options that exclude each other.
-
-        Raises:
-            UsageError: If there are such options.
-        """
-        if self.statistics and self.output_format not in ("text", "json"):
-            raise UsageError(
-                "cannot count by rule",
-                where=f"--format {self.output_format}",
-                remedy="use text or json",
-            )
 
 
 @dataclass(frozen=True)
@@ -144,7 +128,6 @@ class FixOutputOptions(OutputOptions):
         Raises:
             UsageError: If there are such options.
         """
-        super().__post_init__()
         if self.diff and not self.fix:
             raise UsageError("nothing to show", where="--diff", remedy="add --fix OUT")
         if self.diff and self.output_format != "text":
