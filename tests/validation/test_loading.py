@@ -51,7 +51,7 @@ def test_an_error_is_refused_with_its_code_place_and_remedy(tmp_path: Path) -> N
     assert error.exit_code == 1
     assert [finding.code for finding in error.findings] == ["R111", "R131"]
     text = str(error)
-    assert text.startswith("2 errors to fix before scoring: R111 score NaN")
+    assert text.startswith("2 errors to fix before scoring: R111 score 'nan'")
     assert f"{path}:2" in text
     assert "R131" in text
     assert "\n" not in text
