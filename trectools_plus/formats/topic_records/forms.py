@@ -118,8 +118,6 @@ def read_lines(
     options: TopicOptions,
     report: Report,
     note: Note,
-    *,
-    strict: bool = False,
 ) -> Iterator[Topic]:
     """Yield the topics of the lines of a file, also those without an id or a text.
 
@@ -129,10 +127,9 @@ def read_lines(
         options: The fields with id and text.
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
-        strict: True for loaders, which ignore warnings.
     """
     if form == "jsonl":
-        return iter_json_lines(lines, options, report, note, strict=strict)
+        return iter_json_lines(lines, options, report, note)
     return iter_tsv(lines, report, note)
 
 
