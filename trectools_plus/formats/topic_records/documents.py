@@ -194,11 +194,10 @@ def has_judgments(names: Sequence[str]) -> bool:
     return "text" in fields and bool({"doc_id", "doc_ids"} & fields.keys())
 
 
-def parse_table(text: str, header: Header) -> Tree:
-    """Parse a table to a list of mappings from the names of the columns to texts.
+def find_table_records(text: str, header: Header) -> Records:
+    """Return the rows of a table; values that are empty or have no name are left out.
 
-    Empty values and columns without a name are left out. If a name occurs twice, the first column
-    counts.
+    If a name occurs twice, the first column counts.
 
     Args:
         text: The file, without byte order mark.
@@ -207,10 +206,11 @@ def parse_table(text: str, header: Header) -> Tree:
     Raises:
         TreeError: At a row with more values than names, or with quotes that do not match.
     """
-    rows = (
-        _row(line, zip(header.names, values, strict=False)) for line, values in _rows(text, header)
-    )
-    return Tree(Items(header.line + 1, 1, list(rows)))
+    records = [
+        Record(line, _row(line, zip(header.names, values, strict=False)).scalars)
+        for line, values in _rows(text, header)
+    ]
+    return Records(records, f"{header.format} with a header")
 
 
 def parse_cases(text: str, header: Header) -> Tree:
@@ -226,7 +226,8 @@ def parse_cases(text: str, header: Header) -> Tree:
         header: Its header, which ``has_judgments``.
 
     Raises:
-        TreeError: As :func:`parse_table` does; or if the numbers of documents and grades differ.
+        TreeError: See :func:`find_table_records`; also if the numbers of documents and grades
+            differ.
     """
     places = find_fields(header.names, CASE_FIELDS)
     names = {place: name for name, place in places.items()}
@@ -300,7 +301,7 @@ def _rows(text: str, header: Header) -> Iterable[tuple[int, list[str]]]:
     """Return the line and the values of each row.
 
     Raises:
-        TreeError: See :func:`parse_table`.
+        TreeError: See :func:`find_table_records`.
     """
     table = read_table(text, header)
     if len(table.misshapen):
