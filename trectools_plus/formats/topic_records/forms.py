@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal
 
 from trectools_plus.formats.interchange.table_files import SEPARATORS, Header
@@ -23,6 +23,7 @@ from trectools_plus.formats.topic_records.lines import (
     find_line_records,
     form_of_lines,
     iter_tsv,
+    numbered_lines,
     other_form,
 )
 from trectools_plus.formats.topic_records.making import make_topics
@@ -108,35 +109,12 @@ def _form_of_json(named: str, text: str) -> Form:
     return "json"
 
 
-STREAMED: tuple[Form, ...] = ("tsv", "jsonl")
-"""Forms that are read line by line."""
-
-
-def read_lines(
-    lines: Iterable[tuple[int, str]],
-    form: Form,
-    options: TopicOptions,
-    report: Report,
-    note: Note,
-) -> Iterator[Topic]:
-    """Yield the topics of the lines of a file, also those without an id or a text.
-
-    Args:
-        lines: Number and text of each line; the first without byte order mark.
-        form: The form of the file, one of ``STREAMED``.
-        options: The fields with id and text.
-        report: Takes the problems.
-        note: Takes a description of the format and the fields, if they are not the usual ones.
-    """
-    if form == "jsonl":
-        return iter_json_lines(lines, options, report, note)
-    return iter_tsv(lines, report, note)
-
-
 def read_text(
     text: str, form: Form, options: TopicOptions, report: Report, note: Note
-) -> list[Topic]:
-    """Return the topics of a file in any other form; also those of a test set.
+) -> Iterable[Topic]:
+    """Return the topics of a file in any form; also those of a test set.
+
+    Those of TSV and JSON Lines are read when they are needed, and may lack an id or a text.
 
     Args:
         text: The file, without byte order mark.
@@ -145,6 +123,10 @@ def read_text(
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
     """
+    if form == "jsonl":
+        return iter_json_lines(numbered_lines(text), options, report, note)
+    if form == "tsv":
+        return iter_tsv(numbered_lines(text), report, note)
     if form == "sgml":
         records = find_sgml_records(text, report)
     elif form == "xml":

@@ -102,6 +102,11 @@ def iter_tsv(lines: Iterable[tuple[int, str]], report: Report, note: Note) -> It
         note(f"read as TSV with a header: {plural(count, 'topic')}")
 
 
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line."""
+    return ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1))
+
+
 def is_skipped(line: str) -> bool:
     """Return true for a blank line of TSV, and for a comment.
 
