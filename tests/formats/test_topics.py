@@ -147,7 +147,7 @@ def test_trec_xml_without_a_root(tmp_path: Path) -> None:
             '{"qid":"1","qid":"2","query":"a"}\n',
             1,
             None,
-            "key qid is repeated (column 8: 1; here: 2)",
+            "key qid is repeated (line 1, column 8)",
         ),
         ('{"qid":"1","query":"a","x":NaN}\n', 1, 28, "NaN is not valid JSON (T104)"),
         ('{"qid":"1","query":"\\ud800"}\n', 1, None, "an unpaired surrogate"),

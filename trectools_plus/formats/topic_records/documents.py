@@ -77,10 +77,7 @@ def find_records(
                 records = _records_in_list(lists[0], options, test_sets=False, top=False)
             else:
                 records = _records_by_key(root)
-    if records is None:
-        return None
-    has_field = any(record.query_id is None for record in records)
-    return Records(records, syntax, place="" if has_field else "its place")
+    return None if records is None else Records(records, syntax)
 
 
 def records_of(mapping: Mapping) -> list[Record]:

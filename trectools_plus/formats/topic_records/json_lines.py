@@ -56,8 +56,7 @@ def iter_json_lines(
             count += 1
             yield topic
     if count and not choice.is_usual:
-        place = "" if head[-1].query_id is None else "topic and turn"
-        note(describe("JSON Lines", choice, count, place))
+        note(describe("JSON Lines", choice, count))
 
 
 def _records(lines: Iterable[tuple[int, str]], report: Report) -> Iterator[Record]:

@@ -130,7 +130,7 @@ def find_line_records(text: str, form: LineForm, report: Report) -> Records:
     if records:
         what = f"{NAMES[form]}, not id TAB text; trectools-plus reads them, other tools do not"
         report(other_form(records[0].line, what))
-    return Records(records, NAMES[form], place="the lines")
+    return Records(records, NAMES[form])
 
 
 def other_form(line: int, what: str) -> TopicProblem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.topic_records.model import (
@@ -164,7 +164,10 @@ def make_topics(
     maker = TopicMaker(choice, report, is_markup=is_markup)
     topics = [topic for record in records.found if (topic := maker.make(record)) is not None]
     if topics and not (records.is_plain and choice.is_usual and not records.n_nested):
-        note(describe(records.format_name, choice, len(topics), records.place, records.n_nested))
+        nested = (
+            f"; {plural(records.n_nested, 'nested topic')} not read" if records.n_nested else ""
+        )
+        note(describe(records.format_name, choice, len(topics)) + nested)
     return topics
 
 
@@ -187,36 +190,23 @@ class TopicMaker:
         self._is_typed = is_typed and len(choice.text_fields) < 2
 
     def make(self, record: Record) -> Topic | None:
-        """Make the topic of a record; ``None`` if id or text is missing, which is reported."""
-        if self._is_typed and record.query_id is None:
-            return self._make_typed(record)
-        query_id = self._id_of(record)
-        if query_id is None:
-            return None
-        names = self._text_names(record)
-        if not names:
-            self._report_missing(record, "text", "--text-fields")
-            return None
-        nodes = [record.fields[name] for name in names]
-        if all(node.data is None for node in nodes):
-            self._report(TopicProblem.at(nodes[0], "T105", "text is null"))
-            return None
-        text = " ".join(node.text for node in nodes if node.text.strip())
-        return Topic(record.line, query_id, text, self._others(record), nodes[0].line)
+        """Make the topic of a record; ``None`` if id or text is missing, which is reported.
 
-    def _make_typed(self, record: Record) -> Topic:
-        topic = Topic(record.line, other_fields=self._others(record))
-        names = (self._choice.id_field, *self._choice.text_fields)
-        id_node, text_node = (record.fields.get(name or "") for name in (*names, None)[:2])
-        if id_node is None:
-            self._report_missing(record, "id", "--id-field")
-        else:
-            topic.query_id = read_id(id_node, "id", None, self._report)
-        if text_node is None:
+        JSON Lines can be topics without id or text.
+        """
+        is_typed = self._is_typed and record.query_id is None
+        topic = Topic(record.line, self._id_of(record), other_fields=self._others(record))
+        if topic.query_id is None and not is_typed:
+            return None
+        nodes = [record.fields[name] for name in self._text_names(record)]
+        if not nodes:
             self._report_missing(record, "text", "--text-fields")
+        elif is_typed or all(node.data is None for node in nodes):
+            read_text(nodes[0], topic, self._report)
         else:
-            read_text(text_node, topic, self._report)
-        return topic
+            topic.text = " ".join(node.text for node in nodes if node.text.strip())
+            topic.text_line = nodes[0].line
+        return topic if is_typed or topic.text is not None else None
 
     def _others(self, record: Record) -> dict[str, str]:
         used = {"query_id", "text", self._choice.id_field, *record.hidden}
@@ -240,15 +230,13 @@ class TopicMaker:
         if node is None or (self._is_markup and not node.text.strip()):
             self._report_missing(record, "id", "--id-field")
             return None
-        if node.data is None or not node.text.strip():
-            state = "null" if node.data is None else "empty"
-            self._report(TopicProblem.at(node, "T105", f"id is {state}"))
-            return None
-        if node.meaning in ("boolean", "number") or node.value is not None:
-            what = f"expected an id (text or an integer) but got {visible(node.text)}"
-            self._report(TopicProblem.at(node, "T114", what, fix="no"))
-            return None
-        return node.text.strip() if self._is_markup else node.text
+        query_id = read_id(node, "id", None, self._report if self._is_typed else self._report_error)
+        return query_id.strip() if query_id and self._is_markup else query_id
+
+    def _report_error(self, problem: TopicProblem) -> None:
+        """Report an id that is not text, unless it is a whole number."""
+        if problem.severity != "warning":
+            self._report(replace(problem, fix="no", quote=None))
 
     def _text_names(self, record: Record) -> list[str]:
         """Return the text fields of a record, or else the element's own text."""
@@ -269,23 +257,8 @@ class TopicMaker:
         self._report(TopicProblem("T105", record.line, message + seen, remedy=remedy))
 
 
-def describe(format_name: str, choice: Choice, n: int, place: str = "", n_nested: int = 0) -> str:
-    """Describe how topics were read, in one line.
-
-    Args:
-        format_name: The name of the format.
-        choice: The fields.
-        n: The number of topics.
-        place: How the ids are made, if not from a field.
-        n_nested: The number of records inside others, which are not read.
-    """
-    parts = []
-    if place != "the lines":
-        if choice.id_field or place:
-            parts.append(f"id from {visible(choice.id_field or place)}")
-        shown = [visible(name) if name else "the element" for name in choice.text_fields]
-        parts.append(f"text from {', '.join(shown)}")
-    details = [plural(n, "topic"), *([", ".join(parts)] if parts else [])]
-    if n_nested:
-        details.append(f"{plural(n_nested, 'nested topic')} not read")
-    return f"read as {format_name}: {'; '.join(details)}"
+def describe(format_name: str, choice: Choice, n_topics: int) -> str:
+    """Describe how topics were read, in one line."""
+    texts = [visible(name) if name else "the element" for name in choice.text_fields]
+    fields = f"id from {visible(choice.id_field or 'its place')}, text from {', '.join(texts)}"
+    return f"read as {format_name}: {plural(n_topics, 'topic')}; {fields}"
