@@ -24,7 +24,7 @@ from trectools_plus.plugins import (
 )
 from trectools_plus.redaction import is_secret_name, secret_in_url
 from trectools_plus.retrieval.backends.http.answers import AnswerError, refuse_incomplete
-from trectools_plus.retrieval.backends.http.client import JsonClient
+from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
 from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.source import Failure
 
@@ -129,7 +129,7 @@ class ModelLabeller:
         headers = {"accept": "application/json", "user-agent": "trectools-plus"}
         if options.key is not None:
             headers["authorization"] = f"Bearer {options.key.value}"
-        self._client = JsonClient(options, headers, options.key)
+        self._client = JsonClient(RequestLimits.of(options), headers, options.key)
 
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
         """Send a request, again after failures that can pass."""
