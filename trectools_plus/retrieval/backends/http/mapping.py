@@ -168,8 +168,9 @@ class HttpSettings(Model):
     list_required: Flag = setting(True, "Whether the list of ids must be there if total is 0.")
     incomplete: Names = setting(
         (),
-        "Paths in an entry; if one leads to a value other than null, false, 0 or an empty text or "
-        "list, the answer is incomplete and therefore a failure.",
+        "Paths in the answer and in an entry, besides error, errors, timed_out and the like. If "
+        "one leads to a value other than null, false, 0, ok or an empty text or list, the answer "
+        "is incomplete and therefore a failure. With ! before it, a path must not lead to false.",
     )
     diagnostics: OptionalText = setting(
         "$.diagnostics", "Path in an entry of additional data for the journal."
@@ -279,7 +280,7 @@ class HttpSettings(Model):
     @classmethod
     def _check_paths(cls, paths: Any) -> Any:
         for path in paths if isinstance(paths, tuple) else filter(None, [paths]):
-            parse_path(path)
+            parse_path(path.removeprefix("!"))
         return paths
 
     @model_validator(mode="before")

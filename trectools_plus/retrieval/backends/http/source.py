@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.models import SEPARATOR
 from trectools_plus.retrieval.backends.http.answers import AnswerEntry, AnswerError, read_answer
-from trectools_plus.retrieval.backends.http.client import JsonClient
+from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
 from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.secrets import Secret, read_key
@@ -210,7 +210,7 @@ class HttpSource(Source):
         }
         if key is not None:
             headers[settings.key_header.lower()] = settings.key_prefix + key.value
-        self._client = JsonClient(settings, headers, key, transport)
+        self._client = JsonClient(RequestLimits.of(settings), headers, key, transport)
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""
