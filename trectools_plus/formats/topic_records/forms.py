@@ -127,6 +127,7 @@ def read_text(
         return iter_json_lines(numbered_lines(text), options, report, note)
     if form == "tsv":
         return iter_tsv(numbered_lines(text), report, note)
+    records: Records | None
     if form == "sgml":
         records = find_sgml_records(text, report)
     elif form == "xml":
