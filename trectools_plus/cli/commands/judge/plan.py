@@ -226,7 +226,7 @@ def _open_data(
             documents or formats.load_corpus(corpus),
         )
     if documents is not None:
-        collection = formats.load_collection(dataset, with_corpus=False)
+        collection = benchmark.load_collection(dataset, with_corpus=False)
         return collection.topics, documents
     collection = benchmark.open_collection(dataset)
     assert collection.corpus is not None  # hpo
