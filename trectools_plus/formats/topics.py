@@ -37,8 +37,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
     - TSV: ``id TAB text``; tabs within the text become spaces. Lines that start with ``#`` and
       have no tab are comments, and a header line is skipped. Repeated identical topics are read
       once.
-    - JSON Lines, JSON and YAML: records with an id and a text, or ``{id: text}``. Each turn of a
-      conversation is one topic with the id ``topic_turn``.
+    - JSON Lines, JSON and YAML: records with an id and a text, or ``{id: text}``.
     - TREC SGML (``<top>``) and XML (``<topic number="1">`` or other elements with an id).
     - ``id:text`` and ``query TAB id TAB text``.
 

@@ -27,7 +27,6 @@ from trectools_plus.formats.topic_records.making import (
     SAMPLED,
     choose_fields,
     is_main_text,
-    names_of,
 )
 from trectools_plus.formats.topic_records.model import Record, Records, TopicOptions
 from trectools_plus.formats.topic_records.schema import (
@@ -39,9 +38,7 @@ from trectools_plus.formats.topic_records.schema import (
 )
 
 _LISTS = ("topics", "queries", "questions", "data", "records", "items", "claims", "test_cases")
-_TURNS = ("turn", "turns", "utterances", "conversation", "dialogue", "responses")
-_TURN_IDS = ("turnid", "number", "turnnumber", "turn", "id", "qid")
-_LANGUAGES = frozenset({"lang", "language", "languagecode"})
+_TURNS = ("turn", "turns", "utterances", "conversation")
 _NEAR = 0.75
 _SEPARATORS = (";", "|", ",")
 """Separators of several document ids or grades in one value, in order of preference."""
@@ -80,52 +77,23 @@ def find_records(
     return None if records is None else Records(records, syntax)
 
 
-def records_of(mapping: Mapping) -> list[Record]:
-    """Return the record of a mapping, or one record for each of its turns.
+def record_of(mapping: Mapping) -> Record:
+    """Return the record of a mapping; scalars in other mappings are fields with dotted names.
 
-    Scalars in other mappings are fields with dotted names. Of objects with a language, the first
-    one counts, which is the original.
+    Raises:
+        TreeError: If it is a conversation, whose turns are several queries.
     """
     fields = dict(mapping.scalars)
-    record = Record(mapping.line, fields)
-    if len(fields) == len(mapping.pairs):
-        return [record]
-    nested: dict[str, list[Mapping]] = {}
-    hidden: list[str] = []
-    for name, value in mapping.fields.items():
-        if isinstance(value, Scalar):
-            continue
-        inner = {name: Scalar(value.line, value.column, "", None)}
+    hidden: dict[str, Scalar] = {}
+    for name, value in mapping.fields.items() if len(fields) < len(mapping.pairs) else ():
+        if not isinstance(value, Scalar):
+            hidden[name] = Scalar(value.line, value.column, "", None)
+        if isinstance(value, Items) and normalize(name) in _TURNS:
+            remedy = "write one topic for each turn, with an id and a text"
+            raise TreeError("turns of a conversation are not read", value.line, remedy=remedy)
         if isinstance(value, Mapping):
-            inner |= {f"{name}.{key}": scalar for key, scalar in value.scalars.items()}
-        elif value.items and all(isinstance(item, Mapping) for item in value.items):
-            nested[name] = [item for item in value.items if isinstance(item, Mapping)]
-        fields |= inner
-        hidden += inner
-    record.hidden = frozenset(hidden)
-    for name, mappings in nested.items():
-        if _LANGUAGES.intersection(map(normalize, mappings[0].pairs)):
-            record.fields = mappings[0].scalars | fields
-        elif normalize(name) in _TURNS and (turns := _turns(record, mappings)):
-            return turns
-    return [record]
-
-
-def _turns(topic: Record, items: list[Mapping]) -> list[Record]:
-    """Return a record for each turn of a topic; turns of a system have no query."""
-    turns = [Record(item.line, item.scalars) for item in items]
-    names = names_of(turns)
-    number = next((name for key in _TURN_IDS for name in names if normalize(name) == key), None)
-    texts = choose_fields(turns, TopicOptions()).text_fields
-    if not texts or number is None:
-        return []
-    id_field = choose_fields([topic], TopicOptions()).id_field
-    first = f"{topic.fields[id_field].text}_" if id_field is not None else ""
-    queries = [turn for turn in turns if {number, texts[0]} <= turn.fields.keys()]
-    for turn in queries:
-        turn.query_id = first + turn.fields[number].text
-        turn.hidden = frozenset({number})
-    return queries
+            hidden |= {f"{name}.{key}": scalar for key, scalar in value.scalars.items()}
+    return Record(mapping.line, fields | hidden, hidden=frozenset(hidden))
 
 
 def _records_in_list(
@@ -142,7 +110,7 @@ def _records_in_list(
         is_test_set |= is_own and any(name in ID_KEYS + TEXT_KEYS for name in names)
     if is_test_set and not test_sets:
         return None
-    return [record for case in cases for record in records_of(case)]
+    return list(map(record_of, cases))
 
 
 def _records_by_key(root: Mapping) -> list[Record] | None:
@@ -157,11 +125,9 @@ def _records_by_key(root: Mapping) -> list[Record] | None:
     for key, value in root.pairs.values():
         if not isinstance(value, Mapping):
             return None
-        for record in records_of(value):
-            turn = record.query_id
-            record.query_id = key.text if turn is None else f"{key.text}_{turn}"
-            record.line = key.line
-            records.append(record)
+        record = record_of(value)
+        record.query_id, record.line = key.text, key.line
+        records.append(record)
     has_text = choose_fields(records[:SAMPLED], TopicOptions()).text_fields
     return records if has_text else None  # not {query_id: {doc_id: grade}}
 

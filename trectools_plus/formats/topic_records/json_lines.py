@@ -8,7 +8,7 @@ from itertools import chain, islice
 from trectools_plus.formats.nodes.model import Mapping, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
 from trectools_plus.formats.nodes.parsing import parse_json
-from trectools_plus.formats.topic_records.documents import records_of
+from trectools_plus.formats.topic_records.documents import record_of
 from trectools_plus.formats.topic_records.lines import BLANKS
 from trectools_plus.formats.topic_records.making import (
     SAMPLED,
@@ -65,13 +65,12 @@ def _records(lines: Iterable[tuple[int, str]], report: Report) -> Iterator[Recor
             continue
         try:
             tree = parse_json(line, number)
+            report_tree(tree, report)
+            if isinstance(tree.root, Mapping):
+                yield record_of(tree.root)
+            elif tree.root is not None:
+                what = f"expected a JSON object but got {describe_node(tree.root)}"
+                remedy = "Correct the line; nothing after it could be checked"
+                report(TopicProblem("T104", number, what, remedy=remedy))
         except TreeError as error:
-            report(syntax_problem(error, "Write one JSON object per line"))
-            continue
-        report_tree(tree, report)
-        if isinstance(tree.root, Mapping):
-            yield from records_of(tree.root)
-        elif tree.root is not None:
-            what = f"expected a JSON object but got {describe_node(tree.root)}"
-            remedy = "Correct the line; nothing after it could be checked"
-            report(TopicProblem("T104", number, what, remedy=remedy))
+            report(syntax_problem(error, error.remedy or "Write one JSON object per line"))

@@ -68,8 +68,7 @@ class Record:
     Attributes:
         line: The line on which it starts, from 1.
         fields: Its scalar fields by name, in the order of the file.
-        query_id: Its id, if its place and not a field determines it: the key of a mapping, or the
-            numbers of a topic and a turn.
+        query_id: Its id, if its place and not a field determines it: the key of a mapping.
         hidden: Names that are fields but not columns, for example attributes of XML.
     """
 
