@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -135,13 +134,9 @@ def _report_loose(text: str, report: Report) -> None:
 
 def _record_name(elements: list[Element]) -> str | None:
     """Return the name of the elements that are topics."""
-    with_id = [element for element in elements if _has_id(element)]
-    names = {element.name for element in with_id}
-    named = next((name for name in _RECORD_NAMES if name in names), None)
-    if named is None and any(element.name == "topic" for element in elements):
-        return "topic"
-    counts = Counter(element.name for element in with_id if element.all_text)
-    return named or max(counts, key=counts.__getitem__, default=None)
+    names = {element.name for element in elements if _has_id(element)}
+    names |= {"topic"} & {element.name for element in elements}
+    return next((name for name in _RECORD_NAMES if name in names), None)
 
 
 def _has_id(element: Element) -> bool:
