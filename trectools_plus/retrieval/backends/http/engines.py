@@ -61,7 +61,6 @@ _HITS = {
         "$._clusters.skipped",
         "$._clusters.partial",
     ],
-    "diagnostics": "$.took",
     "key_header": "Authorization",
     "key_prefix": "ApiKey ",
 }
@@ -169,7 +168,6 @@ ENGINES: Mapping[str, Engine] = {
                 "$.responseHeader.status",
                 "$.responseHeader.partialResults",
             ],
-            "diagnostics": "$.responseHeader.QTime",
             "key_header": "Authorization",
             "key_prefix": "Basic ",
         },
@@ -200,7 +198,6 @@ ENGINES: Mapping[str, Engine] = {
                 "$.root.coverage.degraded",
                 "!$.root.coverage.full",
             ],
-            "diagnostics": "$.root.coverage",
             "key_header": "Authorization",
             "key_prefix": "Bearer ",
         },
@@ -225,7 +222,6 @@ ENGINES: Mapping[str, Engine] = {
             "field_ids": "$.result.points[*].payload{id_path}",
             "scores": "$.result.points[*].score",
             "incomplete": ["$.status"],
-            "diagnostics": "$.time",
             "key_header": "api-key",
         },
         {
@@ -295,7 +291,6 @@ ENGINES: Mapping[str, Engine] = {
             "scores": None,  # a text_match has more digits than a score
             "total": "$.found",
             "incomplete": ["$.code", "$.search_cutoff"],
-            "diagnostics": "$.search_time_ms",
             "key_header": "X-TYPESENSE-API-KEY",
         },
         {
@@ -319,7 +314,6 @@ ENGINES: Mapping[str, Engine] = {
             "ids": "$.data[*]{id_path}",
             "scores": "$.data[*].distance",
             "incomplete": ["$.code"],
-            "diagnostics": "$.cost",
             "key_header": "Authorization",
             "key_prefix": "Bearer ",
         },
