@@ -369,7 +369,7 @@ def resolve_preset(name: str, mode: str, given: Mapping[str, Any]) -> dict[str, 
     elif is_batch and isinstance(own, str):
         body = json.loads(own)
     preset |= {name: value for name, value in batch.items() if name not in ("path", "body")}
-    body = _embed(batch.get("body", "{body}"), body)
+    body = _fill(batch.get("body", "{body}"), {"body": body}, where)
     field_ids = preset.pop("field_ids", None)
     if field_ids is not None and given.get("id_field") is not None:
         preset["ids"] = field_ids
@@ -455,12 +455,3 @@ def _fill(part: Any, values: Mapping[str, Any], where: str) -> Any:
     if isinstance(part, list):
         return [_fill(item, values, where) for item in part]
     return part
-
-
-def _embed(batch: Any, body: Any) -> Any:
-    """Replace ``{body}`` in the body of a batch."""
-    if batch == "{body}":
-        return body
-    if isinstance(batch, dict):
-        return {key: _embed(value, body) for key, value in batch.items()}
-    return [_embed(item, body) for item in batch] if isinstance(batch, list) else batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -90,7 +90,7 @@ class Template:
         self._is_ndjson = body_format == "ndjson"
         self._documents = [] if body is None else parse_body(body, body_format)
         outside = [url, *params.values()]
-        everywhere = [*outside, *params, *_texts_of(self._documents)]
+        everywhere = [*outside, *params, json.dumps(self._documents)]
         for text in everywhere:
             _refuse_unknown(text)
         names = [match[1] for text in everywhere for match in _PLACEHOLDER.finditer(text)]
@@ -188,17 +188,6 @@ def _insert(match: re.Match[str], values: Values) -> str:
     before, after = match.string[: match.start()][-1:], match.string[match.end() :][:1]
     escape = _QUOTED.get(before) if before == after else None
     return text if escape is None else escape(text)
-
-
-def _texts_of(part: Any) -> Iterator[str]:
-    """Yield all texts of a JSON value, also those of keys."""
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, dict):
-        yield from _texts_of([*part, *part.values()])
-    elif isinstance(part, list):
-        for item in part:
-            yield from _texts_of(item)
 
 
 def _refuse_unknown(text: str) -> None:
