@@ -569,23 +569,3 @@ def test_placeholders_in_names_are_replaced() -> None:
     _, request = ask({**settings, "results": None, "ids": "$.ids[*]"}, {"ids": []})
     assert json.loads(request.content) == {"dense": 'heart "rate"'}
     assert request.url.query == b"k_dense=3"
-
-
-def test_fields_of_topics_are_placeholders() -> None:
-    seen: list[Any] = []
-
-    def handle(request: httpx.Request) -> httpx.Response:
-        seen.append((json.loads(request.content), request.url.params["language"]))
-        return httpx.Response(200, json={"ids": []})
-
-    body = '{"q": "{query_text}", "year": "{topic.year}", "filter": "year:{topic.year}"}'
-    settings = {"body": body, "params": {"language": "{topic.language}"}, "results": None}
-    full = HttpSettings.model_validate({"url": URL, "ids": "$.ids[*]", **settings})
-    source = HttpSource(full, "dense", transport=httpx.MockTransport(handle))
-    query = Query("q1", "heart", fields={"year": 2020, "language": "de & en"})
-    (hits,) = source.ask([query], 3)
-    (failure,) = source.ask([Query("q1", "heart")], 3)
-    source.close()
-    assert isinstance(hits, Hits)
-    assert isinstance(failure, Failure)
-    assert seen == [({"q": "heart", "year": 2020, "filter": "year:2020"}, "de & en")]

@@ -53,13 +53,11 @@ class AnswerEntry:
     Attributes:
         ids: Best first.
         scores: One per id, higher is better; ``None`` if the settings have no path of scores.
-        diagnostics: Additional data for the journal, if any.
         total: The number of results found; ``None`` if it is unknown.
     """
 
     ids: list[str]
     scores: list[float] | None
-    diagnostics: Any
     total: int | None
 
 
@@ -132,8 +130,7 @@ def _read_entry(part: Any, settings: HttpSettings) -> AnswerEntry:
     for value in ids.values():
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise AnswerError(f"expected an id at {settings.ids}", [value], is_final=True)
-    diagnostics = next(iter(_values(part, settings.diagnostics)), None)
-    return AnswerEntry([str(value) for value in ids.values()], scores, diagnostics, total)
+    return AnswerEntry([str(value) for value in ids.values()], scores, total)
 
 
 def refuse_incomplete(part: Any, paths: Sequence[str] = (), of_results: str = "") -> None:

@@ -61,7 +61,6 @@ _HITS = {
         "$._clusters.skipped",
         "$._clusters.partial",
     ],
-    "diagnostics": "$.took",
     "key_header": "Authorization",
     "key_prefix": "ApiKey ",
 }
@@ -169,7 +168,6 @@ ENGINES: Mapping[str, Engine] = {
                 "$.responseHeader.status",
                 "$.responseHeader.partialResults",
             ],
-            "diagnostics": "$.responseHeader.QTime",
             "key_header": "Authorization",
             "key_prefix": "Basic ",
         },
@@ -200,7 +198,6 @@ ENGINES: Mapping[str, Engine] = {
                 "$.root.coverage.degraded",
                 "!$.root.coverage.full",
             ],
-            "diagnostics": "$.root.coverage",
             "key_header": "Authorization",
             "key_prefix": "Bearer ",
         },
@@ -225,7 +222,6 @@ ENGINES: Mapping[str, Engine] = {
             "field_ids": "$.result.points[*].payload{id_path}",
             "scores": "$.result.points[*].score",
             "incomplete": ["$.status"],
-            "diagnostics": "$.time",
             "key_header": "api-key",
         },
         {
@@ -295,7 +291,6 @@ ENGINES: Mapping[str, Engine] = {
             "scores": None,  # a text_match has more digits than a score
             "total": "$.found",
             "incomplete": ["$.code", "$.search_cutoff"],
-            "diagnostics": "$.search_time_ms",
             "key_header": "X-TYPESENSE-API-KEY",
         },
         {
@@ -319,7 +314,6 @@ ENGINES: Mapping[str, Engine] = {
             "ids": "$.data[*]{id_path}",
             "scores": "$.data[*].distance",
             "incomplete": ["$.code"],
-            "diagnostics": "$.cost",
             "key_header": "Authorization",
             "key_prefix": "Bearer ",
         },
@@ -375,7 +369,7 @@ def resolve_preset(name: str, mode: str, given: Mapping[str, Any]) -> dict[str, 
     elif is_batch and isinstance(own, str):
         body = json.loads(own)
     preset |= {name: value for name, value in batch.items() if name not in ("path", "body")}
-    body = _embed(batch.get("body", "{body}"), body)
+    body = _fill(batch.get("body", "{body}"), {"body": body}, where)
     field_ids = preset.pop("field_ids", None)
     if field_ids is not None and given.get("id_field") is not None:
         preset["ids"] = field_ids
@@ -461,12 +455,3 @@ def _fill(part: Any, values: Mapping[str, Any], where: str) -> Any:
     if isinstance(part, list):
         return [_fill(item, values, where) for item in part]
     return part
-
-
-def _embed(batch: Any, body: Any) -> Any:
-    """Replace ``{body}`` in the body of a batch."""
-    if batch == "{body}":
-        return body
-    if isinstance(batch, dict):
-        return {key: _embed(value, body) for key, value in batch.items()}
-    return [_embed(item, body) for item in batch] if isinstance(batch, list) else batch

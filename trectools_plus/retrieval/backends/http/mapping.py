@@ -76,8 +76,8 @@ EmbeddingModel = Annotated[NamedModel, BeforeValidator(_read_model)]
 class HttpSettings(Model):
     """A service and its mapping: the key ``http`` of ``benchmark.yaml``.
 
-    The placeholders ``{mode}``, ``{query_id}``, ``{query_text}``, ``{query_vector}``, ``{top_k}``
-    and ``{topic.FIELD}`` are replaced in ``url`` (escaped), ``params`` and ``body``. Inside a
+    The placeholders ``{mode}``, ``{query_id}``, ``{query_text}``, ``{query_vector}`` and
+    ``{top_k}`` are replaced in ``url`` (escaped), ``params`` and ``body``. Inside a
     longer text, ``{query_text|lucene}``, ``{query_text|json}`` and ``{query_text|odata}`` escape
     the text for a nested language. Paths have names, numbers and lists: ``hits.hits[*]._id``.
     """
@@ -171,9 +171,6 @@ class HttpSettings(Model):
         "Paths in the answer and in an entry, besides error, errors, timed_out and the like. If "
         "one leads to a value other than null, false, 0, ok or an empty text or list, the answer "
         "is incomplete and therefore a failure. With ! before it, a path must not lead to false.",
-    )
-    diagnostics: OptionalText = setting(
-        "$.diagnostics", "Path in an entry of additional data for the journal."
     )
     higher_is_better: Flag = setting(True, "false for distances.")
     batch_size: WholeNumber = setting(1, "Queries in a request.", ge=1, le=1000)
@@ -276,7 +273,7 @@ class HttpSettings(Model):
             ) from error
         return body
 
-    @field_validator("results", "query_id", "ids", "scores", "total", "diagnostics", "incomplete")
+    @field_validator("results", "query_id", "ids", "scores", "total", "incomplete")
     @classmethod
     def _check_paths(cls, paths: Any) -> Any:
         for path in paths if isinstance(paths, tuple) else filter(None, [paths]):
