@@ -25,7 +25,7 @@ from trectools_plus.retrieval.fetch.answering import (
 )
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
-from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
+from trectools_plus.retrieval.fetch.outcome import FetchedRun, collect_run
 from trectools_plus.retrieval.fetch.topics import (
     check_topics,
     hash_topics,
@@ -159,8 +159,7 @@ def fetch_runs(
     """
     check_request(request)
     stores = {mode: MemoryAnswers() for mode in request.modes}
-    runs = fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
-    return {mode: run.collect() for mode, run in runs.items()}
+    return fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
 
 
 def check_request(request: FetchRequest) -> None:
@@ -184,7 +183,7 @@ def check_request(request: FetchRequest) -> None:
 @contextmanager
 def open_stores(
     request: FetchRequest, folder: Path, *, resume: bool
-) -> Iterator[Mapping[str, MemoryAnswers | Journal]]:
+) -> Iterator[Mapping[str, MemoryAnswers]]:
     """Open a store of answers for each mode: its journal in a folder.
 
     A backend without ``keeps_journal`` writes one only with ``resume``. New journals are removed if
@@ -220,11 +219,11 @@ def open_stores(
 
 def fetch_modes(
     request: FetchRequest,
-    stores: Mapping[str, MemoryAnswers | Journal],
+    stores: Mapping[str, MemoryAnswers],
     progress: Progress,
     *,
     leave_one_out: bool = False,
-) -> dict[str, AnsweredRun]:
+) -> dict[str, FetchedRun]:
     """Send each mode every query whose answer is not in its store.
 
     Matrix products use one thread, because waking several threads takes longer than a query.
@@ -251,7 +250,7 @@ def fetch_modes(
                 run.without = {
                     name: _fetch_mode(
                         f"{mode} without {name}", source, request, MemoryAnswers(), progress
-                    )
+                    ).run
                     for name, source in without[mode].items()
                 }
     finally:
@@ -264,9 +263,9 @@ def _fetch_mode(
     mode: str,
     source: Source,
     request: FetchRequest,
-    store: MemoryAnswers | Journal,
+    store: MemoryAnswers,
     progress: Progress,
-) -> AnsweredRun:
+) -> FetchedRun:
     failures: dict[str, Failure] = {}
     breaker, total = CircuitBreaker(), len(request.topics)
     progress(f"searching {mode}", len(store), total)
@@ -296,7 +295,7 @@ def _fetch_mode(
         not_asked = Failure(f"not asked: {cause.reason}", cause.kind, attempts=0)
         rest = (query.query_id for query in pending if query.query_id not in store)
         failures = {query_id: failures.get(query_id, not_asked) for query_id in rest}
-    return AnsweredRun(mode, request.topics, store, failures, source.index_keys())
+    return collect_run(mode, request.topics, store, failures, source.index_keys())
 
 
 def _keep_latencies(

@@ -32,8 +32,7 @@ from trectools_plus.retrieval.fetch.fetch import (
     open_stores,
 )
 from trectools_plus.retrieval.fetch.outcome import (
-    AnsweredRun,
-    FetchOutcome,
+    FetchedRun,
     FetchStatus,
     Latency,
     refuse_unscorable,
@@ -185,7 +184,7 @@ class FetchedFile:
     path: Path
     manifest_path: Path
     manifest: FetchManifest
-    outcome: FetchOutcome
+    outcome: FetchedRun
     findings: list[Finding]
 
 
@@ -234,13 +233,16 @@ def fetch_to_dir(
                     path=topics.path, count=len(topics), sha256=hash_topics(topics)
                 ),
             }
-            outcomes = {mode: _write_run(folder, mode, run) for mode, run in runs.items()}
+            for mode, run in runs.items():
+                # A run file has no ties, and at least one row.
+                frames = [separate_ties(run.run.frame)] if run.results else []
+                write_run_frames(frames, folder / f"{mode}.run", mode)
         files = {
             mode: _describe_file(folder / f"{mode}.run", mode, outcome, request, common)
-            for mode, outcome in outcomes.items()
+            for mode, outcome in runs.items()
             if outcome.results or outcome.status == "empty"
         }
-    refuse_unscorable(outcomes, folder)
+    refuse_unscorable(runs, folder)
     _refuse_errors(files)
     return files
 
@@ -280,14 +282,8 @@ def _output_folder(folder: Path) -> Iterator[Path]:
         raise
 
 
-def _write_run(folder: Path, mode: str, run: AnsweredRun) -> FetchOutcome:
-    """Write the run file without ties, unless the run is empty."""
-    write_run_frames(map(separate_ties, run.frames()), folder / f"{mode}.run", mode)
-    return run.outcome
-
-
 def _describe_file(
-    path: Path, mode: str, outcome: FetchOutcome, request: FetchRequest, common: dict[str, Any]
+    path: Path, mode: str, outcome: FetchedRun, request: FetchRequest, common: dict[str, Any]
 ) -> FetchedFile:
     """Validate a run file, if something was found, and write its manifest."""
     findings: list[Finding] = []
