@@ -135,10 +135,11 @@ def fetch(
         InputError: If ids are repeated or cannot be written to a run; or an index cannot be
             written.
     """
-    options = FetchOptions(depth, exclude_self)
     settings = settings or RetrievalSettings()
     names = expand_modes([modes] if isinstance(modes, str) else modes, settings)
-    request = FetchRequest(as_corpus(corpus), as_topics(topics), names, options, settings)
+    request = FetchRequest(
+        as_corpus(corpus), as_topics(topics), names, FetchOptions(depth, exclude_self), settings
+    )
     with notebook_progress() as progress:
         return fetch_runs(request, progress=progress)
 
@@ -283,7 +284,8 @@ def _fetch_mode(
 
     timed = ([answer([query])] for query in takewhile(lambda _: not breaker.stopped, alone))
     batches = iter(lambda: list(islice(others, source.batch_size)), [])
-    for results in chain(timed, call_concurrently(answer, batches, source, breaker)):
+    calls = call_concurrently(answer, batches, breaker, source.concurrency, source.close)
+    for results in chain(timed, calls):
         for outcomes in results:
             store.add(_keep_latencies(outcomes, sample))
             for query_id, outcome in outcomes.items():

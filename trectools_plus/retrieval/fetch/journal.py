@@ -22,8 +22,6 @@ from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.retrieval.fetch.answering import Answer, MemoryAnswers
 from trectools_plus.retrieval.source import Failure, Ranking
 
-VERSION = 1
-
 
 class Journal(MemoryAnswers):
     """The answers of queries, by query id, which are also in a file of one process at a time.
@@ -134,7 +132,7 @@ def open_journal(
                 remedy="add --resume to resume the fetch, or remove the file to start again",
             )
         if header is None or not resume:
-            head = {"journal": VERSION, "key": _key(facts), "queries": queries, "facts": facts}
+            head = {"journal": 1, "key": _key(facts), "queries": queries, "facts": facts}
             journal.start(head)
     except BaseException:
         journal.close()
@@ -180,12 +178,9 @@ def _as_answer(entry: dict[str, Any]) -> Answer:
 
 def _check_facts(path: Path, header: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     """Check that the journal belongs to this fetch; the error lists the differences."""
-    found = header["facts"]
-    if facts.get("settings", ...) is None and isinstance(found, dict):
-        found = {**found, "settings": None}  # settings that the backend does not use
-    if header["key"] == _key(facts) or _key(found) == _key(facts):
+    if header["key"] == _key(facts):
         return
-    differences = ", ".join(_differences("", found, facts))
+    differences = ", ".join(_differences("", header["facts"], facts))
     raise UsageError(
         f"the journal belongs to another fetch: {differences or 'its key differs'}",
         where=str(path),

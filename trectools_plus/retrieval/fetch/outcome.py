@@ -102,11 +102,6 @@ class FetchedRun(Displayed):
         return len(self.latency_ms)
 
     @property
-    def queries_with_results(self) -> int:
-        """Number of queries in the run."""
-        return self.queries - len(self.missing_queries) - len(self.failures)
-
-    @property
     def status(self) -> FetchStatus:
         """The status; only ``ok`` and ``empty`` runs are complete and can be scored."""
         if not self.failures:
