@@ -237,7 +237,6 @@ def fetch_modes(
     """
     sources = request.backend.open(request.backend_request(progress))
     try:
-        # All retrievers must be registered before the first one searches.
         without = {
             mode: source.leave_one_out() if leave_one_out else {}
             for mode, source in sources.items()
