@@ -237,21 +237,17 @@ def fetch_modes(
     """
     sources = request.backend.open(request.backend_request(progress))
     try:
-        without = {
-            mode: source.leave_one_out() if leave_one_out else {}
-            for mode, source in sources.items()
-        }
         with one_blas_thread():
             runs = {
                 mode: _fetch_mode(mode, source, request, stores[mode], progress)
                 for mode, source in sources.items()
             }
-            for mode, run in runs.items():
+            for mode, run in runs.items() if leave_one_out else ():
                 run.without = {
                     name: _fetch_mode(
                         f"{mode} without {name}", source, request, MemoryAnswers(), progress
                     ).run
-                    for name, source in without[mode].items()
+                    for name, source in sources[mode].leave_one_out().items()
                 }
     finally:
         for source in sources.values():
