@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
 import numpy as np
@@ -64,10 +64,6 @@ class ExactFirstRetriever(CompositeRetriever):
         """The mode's name."""
         return f"{self.components[0].name}{EXACT_FIRST}"
 
-    def component_depth(self, depth: int) -> int:
-        """Return the depth of the inner search for a result of ``depth`` documents."""
-        return depth
-
     def combine(
         self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
     ) -> list[Ranking]:
@@ -77,10 +73,6 @@ class ExactFirstRetriever(CompositeRetriever):
             put_first(self._find_exact(query), ranking).head(depth)
             for query, ranking in zip(queries, rankings, strict=True)
         ]
-
-    def leave_one_out(self) -> Mapping[str, Retriever]:
-        """Return nothing: the difference from the inner retriever is the effect of this mode."""
-        return {}
 
 
 def put_first(doc_ids: Sequence[str], ranking: Ranking) -> Ranking:

@@ -102,13 +102,13 @@ class CompositeRetriever(ABC):
     components: tuple[Retriever, ...]
 
     @property
-    @abstractmethod
     def name(self) -> str:
         """The mode's name."""
+        return self.components[0].name
 
-    @abstractmethod
     def component_depth(self, depth: int) -> int:
         """Return the depth of the component searches for a result of ``depth`` documents."""
+        return depth
 
     @abstractmethod
     def combine(
@@ -122,9 +122,9 @@ class CompositeRetriever(ABC):
             depth: Maximum number of documents in each result.
         """
 
-    @abstractmethod
     def leave_one_out(self) -> Mapping[str, Retriever]:
         """Return, by component name, this retriever without that component."""
+        return {}
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Search the components and combine their rankings."""

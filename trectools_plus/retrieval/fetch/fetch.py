@@ -25,7 +25,7 @@ from trectools_plus.retrieval.fetch.answering import (
 )
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
-from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
+from trectools_plus.retrieval.fetch.outcome import FetchedRun, collect_run
 from trectools_plus.retrieval.fetch.topics import (
     check_topics,
     hash_topics,
@@ -135,10 +135,11 @@ def fetch(
         InputError: If ids are repeated or cannot be written to a run; or an index cannot be
             written.
     """
-    options = FetchOptions(depth, exclude_self)
     settings = settings or RetrievalSettings()
     names = expand_modes([modes] if isinstance(modes, str) else modes, settings)
-    request = FetchRequest(as_corpus(corpus), as_topics(topics), names, options, settings)
+    request = FetchRequest(
+        as_corpus(corpus), as_topics(topics), names, FetchOptions(depth, exclude_self), settings
+    )
     with notebook_progress() as progress:
         return fetch_runs(request, progress=progress)
 
@@ -159,8 +160,7 @@ def fetch_runs(
     """
     check_request(request)
     stores = {mode: MemoryAnswers() for mode in request.modes}
-    runs = fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
-    return {mode: run.collect() for mode, run in runs.items()}
+    return fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
 
 
 def check_request(request: FetchRequest) -> None:
@@ -184,7 +184,7 @@ def check_request(request: FetchRequest) -> None:
 @contextmanager
 def open_stores(
     request: FetchRequest, folder: Path, *, resume: bool
-) -> Iterator[Mapping[str, MemoryAnswers | Journal]]:
+) -> Iterator[Mapping[str, MemoryAnswers]]:
     """Open a store of answers for each mode: its journal in a folder.
 
     A backend without ``keeps_journal`` writes one only with ``resume``. New journals are removed if
@@ -220,11 +220,11 @@ def open_stores(
 
 def fetch_modes(
     request: FetchRequest,
-    stores: Mapping[str, MemoryAnswers | Journal],
+    stores: Mapping[str, MemoryAnswers],
     progress: Progress,
     *,
     leave_one_out: bool = False,
-) -> dict[str, AnsweredRun]:
+) -> dict[str, FetchedRun]:
     """Send each mode every query whose answer is not in its store.
 
     Matrix products use one thread, because waking several threads takes longer than a query.
@@ -237,22 +237,17 @@ def fetch_modes(
     """
     sources = request.backend.open(request.backend_request(progress))
     try:
-        # All retrievers must be registered before the first one searches.
-        without = {
-            mode: source.leave_one_out() if leave_one_out else {}
-            for mode, source in sources.items()
-        }
         with one_blas_thread():
             runs = {
                 mode: _fetch_mode(mode, source, request, stores[mode], progress)
                 for mode, source in sources.items()
             }
-            for mode, run in runs.items():
+            for mode, run in runs.items() if leave_one_out else ():
                 run.without = {
                     name: _fetch_mode(
                         f"{mode} without {name}", source, request, MemoryAnswers(), progress
-                    )
-                    for name, source in without[mode].items()
+                    ).run
+                    for name, source in sources[mode].leave_one_out().items()
                 }
     finally:
         for source in sources.values():
@@ -264,9 +259,9 @@ def _fetch_mode(
     mode: str,
     source: Source,
     request: FetchRequest,
-    store: MemoryAnswers | Journal,
+    store: MemoryAnswers,
     progress: Progress,
-) -> AnsweredRun:
+) -> FetchedRun:
     failures: dict[str, Failure] = {}
     breaker, total = CircuitBreaker(), len(request.topics)
     progress(f"searching {mode}", len(store), total)
@@ -284,7 +279,8 @@ def _fetch_mode(
 
     timed = ([answer([query])] for query in takewhile(lambda _: not breaker.stopped, alone))
     batches = iter(lambda: list(islice(others, source.batch_size)), [])
-    for results in chain(timed, call_concurrently(answer, batches, source, breaker)):
+    calls = call_concurrently(answer, batches, breaker, source.concurrency, source.close)
+    for results in chain(timed, calls):
         for outcomes in results:
             store.add(_keep_latencies(outcomes, sample))
             for query_id, outcome in outcomes.items():
@@ -296,7 +292,7 @@ def _fetch_mode(
         not_asked = Failure(f"not asked: {cause.reason}", cause.kind, attempts=0)
         rest = (query.query_id for query in pending if query.query_id not in store)
         failures = {query_id: failures.get(query_id, not_asked) for query_id in rest}
-    return AnsweredRun(mode, request.topics, store, failures, source.index_keys())
+    return collect_run(mode, request.topics, store, failures, source.index_keys())
 
 
 def _keep_latencies(
