@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from enum import Enum
-from functools import wraps
 from time import monotonic
-from typing import Annotated, Any, ClassVar, get_type_hints
+from typing import Annotated, Any, ClassVar
 
 import typer
 
+from trectools_plus.cli.options.groups import parameters_of, with_parameters
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, progress_bar
 from trectools_plus.text import MinorNote, printable
@@ -50,13 +49,12 @@ _OPTIONS = {
 def add_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that also takes ``-q`` and ``-v``."""
 
-    @wraps(command)
-    def called(*, quiet: bool, verbose: bool, **values: Any) -> None:
+    def call(*, quiet: bool, verbose: bool, **values: Any) -> None:
         if quiet and verbose:
             raise UsageError("-q and -v exclude each other", remedy="leave one of them out")
-        _Current.verbosity = Verbosity.NORMAL
-        if quiet or verbose:
-            _Current.verbosity = Verbosity.QUIET if quiet else Verbosity.VERBOSE
+        _Current.verbosity = (
+            Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.NORMAL
+        )
         while _Current.notes:
             note(_Current.notes.pop(0))
         started = monotonic()
@@ -64,18 +62,8 @@ def add_verbosity(command: Callable[..., None]) -> Callable[..., None]:
         if verbose:
             typer.echo(f"finished in {monotonic() - started:.2f} s", err=True)
 
-    hints = get_type_hints(command, include_extras=True) | _OPTIONS
-    parameters = [
-        *inspect.signature(command).parameters.values(),
-        *(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False)
-            for name in _OPTIONS
-        ),
-    ]
-    parameters = [one.replace(annotation=hints[one.name]) for one in parameters]
-    called.__annotations__ = hints
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return called
+    further = {name: (annotation, False) for name, annotation in _OPTIONS.items()}
+    return with_parameters(command, call, {**parameters_of(command), **further})
 
 
 def is_verbose() -> bool:

@@ -33,7 +33,7 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
-from trectools_plus.cli.printing import print_notes, write_json
+from trectools_plus.cli.printing import print_notes, write_document
 from trectools_plus.cli.verbosity import is_quiet, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
@@ -278,7 +278,7 @@ def _print(
     table = reporting.report_table(found.report)
     if output_format == "json":
         document = reporting.comparisons_document(found)
-        write_json(
+        write_document(
             document
             | {key: reporting.side_by_side_document(tables) for key, tables in details.items()}
         )

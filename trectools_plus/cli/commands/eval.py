@@ -33,7 +33,7 @@ from trectools_plus.cli.options.common import (
     measure_option,
 )
 from trectools_plus.cli.options.runs import parse_runs, split_measures
-from trectools_plus.cli.printing import WIDTH, print_notes, write_frame, write_json, write_text
+from trectools_plus.cli.printing import WIDTH, print_notes, write_document, write_frame, write_text
 from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
@@ -178,7 +178,7 @@ def evaluate_runs(
         )
         if left_out is not None:
             document["exclude"] = left_out.record
-        write_json(document, output)
+        write_document(document, output=output)
     elif output_format == "table":
         shown = as_table(evaluation, intervals, count_relevant if per_query else None)
         write_text(shown, output)

@@ -21,7 +21,7 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.phenopackets import Phenopackets, write_packets
-from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.extraction.settings import OF_RETRIEVAL
@@ -184,17 +184,9 @@ def _print_texts(
         for doc_id, found in texts.predictions.items()
         for one in found
     ]
-    if output_format == "json":
-        settings = texts.settings.model_dump()
-        write_json({"settings": settings, "predictions": rows, "notes": texts.notes})
-        return
-    header = ["Document", "Id", "Label", "Assertion", "Score"]
-    print_table(header, [[str(cell) for cell in row.values()] for row in rows], right=("Score",))
-    for line in [
-        f"Style {texts.settings.style}; the texts have no gold terms, so nothing is scored.",
-        *texts.notes,
-    ]:
-        note(line)
+    facts = {"settings": texts.settings.model_dump()} if output_format == "json" else {}
+    write_document({**facts, "predictions": rows, "notes": texts.notes}, output_format)
+    note(f"style {texts.settings.style}; the texts have no gold terms, so nothing is scored")
 
 
 def _findings(predictions: extraction.Predictions) -> dict[str, list[tuple[str, str]]]:
@@ -238,7 +230,7 @@ def extraction_compare(
         resampling=statistics.Resampling(resamples, seed, confidence, interval or "auto"),
     )
     if output_format == "json":
-        write_json(reporting.comparison_document(comparison))
+        write_document(reporting.comparison_document(comparison))
     elif output_format == "markdown":
         typer.echo(reporting.render_comparison_markdown(comparison), nl=False)
     else:
@@ -308,7 +300,7 @@ def extraction_sweep(
         )
     files = [] if output_dir is None else reporting.write_sweep(found, output_dir)
     if output_format == "json":
-        write_json(reporting.sweep_document(found))
+        write_document(reporting.sweep_document(found))
     else:
         reporting.print_sweep(found, sys.stdout)
         for file in files:

@@ -14,7 +14,7 @@ import typer
 import trectools_plus
 from trectools_plus import benchmark, formats, reporting, validation
 from trectools_plus.cli.options.common import output_dir_option
-from trectools_plus.cli.printing import print_table
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import is_quiet, show_progress
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.provenance import format_command
@@ -65,7 +65,7 @@ def packaged_files(
       trectools-plus files monitoring sample --output-dir copies
     """
     if not names:
-        print_table(["File", "Content"], [[name, text] for name, text in FILES.items()])
+        write_document(FILES, "text")
         return
     contents = {
         output_dir / target: _packaged_path(name).read_bytes()

@@ -23,7 +23,7 @@ from trectools_plus.cli.options.retrieval import (
     Setting,
     open_documents,
 )
-from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.printing import records_table, write_document, write_text
 from trectools_plus.cli.verbosity import inform, note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
@@ -66,18 +66,9 @@ def index_build(
     options.check_used(names, settings)
     with show_progress() as progress:
         built = retrieval.build_indexes(opened, names, settings, progress)
-    if output_format == "json":
-        write_json({"documents": len(opened), "indexes": [one.as_dict() for one in built]})
-    else:
-        _print_built(built, len(opened))
-
-
-def _print_built(built: list[retrieval.BuiltIndex], documents: int) -> None:
-    typer.echo(f"{documents:,} documents")
-    for one in built:
-        state = "there already" if one.reused else "built"
-        typer.echo(f"{one.kind:<14}{one.bytes / 1e6:>9,.1f} MB  {state}")
-        typer.echo(f"  {one.folder}")
+    write_document(
+        {"documents": len(opened), "indexes": [index.as_dict() for index in built]}, output_format
+    )
 
 
 @with_groups
@@ -216,10 +207,10 @@ def _print_answers(
         several_note = f"The text names several findings, searched one by one: {named}."
         facts = {**facts, "notes": [several_note, *facts["notes"]]}
     if output_format == "json":
-        write_json({**merged, **facts, "parts": several})
+        write_document({**merged, **facts, "parts": several})
         return
     if merged["results"]:
-        _print_results(merged["results"])
+        write_text(records_table(merged["results"]))
     else:
         inform("nothing found")
     for line in facts["notes"]:
@@ -236,15 +227,9 @@ def _print_unanswered(
     matched = [
         any(answer.confident and not answer.negated for answer in found[text]) for text in texts
     ]
-    counts = {"queries": len(texts), "no_confident_match": matched.count(False)}
-    if output_format == "json":
-        share = counts["no_confident_match"] / len(texts)
-        write_json({**facts, **counts, "share": share})
-        return
-    for text, is_matched in zip(texts, matched, strict=True):
-        if is_matched:
-            typer.echo(f"confident match: {text}")
-    typer.echo("{no_confident_match} of {queries} texts have no confident match".format(**counts))
+    missing = matched.count(False)
+    counts = {"queries": len(texts), "no_confident_match": missing, "share": missing / len(texts)}
+    write_document({**facts, **counts}, "json" if output_format == "json" else "text")
 
 
 def _merged(text: str, parts: list[dict[str, Any]], num_results: int) -> dict[str, Any]:
@@ -344,18 +329,3 @@ def _as_dict(
         "confident": answer.confident,
         "negated": negated,
     }
-
-
-def _print_results(results: list[dict[str, Any]]) -> None:
-    header = ["Rank", "Id", "Score", "Title", ""]
-    rows = [
-        [
-            str(one["rank"]),
-            one["doc_id"],
-            "–" if one["score"] is None else f"{one['score']:.4f}",
-            one["title"],
-            "exact match" if one["exact"] else "",
-        ]
-        for one in results
-    ]
-    print_table(header, rows, right=("Rank", "Score"))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -25,7 +25,7 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.validation import OutputOptions, RuleOptions, find_readable
-from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.validation import finish
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import (
@@ -176,7 +176,7 @@ def testset_agreement(
         resampling=statistics.Resampling(resamples, seed, confidence),
     )
     if output_format == "json":
-        write_json(reporting.agreement_document(found))
+        write_document(reporting.agreement_document(found))
     else:
         reporting.print_agreement(found, (first, second), sys.stdout, every=every)
     if not found.accepted:
@@ -228,7 +228,7 @@ def testset_overfitting(
         seed=seed,
     )
     if output_format == "json":
-        write_json(reporting.overfitting_document(found))
+        write_document(reporting.overfitting_document(found))
     else:
         reporting.print_overfitting(found, sys.stdout)
     if found.flagged:
@@ -250,11 +250,8 @@ def testset_list(output_format: TextOrJson = "text") -> None:
       trectools-plus testset list
       trectools-plus testset list --format json
     """
-    found = testsets.list_test_sets()
-    if output_format == "json":
-        write_json({"test_sets": [asdict(one) for one in found]})
-    else:
-        _print_list(found)
+    listed = [asdict(test_set) for test_set in testsets.list_test_sets()]
+    write_document({"test_sets": listed}, output_format)
 
 
 def testset_convert(
@@ -380,14 +377,6 @@ def _read_source(
     return test_set
 
 
-def _print_list(found: list[testsets.ListedTestSet]) -> None:
-    description = reporting.TableColumn(reporting.Cell("Description"), fills=True)
-    rows = [
-        [one.name, one.language, f"{one.queries:,}", one.version, one.description] for one in found
-    ]
-    print_table(["Name", "Language", "Queries", "Version", description], rows, ("Queries",))
-
-
 Set = Annotated[
     str,
     typer.Argument(
@@ -443,21 +432,14 @@ def testset_split(
     split = testsets.split_test_set(test_set, held_out, seed, stratify_by=stratify_by)
     field = testsets.strata_fields(test_set, stratify_by=stratify_by)[0]
     files = testsets.write_split(split, output_dir)
-    parts = {"used": split.used, "held_out": split.held_out}
-    if output_format == "json":
-        fields = {"categories": "category", testsets.PLURALS[field]: field}
-        document = {
-            name: {
-                "path": str(path),
-                "queries": len(part.queries),
-                **{key: _counts(part, value) for key, value in fields.items()},
-            }
-            for (name, part), path in zip(parts.items(), files, strict=True)
-        }
-        write_json({"seed": seed, **document})
-        return
-    _print_parts(split.used, split.held_out, field)
-    typer.echo(f"\nused      {files[0]}\nheld out  {files[1]}")
+    document: dict[str, Any] = {"seed": seed}
+    fields = {"categories": "category", testsets.PLURALS[field]: field}
+    for name, part, path in zip(
+        ("used", "held_out"), (split.used, split.held_out), files, strict=True
+    ):
+        counts = {key: _counts(part, value) for key, value in fields.items()}
+        document[name] = {"path": str(path), "queries": len(part.queries), **counts}
+    write_document(document, output_format)
 
 
 def testset_refresh(
@@ -537,30 +519,17 @@ def testset_refresh(
             done, names, agreement, accept_low_agreement=accept_low_agreement
         )
     testsets.write_test_set(done.test_set, output)
-    version = done.test_set.metadata.version
-    if output_format == "json":
-        removed = [{"query_id": one.query_id, "text": one.text} for one in done.removed]
-        added = [{"query_id": one.query_id, "text": one.text} for one in done.added]
-        path = str(output)
-        changes = (done.test_set.metadata.model_extra or {})["changes"]
-        write_json(
-            {
-                "path": path,
-                "version": version,
-                "removed": removed,
-                "added": added,
-                "agreement": changes[-1].get("agreement"),
-            }
-        )
-        return
-    for old, new in zip(done.removed, done.added, strict=True):
-        typer.echo(f"- {old.query_id}  {old.text}\n+ {new.query_id}  {new.text}")
-    typer.echo(f"{output}: version {version}, {len(done.added)} queries replaced")
-    if agreement is not None:
-        typer.echo(
-            f"kappa of {' and '.join(names)}: {agreement.kappas['none'].value:.4f} "
-            f"({plural(agreement.pairs, 'pair')})"
-        )
+    changes = (done.test_set.metadata.model_extra or {})["changes"]
+    write_document(
+        {
+            "path": str(output),
+            "version": done.test_set.metadata.version,
+            "removed": [{"query_id": case.query_id, "text": case.text} for case in done.removed],
+            "added": [{"query_id": case.query_id, "text": case.text} for case in done.added],
+            "agreement": changes[-1].get("agreement"),
+        },
+        output_format,
+    )
 
 
 def _annotator(value: str) -> tuple[str, str]:
@@ -571,14 +540,3 @@ def _annotator(value: str) -> tuple[str, str]:
 
 def _counts(test_set: testsets.TestSet, field: str) -> dict[str, int]:
     return dict(Counter(getattr(query, field) or "" for query in test_set.queries))
-
-
-def _print_parts(used: testsets.TestSet, held_out: testsets.TestSet, field: str) -> None:
-    one, other = _counts(used, field), _counts(held_out, field)
-    rows = [
-        [name or "none", str(one.get(name, 0)), str(other.get(name, 0))]
-        for name in dict.fromkeys([*one, *other])
-    ]
-    rows.append(["all", f"{len(used.queries):,}", f"{len(held_out.queries):,}"])
-    header = [field.replace("_", " ").capitalize(), "Used", "Held out"]
-    print_table(header, rows, right=("Used", "Held out"))

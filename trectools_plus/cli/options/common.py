@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,16 +21,6 @@ from trectools_plus.choices import (
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
-
-_FIRST = ("Arguments", "Options", *Panel)
-
-
-def sort_panels(names: Iterable[str]) -> list[str]:
-    """Sort panels: shared ones first, those of a single command, and how the work is done."""
-    order = {**dict.fromkeys(_FIRST), **dict.fromkeys(names)}
-    order[Panel.WORK] = order.pop(Panel.WORK)
-    return [name for name in order if name in names]
-
 
 TextOrJson = Annotated[
     Literal["text", "json"],

@@ -10,7 +10,7 @@ import typer
 
 from trectools_plus import benchmark, reporting
 from trectools_plus.cli.options.common import Everything
-from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.provenance import format_command
 
@@ -54,7 +54,7 @@ def benchmark_compare(
     """
     contrast = benchmark.compare_reports(_report_of(first), _report_of(second), test=test)
     if output_format == "json":
-        write_json(reporting.contrast_document(contrast))
+        write_document(reporting.contrast_document(contrast))
     elif output_format == "markdown":
         typer.echo(reporting.render_contrast_markdown(contrast), nl=False)
     else:

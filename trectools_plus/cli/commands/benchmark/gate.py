@@ -10,7 +10,7 @@ import typer
 
 from trectools_plus import benchmark, measures, reporting
 from trectools_plus.cli.options.common import TextMarkdownJson, measure_option
-from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import inform, note
 from trectools_plus.errors import TrectoolsPlusError
 
@@ -111,7 +111,7 @@ def benchmark_gate(
 
 def _print(result: benchmark.GateResult, markdown: str, output_format: str) -> None:
     if output_format == "json":
-        write_json(reporting.gate_document(result))
+        write_document(reporting.gate_document(result))
     elif output_format == "markdown":
         typer.echo(markdown, nl=False)
     else:

@@ -18,9 +18,8 @@ from trectools_plus.cli.options.common import (
     measure_option,
 )
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import inform, is_quiet, note, show_progress
-from trectools_plus.text import plural
 
 _MOST_PROBLEMS = 30
 """Maximum number of printed problems of a report."""
@@ -40,12 +39,9 @@ def benchmark_list(
     listing = benchmark.list_reports(folder)
     for problem in listing.problems:
         note(problem)
-    if output_format == "json":
-        write_json({"reports": [asdict(one) for one in listing.reports]})
-    elif listing.reports:
-        _print_list(listing.reports)
-    else:
+    if not listing.reports:
         inform(f"no report in {folder}")
+    write_document({"reports": [asdict(report) for report in listing.reports]}, output_format)
 
 
 @with_groups
@@ -125,42 +121,10 @@ def benchmark_verify(
     """
     with show_progress() as progress:
         found = benchmark.verify_report(report, progress)
-    if output_format == "json":
-        write_json(found.as_dict())
-    else:
-        _print_verification(found, every=every)
+    document = found.as_dict()
+    if output_format == "text" and not every:
+        document["problems"] = found.problems[:_MOST_PROBLEMS]
+        document["further problems"] = max(0, len(found.problems) - _MOST_PROBLEMS) or None
+    write_document(document, output_format)
     if found.problems:
         raise typer.Exit(1)
-
-
-def _print_verification(found: reporting.Verification, *, every: bool) -> None:
-    checked = f"{plural(found.figures, 'figure')} and {plural(found.files, 'file')} checked"
-    if found.problems:
-        typer.echo(f"{checked}: {plural(len(found.problems), 'problem')}")
-    else:
-        typer.echo(f"{checked}: all hold")
-    shown = found.problems if every else found.problems[:_MOST_PROBLEMS]
-    for problem in shown:
-        typer.echo(f"  {problem}")
-    if len(shown) < len(found.problems):
-        typer.echo(f"  … and {len(found.problems) - len(shown)} more: --all lists them")
-    for warning in found.warnings:
-        typer.echo(f"warning: {warning}")
-    if found.unproven:
-        typer.echo(f"unproven: {'; '.join(found.unproven)}")
-
-
-def _print_list(reports: list[benchmark.ListedReport]) -> None:
-    rows = [
-        [
-            one.folder,
-            one.created_at[:16],
-            one.dataset,
-            f"{one.queries:,}",
-            ", ".join(one.modes) if len(one.modes) < 4 else f"{len(one.modes)} modes",
-            one.best,
-        ]
-        for one in reports
-    ]
-    header = ["Folder", "Made", "Dataset", "Queries", "Modes", "Best"]
-    print_table(header, rows)

@@ -17,7 +17,7 @@ from trectools_plus.cli.options.common import (
     TextOrJson,
     split_assignments,
 )
-from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.errors import (
     UsageError,
@@ -209,7 +209,7 @@ def judge_label(
             inform(f"all answers so far are in {plan}; continue with --resume")
             raise
     if output_format == "json":
-        write_json(summary.as_dict(price))
+        write_document(summary.as_dict(price))
     else:
         typer.echo(judging.describe_labels(summary, price))
         if summary.left:

@@ -21,8 +21,8 @@ from trectools_plus.cli.options.common import (
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
-from trectools_plus.cli.printing import print_numbers, write_json
-from trectools_plus.cli.verbosity import note, show_progress
+from trectools_plus.cli.printing import write_document
+from trectools_plus.cli.verbosity import inform, note, show_progress
 from trectools_plus.errors import (
     CheckFailedError,
     InputError,
@@ -143,10 +143,8 @@ def judge_plan(
                 added = formats.stream_documents(None, corpus) or formats.load_corpus(corpus)
             options = replace(options, people=people or old.plan.people)
             plan = judging.extend_plan(old, found, output_dir, added, options, progress)
-    if output_format == "json":
-        write_json(plan.summary())
-    else:
-        _print_plan(plan)
+    write_document(plan.summary(), output_format)
+    inform(f"next: trectools-plus review serve {plan.path}, or judge label {plan.path}")
     if queries is not None and queries.read_as is not None:
         note(f"{queries.path} {queries.read_as}")
     for text in _notes_on_plan(plan, found):
@@ -175,10 +173,7 @@ def judge_pilot(
     """
     names = split_measures([], measure)[1] or None
     pilot = judging.plan_people(judging.PlanFolder(plan), width, names, confidence)
-    if output_format == "json":
-        write_json(pilot.as_dict())
-    else:
-        _print_pilot(pilot)
+    write_document(pilot.as_dict(), output_format)
 
 
 def _load_runs(given: list[RunArgument], columns: list[str] | None) -> dict[str, formats.Run]:
@@ -233,26 +228,6 @@ def _open_data(
     return collection.topics, collection.corpus
 
 
-def _print_plan(found: judging.PlanFolder) -> None:
-    plan = found.plan
-    queries = plural(len(plan.queries), "query", "queries")
-    typer.echo(
-        f"{queries} with {plural(plan.pooled, 'pooled document')}; for the first {plan.people:,}, "
-        f"a person makes {plural(found.judgments, 'judgment')}.\n"
-    )
-    if plan.extends is not None:
-        typer.echo(f"{plural(found.new_pairs, 'pair')} are new; all judgments were copied.\n")
-    rows = [
-        [name, f"{one.pooled:,}", f"{one.unique:,}"] for name, one in found.contributions.items()
-    ]
-    print_numbers(["Run", "Pooled", "Only in this run"], rows)
-    typer.echo(f"plan   {found.path}")
-    typer.echo(f"next   trectools-plus review serve {found.path}")
-    typer.echo(f"       trectools-plus judge label {found.path} --endpoint URL --model NAME")
-    typer.echo(f"       trectools-plus judge pilot {found.path} --width 0.1")
-    typer.echo(f"       trectools-plus judge estimate {found.path}")
-
-
 def _notes_on_plan(found: judging.PlanFolder, runs: dict[str, formats.Run]) -> list[str]:
     plan = found.plan
     notes = []
@@ -271,36 +246,3 @@ def _notes_on_plan(found: judging.PlanFolder, runs: dict[str, formats.Run]) -> l
             queries = plural(len(others), "query", "queries")
             notes.append(f"{name}: {queries} without a topic, not in the plan: {listed(others)}")
     return notes
-
-
-def _print_pilot(pilot: judging.Pilot) -> None:
-    models = list(pilot.models)
-    queries = plural(pilot.people, "query", "queries")
-    typer.echo(
-        f"Queries that people need for {pilot.confidence * 100:g}% intervals of width "
-        f"{pilot.width:g}, estimated from {queries}; the plan has {pilot.total:,}."
-    )
-    if pilot.pairs > 1:
-        typer.echo(f"Those of differences are simultaneous for {pilot.pairs} pairs of runs.")
-    typer.echo()
-
-    def shown(number: int | None) -> str:
-        return f"over {pilot.total:,}" if number is None else f"{number:,}"
-
-    rows = []
-    for one in pilot.needed:
-        name = f"{one.measure}  {' − '.join(one.runs)}"
-        if one.width is None:
-            rows.append([f"{name}: all values are equal", "–", "–"])
-            continue
-        rows.append([name, f"{one.width:.3f}", shown(one.without)])
-        for model in models:
-            helps = one.helps(model)
-            needed = "will not help" if helps is False else shown(one.needed[model])
-            rows.append([f"  with {model}", "", needed])
-    print_numbers(["Measure and runs", "Width now", "Queries"], rows)
-    for model in models:
-        if not any(one.helps(model) for one in pilot.needed):
-            typer.echo(f"{model} will not help: it is worth less than a tenth more queries.")
-    if not models:
-        typer.echo("No model has judged this plan.")

@@ -14,7 +14,7 @@ from trectools_plus.cli.options.common import TextOrJson, output_dir_option
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import SearchOptions, Setting
-from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress
@@ -107,7 +107,7 @@ def runs_fetch(
             command=format_command(sys.argv),
         )
     if output_format == "json":
-        write_json({"runs": [file.manifest.model_dump(mode="json") for file in files.values()]})
+        write_document({"runs": [file.manifest.model_dump(mode="json") for file in files.values()]})
     else:
         _print_fetched(list(files.values()), output_dir)
     _note_missing(list(files.values()))
