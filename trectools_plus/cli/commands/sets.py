@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,16 +23,12 @@ from trectools_plus.cli.options.common import (
     topic_options,
 )
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.validation import OutputOptions, RuleOptions, find_readable
+from trectools_plus.cli.options.validation import OutputOptions, RuleOptions
 from trectools_plus.cli.printing import write_document
-from trectools_plus.cli.validation import finish
+from trectools_plus.cli.validation import check_files
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import (
-    InputError,
-    SeveralFilesError,
-    TrectoolsPlusError,
     UsageError,
-    raise_all,
 )
 from trectools_plus.text import plural
 
@@ -86,52 +81,19 @@ def testset_validate(
       trectools-plus testset validate parts/mine-used.json parts/mine-held-out.json
       trectools-plus testset validate mine.yaml --ontology hp.obo --format json
     """
-    choices = rules.choices()
-    chosen, unread = _readable_sets(sets, ontology)
     checker = testsets.TestSetChecker(
         ontology, apart=apart, unknown_terms=unknown_terms, every_line=output.every
     )
 
-    def reports() -> Iterator[validation.FileReport]:
-        for name in chosen:
-            yield checker.check(name)
+    def note_unchecked() -> tuple[validation.FileReport, ...]:
         if checker.unchecked:
             note(
                 f"term ids of {', '.join(checker.unchecked)} were not looked up: install "
                 "trectools-plus[hpo], or name an ontology with --ontology"
             )
+        return ()
 
-    finish(reports(), choices, output, n_files=len(sets), unread=unread)
-
-
-def _readable_sets(
-    sets: Sequence[str], ontology: Path | None
-) -> tuple[list[str], list[TrectoolsPlusError]]:
-    """Return the sets that are shipped or can be read, and the errors of the others.
-
-    Raises:
-        InputError: If no set can be read, or the ontology cannot.
-    """
-    errors: list[TrectoolsPlusError] = []
-    files = []
-    for name in sets:
-        try:
-            testsets.find_test_set(name)
-        except InputError as error:
-            errors.append(error)
-        else:
-            files += [name] if testsets.find_shipped(name) is None else []
-    try:
-        errors += find_readable(files, (ontology,))[1] if files else []
-    except SeveralFilesError as several:
-        raise_all([*errors, *several.errors])
-    except InputError as error:
-        raise_all([*errors, error])
-    unreadable = {error.where for error in errors}
-    chosen = [name for name in sets if name not in unreadable]
-    if not chosen:
-        raise_all(errors)
-    return chosen, errors
+    check_files(sets, checker.check, rules.choices(), output, references=note_unchecked)
 
 
 def testset_agreement(
