@@ -210,8 +210,6 @@ def check_files(
         InputError: If a file cannot be read.
         typer.Exit: With code 1 if a finding fails the check.
     """
-    if paths.count("-") > 1:
-        raise UsageError("standard input can be read only once", remedy="name a file instead of -")
     unread: list[TrectoolsPlusError] = []
 
     def reports() -> Iterator[validation.FileReport]:

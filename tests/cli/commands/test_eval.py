@@ -254,12 +254,8 @@ def test_a_full_disk_behind_stdout_is_one_line(kind):
 
 
 def test_explain_a_name_of_several_rules_and_of_none(run):
-    lines = run("explain", "header-line").stdout.splitlines()
-    assert [line for line in lines if line.endswith(" header-line")] == [
-        "R105 header-line",
-        "Q103 header-line",
-        "T103 header-line",
-    ]
+    words = [line.split() for line in run("explain", "header-line").stdout.splitlines()]
+    assert [line[1] for line in words if line[:1] == ["code"]] == ["R105", "Q103", "T103"]
     with pytest.raises(UsageError, match="R999"):
         run("explain", "R999")
     with pytest.raises(UsageError, match="'nDGC'"):

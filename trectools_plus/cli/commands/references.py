@@ -10,6 +10,7 @@ from trectools_plus import formats, validation
 from trectools_plus.choices import OnConflict, QrelsFormat
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.runs import check_standard_input
 from trectools_plus.cli.options.validation import FIXES, FixOutputOptions, RuleOptions
 from trectools_plus.cli.validation import (
     Fixer,
@@ -58,6 +59,7 @@ def qrels_validate(
       trectools-plus qrels validate qrels.txt --run base.run --strict
       trectools-plus qrels validate qrels.txt --fix fixed.txt --fix Q101
     """
+    check_standard_input([*qrels, run, topics])
     choices, names = rules.choices(), formats.column_names(columns)
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:

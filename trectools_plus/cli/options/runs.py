@@ -6,9 +6,32 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from trectools_plus import formats, measures
+import typer
+
+from trectools_plus import formats, measures, validation
+from trectools_plus.choices import (
+    DEFAULT_MEASURES,
+    MISSING_HELP,
+    NO_RELEVANT_HELP,
+    Averaging,
+    Missing,
+    NoRelevant,
+    Panel,
+)
+from trectools_plus.cli.options.common import (
+    USUAL_MEASURES,
+    AnnotationsFile,
+    Columns,
+    Exclude,
+    OntologyFile,
+    Scheduler,
+    StrictInput,
+    measure_option,
+)
+from trectools_plus.cli.verbosity import show_progress
+from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
 
 
@@ -47,6 +70,18 @@ def parse_runs(values: Sequence[str], where: str) -> list[RunArgument]:
             )
         runs.append(RunArgument(path, name or None))
     return runs
+
+
+def check_standard_input(paths: Sequence[str | Path | None]) -> None:
+    """Check that standard input is named once.
+
+    Raises:
+        UsageError: If it is named twice.
+    """
+    if [str(path) for path in paths].count("-") > 1:
+        raise UsageError(
+            "standard input can be read only once", where="-", remedy="name a file instead of -"
+        )
 
 
 def name_files(runs: Sequence[RunArgument]) -> dict[str, str]:
@@ -103,6 +138,78 @@ def _is_run(value: str) -> bool:
 
 def _is_input(value: str) -> bool:
     return value == "-" or formats.is_address(value) or Path(value).exists()
+
+
+class Scored(NamedTuple):
+    """Runs and their scores.
+
+    Attributes:
+        evaluation: The scores.
+        runs: The runs by name.
+        qrels: The judgments.
+        exclusions: The documents that are left out.
+    """
+
+    evaluation: measures.Evaluation
+    runs: dict[str, formats.Run]
+    qrels: formats.Qrels | measures.JudgedQueries
+    exclusions: validation.Exclusions | None
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """Options of commands that score runs."""
+
+    measure: Annotated[list[str] | None, measure_option(USUAL_MEASURES)] = None
+    missing: Annotated[Missing, typer.Option(help=MISSING_HELP, rich_help_panel=Panel.FIGURES)] = (
+        "zero"
+    )
+    no_relevant: Annotated[
+        NoRelevant, typer.Option(help=NO_RELEVANT_HELP, rich_help_panel=Panel.FIGURES)
+    ] = "zero"
+    ontology: OntologyFile = None
+    annotations: AnnotationsFile = None
+    columns: Columns = None
+    exclude: Exclude = None
+    strict_input: StrictInput = False
+    scheduler: Scheduler = None
+
+    def score(self, qrels: str, runs: Sequence[str], names: Sequence[str]) -> Scored:
+        """Read, check and score files.
+
+        Args:
+            qrels: The judgments.
+            runs: Run files, or ``NAME=FILE``.
+            names: Names of measures.
+
+        Raises:
+            UsageError: If an option is wrong.
+            TrectoolsPlusError: If a file cannot be scored.
+        """
+        given = parse_runs(runs, "RUN")
+        paths = [run.path for run in given]
+        check_standard_input([qrels, *paths])
+        chosen = measures.parse_measures(names if names or self.measure else DEFAULT_MEASURES)
+        if self.ontology is not None or self.annotations is not None:
+            measures.check_files_used(chosen, self.ontology, self.annotations)
+            chosen = measures.bind_files(chosen, self.ontology, self.annotations)
+        exclusions = None if self.exclude is None else validation.Exclusions.of(self.exclude)
+        with use_scheduler(self.scheduler), show_progress() as progress:
+            opened = measures.open_files(
+                qrels,
+                paths,
+                chosen,
+                strict_input=self.strict_input,
+                columns=formats.column_names(self.columns),
+                exclude=exclusions,
+                progress=progress,
+            )
+            named = [run.name for run in given]
+            tables = formats.name_runs_of_files(opened.runs, paths, given=named)
+            averaging = Averaging(self.missing, self.no_relevant)
+            notes = [*measures.notes_on_judges(opened.qrels), *opened.notes]
+            evaluation = measures.score_runs(opened.qrels, tables, chosen, averaging, notes=notes)
+        return Scored(evaluation, tables, opened.qrels, exclusions)
 
 
 @dataclass(frozen=True)

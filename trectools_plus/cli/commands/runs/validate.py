@@ -12,6 +12,7 @@ from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.choices import Dedup
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.runs import check_standard_input
 from trectools_plus.cli.options.validation import FIXES, FixOutputOptions, RuleOptions
 from trectools_plus.cli.validation import Fixer, check_files, read_topics, report_on
 from trectools_plus.cli.verbosity import note
@@ -91,6 +92,7 @@ def runs_validate(
       trectools-plus runs validate base.run --fix fixed.run --fix R152 --diff
     """
     load_numpy_without_threads()
+    check_standard_input([*runs, qrels, topics, docids])
     choices = rules.choices(max_depth=max_depth)
     limits, names = choices.profile, formats.column_names(columns)
 
