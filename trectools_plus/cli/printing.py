@@ -8,9 +8,11 @@ import json
 import os
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import typer
 
 from trectools_plus import formats, reporting
 from trectools_plus.cli.verbosity import note
@@ -55,6 +57,11 @@ def write_document(
         write_text(iter([text]), output)
     else:
         write_text(document_lines(document), output)
+
+
+def write_as(output_format: str, **forms: Callable[[], str | None]) -> None:
+    """Print a result in one of its forms; a form that prints the result itself returns nothing."""
+    typer.echo(forms[output_format]() or "", nl=False)
 
 
 def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -123,6 +130,12 @@ def _is_number(value: object) -> bool:
 
 def _words(key: str) -> str:
     return key.replace("_", " ")
+
+
+def write_files(files: Mapping[str, Path], *names: str) -> None:
+    """Print the paths of files that were written: all of them, or those with the names."""
+    for name in names or files:
+        typer.echo(f"written  {files[name]}")
 
 
 def write_frame(

@@ -18,7 +18,7 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import ScoringOptions, split_measures
-from trectools_plus.cli.printing import print_notes, write_document
+from trectools_plus.cli.printing import print_notes, write_as, write_document
 from trectools_plus.cli.verbosity import is_quiet
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
@@ -210,21 +210,19 @@ def _print(
     everything: bool,
 ) -> None:
     """Print the result in the format; a CSV table of queries replaces that of the means."""
-    table = reporting.report_table(found.report)
+    table, layout = reporting.report_table(found.report), paper.layout()
     if output_format == "json":
-        document = reporting.comparisons_document(found)
-        write_document(
-            document
-            | {key: reporting.side_by_side_document(tables) for key, tables in details.items()}
-        )
+        sides = {key: reporting.side_by_side_document(tables) for key, tables in details.items()}
+        write_document(reporting.comparisons_document(found) | sides)
         return
-    if output_format == "text":
-        reporting.print_report(found.report, sys.stdout, full=everything, notes=not is_quiet())
-    elif output_format == "markdown":
-        typer.echo(reporting.table_as_markdown(table, paper.layout()), nl=False)
-    elif output_format == "latex":
-        typer.echo(reporting.table_as_latex(table, paper.layout()), nl=False)
-    elif not details:
-        typer.echo(reporting.table_as_csv(table), nl=False)
+    write_as(
+        output_format,
+        text=lambda: reporting.print_report(
+            found.report, sys.stdout, full=everything, notes=not is_quiet()
+        ),
+        markdown=lambda: reporting.table_as_markdown(table, layout),
+        latex=lambda: reporting.table_as_latex(table, layout),
+        csv=lambda: None if details else reporting.table_as_csv(table),
+    )
     for tables in details.values():
         typer.echo(reporting.render_side_by_side(tables, output_format), nl=False)

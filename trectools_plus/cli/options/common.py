@@ -301,3 +301,17 @@ def split_assignments(assignments: Sequence[str], option: str) -> dict[str, str]
             )
         values[name] = text
     return values
+
+
+def numbers(text: str, option: str) -> tuple[float, ...]:
+    """Return comma-separated numbers.
+
+    Raises:
+        UsageError: If the text has others.
+    """
+    try:
+        return tuple(map(float, split_list(text)))
+    except ValueError as error:
+        raise UsageError(
+            f"expected numbers with commas but got '{text}'", where=option, remedy="write 0.3,0.7"
+        ) from error

@@ -84,16 +84,26 @@ def check_standard_input(paths: Sequence[str | Path | None]) -> None:
         )
 
 
-def name_files(runs: Sequence[RunArgument]) -> dict[str, str]:
-    """Return the files by name; see :func:`~trectools_plus.formats.run_names.name_runs`.
+def read_runs(
+    options: Sequence[str] | None, further: Sequence[str] | None, measures: str | None
+) -> tuple[dict[str, str] | None, list[str] | None]:
+    """Return the files of ``--runs`` by name, and the measures; arguments are further values.
 
     Raises:
-        UsageError: If a file is given twice.
-        InputError: If a file whose tag is needed cannot be read.
+        UsageError: If an argument is neither a run nor a measure, or a value is wrong.
     """
-    files = [_RunFile(run.path) for run in runs]
-    named = formats.name_runs(files, [run.name for run in runs])
-    return {name: run.path for name, run in named.items()}
+    named = None if measures is None else [measures]
+    files, names = split_measures([*(options or ()), *(further or ())], named)
+    unknown = [] if options else [file for file in further or () if file in files]
+    if unknown and "=" not in unknown[0]:
+        raise UsageError(
+            f"unexpected argument '{unknown[0]}'", remedy="write --runs before run files"
+        )
+    runs = parse_runs(files, "--runs")
+    # A file whose name is not given is named after its tag.
+    tables = formats.name_runs([_RunFile(run.path) for run in runs], [run.name for run in runs])
+    by_name = {name: run.path for name, run in tables.items()}
+    return by_name or None, names if names or measures is not None else None
 
 
 def split_measures(
@@ -116,18 +126,17 @@ def split_measures(
     names = [name for text in options or () for name in measures.split_names(text)]
     runs: list[str] = []
     for value in values:
-        if _is_run(value):
-            runs.append(value)
-            continue
-        found = measures.split_names(value)
+        labels = measures.split_names(value)
         try:
-            measures.parse_measures(found)
+            if _is_run(value):
+                labels = []
+            measures.parse_measures(labels)
         except UsageError:
             if "@" in value and formats.name_of_file(value) == value:
                 raise
-            runs.append(value)
-        else:
-            names += found
+            labels = []
+        names += labels
+        runs += [] if labels else [value]
     return runs, names
 
 

@@ -10,7 +10,7 @@ import typer
 
 from trectools_plus import benchmark, reporting
 from trectools_plus.cli.options.common import Everything
-from trectools_plus.cli.printing import write_document
+from trectools_plus.cli.printing import write_as, write_document
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.provenance import format_command
 
@@ -53,12 +53,12 @@ def benchmark_compare(
       benchmark compare a.yaml b.yaml --test wilcoxon
     """
     contrast = benchmark.compare_reports(_report_of(first), _report_of(second), test=test)
-    if output_format == "json":
-        write_document(reporting.contrast_document(contrast))
-    elif output_format == "markdown":
-        typer.echo(reporting.render_contrast_markdown(contrast), nl=False)
-    else:
-        reporting.print_contrast(contrast, sys.stdout, full=everything)
+    write_as(
+        output_format,
+        json=lambda: write_document(reporting.contrast_document(contrast)),
+        markdown=lambda: reporting.render_contrast_markdown(contrast),
+        table=lambda: reporting.print_contrast(contrast, sys.stdout, full=everything),
+    )
 
 
 def _report_of(path: Path) -> Path:

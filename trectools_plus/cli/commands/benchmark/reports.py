@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from trectools_plus import benchmark, measures, reporting
+from trectools_plus import benchmark, reporting
 from trectools_plus.cli.options.common import (
     Everything,
     Report,
@@ -18,7 +18,8 @@ from trectools_plus.cli.options.common import (
     measure_option,
 )
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.printing import write_document
+from trectools_plus.cli.options.runs import split_measures
+from trectools_plus.cli.printing import write_as, write_document
 from trectools_plus.cli.verbosity import inform, is_quiet, note, show_progress
 
 _MOST_PROBLEMS = 30
@@ -81,25 +82,24 @@ def benchmark_show(
       benchmark show results/today --table paper/table.tex --table figures.csv
       benchmark show results/today --table t.tex -m nDCG@10,RR --systems rows --label tab:main
     """
-    found = benchmark.ReportFolder(report).report
-    names = measures.split_names(",".join(measure)) if measure else None
+    shown, layout = benchmark.ReportFolder(report).report, paper.layout()
+
+    def chosen() -> reporting.ComparisonTable:
+        return reporting.report_table(shown, split_measures([], measure)[1] or None)
+
     if table:
-        reporting.write_table(reporting.report_table(found, names), *table, layout=paper.layout())
-    elif output_format == "latex":
-        shown = reporting.report_table(found, names)
-        typer.echo(reporting.table_as_latex(shown, paper.layout()), nl=False)
-    elif output_format == "csv":
-        typer.echo(reporting.table_as_csv(reporting.report_table(found, names)), nl=False)
-    elif output_format == "json":
-        typer.echo(reporting.render_json(found), nl=False)
-    elif output_format == "markdown":
-        typer.echo(reporting.render_markdown(found), nl=False)
-    else:
-        manifest = found.manifest
-        reporting.print_report(
-            found, sys.stdout, full=everything, notes=not is_quiet(), lines_after=1
-        )
-        typer.echo(f"{manifest.experiment_id}, {manifest.created_at}")
+        reporting.write_table(chosen(), *table, layout=layout)
+        return
+    write_as(
+        output_format,
+        latex=lambda: reporting.table_as_latex(chosen(), layout),
+        csv=lambda: reporting.table_as_csv(chosen()),
+        json=lambda: reporting.render_json(shown),
+        markdown=lambda: reporting.render_markdown(shown),
+        text=lambda: reporting.print_report(
+            shown, sys.stdout, full=everything, notes=not is_quiet(), lines_after=0
+        ),
+    )
 
 
 def benchmark_verify(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,11 +14,12 @@ from trectools_plus.cli.options.common import TextOrJson, output_dir_option
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import SearchOptions, Setting
-from trectools_plus.cli.printing import write_document
+from trectools_plus.cli.printing import records_table, write_document, write_text
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_command
+from trectools_plus.text import listed
 
 _JUDGMENTS = ("qrels", "unknown_terms")
 _SETTINGS = SettingOptions(
@@ -106,11 +107,14 @@ def runs_fetch(
             dataset=settings.dataset,
             command=format_command(sys.argv),
         )
+    manifests = [file.manifest for file in files.values()]
     if output_format == "json":
-        write_document({"runs": [file.manifest.model_dump(mode="json") for file in files.values()]})
+        write_document({"runs": [manifest.model_dump(mode="json") for manifest in manifests]})
     else:
-        _print_fetched(list(files.values()), output_dir)
-    _note_missing(list(files.values()))
+        write_text(records_table([_describe(manifest) for manifest in manifests]))
+        typer.echo(f"written to {output_dir}, each with its manifest")
+    for manifest in manifests:
+        _note_missing(manifest)
 
 
 def _open_data(
@@ -172,38 +176,27 @@ def _check_data(settings: benchmark.FetchSettings) -> None:
         )
 
 
-def _print_fetched(files: list[retrieval.FetchedFile], output_dir: Path) -> None:
-    typer.echo(
-        f"{'run':<14} {'results':>11} {'queries':>20} {'p50 ms':>9} {'p95 ms':>9} {'p99 ms':>9}"
-    )
-    for file in files:
-        run, latency = file.manifest.run, file.manifest.latency_ms
-        answered = f"{run.queries:,} of {file.manifest.topics.count:,}"
-        times = (latency.p50, latency.p95, latency.p99) if latency else ()
-        shown = "".join(f" {value:>9.2f}" for value in times) or f" {'–':>9}" * 3
-        typer.echo(f"{run.path or '–':<14} {run.results:>11,} {answered:>20}{shown}")
-    typer.echo(f"written to {output_dir}, each with its manifest")
+def _describe(manifest: retrieval.FetchManifest) -> dict[str, Any]:
+    latency = manifest.latency_ms
+    times = {} if latency is None else {"p50 ms": latency.p50, "p95 ms": latency.p95}
+    return {
+        "run": manifest.run.path,
+        "results": manifest.run.results,
+        "queries": manifest.run.queries,
+        "of": manifest.topics.count,
+        **times,
+    }
 
 
-def _note_missing(files: list[retrieval.FetchedFile]) -> None:
-    for file in files:
-        manifest, count = file.manifest, file.manifest.topics.count
-        short = manifest.cut_short
-        if short:
-            limit = "the service's limit of results"
-            raised = limit if manifest.collapse is None else f"max_chunks, or {limit}"
-            note(
-                f"{manifest.mode} is incomplete: it found more, but returned fewer than "
-                f"{manifest.depth} documents for {_of_queries(short, count)}; raise {raised}, "
-                "or use a smaller --depth"
-            )
-        missing = manifest.run.missing_queries
-        if missing:
-            note(f"{manifest.mode} found nothing for {_of_queries(missing, count)}")
-
-
-def _of_queries(query_ids: list[str], count: int) -> str:
-    """Return ``2 of 9 queries: 3, 7``, with at most five ids."""
-    more = ", …" if len(query_ids) > 5 else ""
-    shown = f"{', '.join(query_ids[:5])}{more}"
-    return f"{len(query_ids)} of {count} queries: {shown}"
+def _note_missing(manifest: retrieval.FetchManifest) -> None:
+    of_all, missing = f"of {manifest.topics.count} queries", manifest.run.missing_queries
+    if manifest.cut_short:
+        limit = "the service's limit of results"
+        raised = limit if manifest.collapse is None else f"max_chunks, or {limit}"
+        note(
+            f"{manifest.mode} is incomplete: it found more, but returned fewer than "
+            f"{manifest.depth} documents for {len(manifest.cut_short)} {of_all}: "
+            f"{listed(manifest.cut_short)}; raise {raised}, or use a smaller --depth"
+        )
+    if missing:
+        note(f"{manifest.mode} found nothing for {len(missing)} {of_all}: {listed(missing)}")
