@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from trectools_plus.service.api.app import Keys, make_rules
+from trectools_plus.service.api.app import make_rules
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.guard import Guard
 from trectools_plus.service.problems import ProblemDocument
@@ -286,7 +286,7 @@ def answered(app: Any, received: list[Any], headers: Any = (), version: str = "1
         sent.append(message)
         await asyncio.sleep(0)
 
-    guard = Guard(app, make_rules(Keys(), Limits(), lambda *about: observed.append(about[2])))
+    guard = Guard(app, make_rules({}, Limits(), lambda *about: observed.append(about[2])))
     scope = {"type": "http", "path": "/v1/score", "method": "POST", "headers": list(headers)}
     asyncio.run(guard({**scope, "http_version": version}, receive, send))
     return [*observed, sent]
@@ -329,7 +329,7 @@ def test_a_body_that_never_arrives() -> None:
 
     observed: list[int] = []
     limits = Limits(body_bytes=10, seconds=0.05)
-    guard = Guard(app, make_rules(Keys(), limits, lambda *about: observed.append(about[2])))
+    guard = Guard(app, make_rules({}, limits, lambda *about: observed.append(about[2])))
     scope = {"type": "http", "path": "/v1/score", "method": "POST", "headers": []}
     asyncio.run(guard(scope, receive, send))
     assert sent[0]["status"] == 408
@@ -341,7 +341,7 @@ def test_the_slowest_bodies_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trectools_plus.service.guard._SLOW_SECONDS", 0.05)
     observed: list[int] = []
     limits = Limits(seconds=5)
-    rules = make_rules(Keys(), limits, lambda *about: observed.append(about[2]))
+    rules = make_rules({}, limits, lambda *about: observed.append(about[2]))
     answers: dict[str, int] = {}
 
     async def app(_: Any, receive: Any, send: Any) -> None:

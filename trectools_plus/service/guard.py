@@ -45,22 +45,12 @@ Observer = Callable[[str, str, int, float], None]
 """Receives method, route, status and seconds of each response."""
 
 
-class BearerKey:
-    """The key that requests must contain.
-
-    Args:
-        key: The text of the key.
-    """
-
-    def __init__(self, key: str) -> None:
-        self._digest = sha256(key.encode()).digest()
-
-    def is_in(self, headers: Headers) -> bool:
-        """Return true if the ``Authorization`` header contains the key."""
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        # Digests have equal lengths, so the time of the comparison does not depend on the key.
-        found = sha256(given.strip().encode("latin-1", "replace")).digest()
-        return hmac.compare_digest(found, self._digest) and scheme.lower() == "bearer"
+def has_key(headers: Headers, key: str) -> bool:
+    """Return true if the ``Authorization`` header contains a key."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    # Digests have equal lengths, so the time of the comparison does not depend on the key.
+    digests = (sha256(text.encode("utf-8", "replace")).digest() for text in (given.strip(), key))
+    return hmac.compare_digest(*digests) and scheme.lower() == "bearer"
 
 
 def is_loopback(host: str) -> bool:
@@ -88,7 +78,6 @@ class Rules:
             slowest of those that take more than a second is refused.
         size_remedy: The remedy in the problem document for a body that is too large.
         headers: Further headers of every response.
-        reads_ahead: True to read the whole body before calling the application.
         observe: Called after each response. ``None`` also turns off the log.
     """
 
@@ -98,7 +87,6 @@ class Rules:
     bodies: int = 32
     size_remedy: str | None = None
     headers: tuple[tuple[bytes, bytes], ...] = ()
-    reads_ahead: bool = False
     observe: Observer | None = None
 
 
@@ -169,8 +157,7 @@ class Guard:
         most = self._rules.body_bytes
         if length.isdecimal() and (len(length) > 18 or int(length) > most):
             raise _too_large(self._rules)
-        receive = await body.read_ahead() if self._rules.reads_ahead else body.receive
-        await self._app(inner, receive, send)
+        await self._app(inner, body.receive, send)
 
     def _log(self, given: str, scope: Scope, status: int, seconds: float) -> None:
         """Log one line without query and headers, so it never contains a key or a text."""
@@ -240,27 +227,19 @@ class _Body:
         """Count as arriving; if there are too many, refuse the slowest, or this one."""
         if self._is_refused:
             raise self._too_slow()
-        if self in self._arriving:
-            return
-        if len(self._arriving) >= self._rules.bodies:
+        if self not in self._arriving and len(self._arriving) >= self._rules.bodies:
             now = monotonic()
             slow = [body for body in self._arriving if now - body._began > _SLOW_SECONDS]
             if not slow:
-                raise ProblemError(
-                    503,
-                    "busy",
-                    f"{len(self._arriving)} bodies of requests are arriving",
-                    remedy="try again later",
-                    headers={"Retry-After": "1", "Connection": "close"},
-                )
-            min(slow, key=lambda body: body._size / (now - body._began))._refuse()
+                what = f"{len(self._arriving)} bodies of requests are arriving"
+                headers = {"Retry-After": "1", "Connection": "close"}
+                raise ProblemError(503, "busy", what, remedy="try again later", headers=headers)
+            slowest = min(slow, key=lambda body: body._size / (now - body._began))
+            slowest._is_refused = True
+            self._arriving.discard(slowest)
+            with suppress(RuntimeError):  # between two parts
+                slowest._timeout.reschedule(asyncio.get_running_loop().time())
         self._arriving.add(self)
-
-    def _refuse(self) -> None:
-        self._is_refused = True
-        self._arriving.discard(self)
-        with suppress(RuntimeError):  # between two parts
-            self._timeout.reschedule(asyncio.get_running_loop().time())
 
     def _too_slow(self) -> ProblemError:
         return ProblemError(
@@ -271,19 +250,6 @@ class _Body:
             else f"the body did not arrive within {self._rules.body_seconds:g} s",
             headers={"Connection": "close"},
         )
-
-    async def read_ahead(self) -> Receive:
-        """Read the whole body, and return an ASGI ``receive`` that has it in one message."""
-        parts = [await self.receive()]
-        while parts[-1].get("more_body", False):
-            parts.append(await self.receive())
-        body = b"".join(part.get("body", b"") for part in parts)
-        pending: list[Message] = [{**parts[-1], "body": body}]
-
-        async def receive() -> Message:
-            return pending.pop() if pending else await self.receive()
-
-        return receive
 
     def close(self) -> None:
         """Leave the place of the body, and stop watching for a disconnect."""

@@ -87,7 +87,7 @@ def test_people_see_the_plans_queries_one_after_the_other(
     assert client.get("/api/queries/2", headers=ben).status_code == 422
     for path, body in (
         ("grades", {"query": 2, "doc_id": plan.judgeable[plan.plan.queries[1]][0], "grade": 1}),
-        ("comments", {"query": 3, "text": "x"}),
+        ("cannot-judge", {"query": 3, "reason": "x"}),
         ("cannot-judge", {"query": 4, "reason": ""}),
     ):
         assert client.post(f"/api/{path}", json=body, headers=ben).status_code == 422

@@ -36,7 +36,6 @@ class QueryProgress:
     results: int
     chosen: bool
     cannot_judge: bool
-    commented: bool
     complete: bool
 
 
@@ -50,7 +49,6 @@ class State:
     choice: str | None
     result: str | None
     cannot_judge: str | None
-    comment: str
     missing: dict[str, str]
 
 
@@ -177,7 +175,6 @@ class ReviewController:
             choice=None if judged.choice is None else labels[judged.choice],
             result=judged.result,
             cannot_judge=judged.cannot_judge,
-            comment=judged.comment or "",
             missing=judged.missing,
         )
 
@@ -201,7 +198,6 @@ class ReviewController:
             results=len(results),
             chosen=chosen,
             cannot_judge=cannot_judge,
-            commented=judged.comment is not None,
             complete=cannot_judge or (chosen and graded == len(results)),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -84,7 +84,7 @@ def benchmark_show(
     """
     shown, layout = benchmark.ReportFolder(report).report, paper.layout()
 
-    def chosen() -> reporting.ComparisonTable:
+    def chosen() -> Any:
         return reporting.report_table(shown, split_measures([], measure)[1] or None)
 
     if table:
