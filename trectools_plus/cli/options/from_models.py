@@ -77,7 +77,9 @@ class SettingOption:
             return (True if constant is None else constant) if value else None
         if self.option.metavar == _ASSIGNMENTS:
             return split_assignments(value or [], self.names[0]) or None
-        return (",".join(value) or None) if isinstance(value, list) else value
+        if isinstance(value, list):
+            return ",".join(value) if value else None
+        return value
 
 
 class SettingOptions:
