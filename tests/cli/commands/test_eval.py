@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -107,9 +108,10 @@ def test_csv_has_no_formulas(run):
 
 
 def test_parquet_to_a_terminal_is_refused(run, monkeypatch):
-    monkeypatch.setattr(sys, "stdout", _Terminal())
+    terminal = SimpleNamespace(stdout=_Terminal())
+    monkeypatch.setattr("trectools_plus.cli.commands.eval.sys", terminal)
     with pytest.raises(UsageError):
-        evaluate_runs("qrels.txt", ["a.run"], output_format="parquet")
+        run("eval", "qrels.txt", "a.run", "--format", "parquet")
 
 
 class _Terminal(io.StringIO):

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -147,6 +147,12 @@ def _choose_format(named: _Format | None, output: Path | None) -> _Format:
             where=str(output),
             remedy=f"use {', '.join(filter(None, _SUFFIXES))}, or add --format",
         )
+    if by_suffix not in (None, "table", named or by_suffix):
+        raise UsageError(
+            f"--format {named} contradicts the suffix {suffix}",
+            where=str(output),
+            remedy="leave out --format, or change the suffix",
+        )
     return named or by_suffix or "table"
 
 
@@ -156,14 +162,16 @@ def as_frame(
     """Return a long table: one row per run and measure, and per query if ``per_query``."""
     if per_query:
         return evaluation.per_query()
+    from trectools_plus.statistics.comparison import ends_of
+
     rows = []
     for name in evaluation.run_names:
         for measure in evaluation.measure_names:
             mean, n = _or_none(evaluation.mean(name, measure)), evaluation.n(name, measure)
-            row = {"run": name, "measure": measure, "mean": mean, "n": n}
+            row: dict[str, Any] = {"run": name, "measure": measure, "mean": mean, "n": n}
             if intervals:
-                interval = intervals[name][measure]
-                row |= {"low": interval and interval.low, "high": interval and interval.high}
+                low, high = ends_of(intervals[name][measure])
+                row |= {"low": low, "high": high}
             rows.append(row | evaluation.counts[name].as_dict())
     import polars as pl
 
@@ -186,7 +194,7 @@ def as_table(
         judged: The judgments, if the values of each query are to come before the means.
     """
     runs = evaluation.run_names
-    for run in runs if judged else ():
+    for run in runs if judged is not None else ():
         cells = [_query_cells(evaluation, run, measure, judged) for measure in evaluation.measures]
         table = zip(evaluation.query_ids[run], *cells, strict=True)
         yield printable(run)
@@ -218,11 +226,11 @@ def _query_cells(
     evaluation: measures.Evaluation,
     run: str,
     measure: measures.Measure,
-    judged: measures.JudgedQueries,
+    judged: measures.JudgedQueries | None,
 ) -> list[str]:
     """Return the values of a measure for each query; those of ``inTop3`` as fractions."""
     values = evaluation.values_as_list(run, measure.requested_name)
-    if not _IN_TOP.match(measure.requested_name):
+    if judged is None or not _IN_TOP.match(measure.requested_name):
         return list(map(_figure, values))
     relevant = judged.count_relevant(measure.relevance_level)
     counts = [relevant.get(query_id, 0) for query_id in evaluation.query_ids[run]]

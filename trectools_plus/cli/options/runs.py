@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -160,7 +160,7 @@ class Scored(NamedTuple):
     """
 
     evaluation: measures.Evaluation
-    runs: dict[str, formats.Run]
+    runs: Mapping[str, Any]
     qrels: formats.Qrels | measures.JudgedQueries
     exclusions: validation.Exclusions | None
 

@@ -111,10 +111,10 @@ def runs_fetch(
     if output_format == "json":
         write_document({"runs": [manifest.model_dump(mode="json") for manifest in manifests]})
     else:
-        write_text(records_table([_describe(manifest) for manifest in manifests]))
+        write_text(records_table(list(map(_describe, files.values()))))
         typer.echo(f"written to {output_dir}, each with its manifest")
-    for manifest in manifests:
-        _note_missing(manifest)
+    for file in files.values():
+        _note_missing(file)
 
 
 def _open_data(
@@ -176,8 +176,8 @@ def _check_data(settings: benchmark.FetchSettings) -> None:
         )
 
 
-def _describe(manifest: retrieval.FetchManifest) -> dict[str, Any]:
-    latency = manifest.latency_ms
+def _describe(file: retrieval.FetchedFile) -> dict[str, Any]:
+    manifest, latency = file.manifest, file.manifest.latency_ms
     times = {} if latency is None else {"p50 ms": latency.p50, "p95 ms": latency.p95}
     return {
         "run": manifest.run.path,
@@ -188,7 +188,8 @@ def _describe(manifest: retrieval.FetchManifest) -> dict[str, Any]:
     }
 
 
-def _note_missing(manifest: retrieval.FetchManifest) -> None:
+def _note_missing(file: retrieval.FetchedFile) -> None:
+    manifest = file.manifest
     of_all, missing = f"of {manifest.topics.count} queries", manifest.run.missing_queries
     if manifest.cut_short:
         limit = "the service's limit of results"
