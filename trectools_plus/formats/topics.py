@@ -148,7 +148,7 @@ def _iter_topics(
             deque(_without_bare_cr(lines, path), maxlen=0)
             return iter(read_text(text, form, options, report, note))
     decoded = decode_lines(_without_bare_cr(chain(head, lines), path), path)
-    return read_lines(decoded, form, options, report, note, strict=True)
+    return read_lines(decoded, form, options, report, note)
 
 
 def _without_bare_cr(lines: Iterable[bytes], path: str) -> Iterator[bytes]:

@@ -113,13 +113,24 @@ def corpus_of(ontology: Ontology) -> Corpus:
         ontology: The ontology.
     """
     texts = pl.concat_list("synonyms", "definition").list.eval(_sentence(pl.element()))
-    frame = ontology.texts.select(doc_id="term_id", title="name", text=texts.list.join(" "))
+    frame = names_of(ontology).select("doc_id", title="name", text=texts.list.join(" "))
     return Corpus(
         frame,
         path=ontology.path,
         parts=parts_of(ontology),
         find_exact=partial(find_named, ontology),
     )
+
+
+@lru_cache(maxsize=1)
+def names_of(ontology: Ontology) -> pl.DataFrame:
+    """Return ``doc_id``, ``name``, ``definition`` and ``synonyms`` of every live term."""
+    rows = [
+        (term.term_id, term.name, term.definition, [synonym.text for synonym in term.synonyms])
+        for term in ontology.terms.values()
+    ]
+    texts = dict.fromkeys(("doc_id", "name", "definition"), pl.String)
+    return pl.DataFrame(rows, schema={**texts, "synonyms": pl.List(pl.String)}, orient="row")
 
 
 def parts_of(ontology: Ontology) -> pl.DataFrame:
@@ -129,8 +140,8 @@ def parts_of(ontology: Ontology) -> pl.DataFrame:
     Terms are in the order of ids, synonyms in the order of the file.
     """
     texts = pl.concat_list("name", "synonyms", "definition")
-    frame = ontology.texts.select(
-        doc_id="term_id",
+    frame = names_of(ontology).select(
+        "doc_id",
         text=texts,
         place=pl.int_ranges(texts.list.len()),
         last=texts.list.len() - 1,

@@ -27,7 +27,6 @@ from trectools_plus.formats.topic_records.making import (
     SAMPLED,
     choose_fields,
     is_main_text,
-    is_text_name,
     names_of,
 )
 from trectools_plus.formats.topic_records.model import Record, Records, TopicOptions
@@ -91,6 +90,9 @@ def records_of(mapping: Mapping) -> list[Record]:
     one counts, which is the original.
     """
     fields = dict(mapping.scalars)
+    record = Record(mapping.line, fields)
+    if len(fields) == len(mapping.pairs):
+        return [record]
     nested: dict[str, list[Mapping]] = {}
     hidden: list[str] = []
     for name, value in mapping.fields.items():
@@ -103,21 +105,18 @@ def records_of(mapping: Mapping) -> list[Record]:
             nested[name] = [item for item in value.items if isinstance(item, Mapping)]
         fields |= inner
         hidden += inner
-    record = Record(mapping.line, fields, hidden=frozenset(hidden))
-    has_text = bool(choose_fields([record], TopicOptions()).text_fields)
+    record.hidden = frozenset(hidden)
     for name, mappings in nested.items():
         if _LANGUAGES.intersection(map(normalize, mappings[0].pairs)):
             record.fields = mappings[0].scalars | fields
-        elif normalize(name) in _TURNS or not has_text:
-            turns = _turns(record, mappings)
-            if turns:
-                return turns
+        elif normalize(name) in _TURNS and (turns := _turns(record, mappings)):
+            return turns
     return [record]
 
 
 def _turns(topic: Record, items: list[Mapping]) -> list[Record]:
     """Return a record for each turn of a topic; turns of a system have no query."""
-    turns = [Record(item.line, dict(item.scalars)) for item in items]
+    turns = [Record(item.line, item.scalars) for item in items]
     names = names_of(turns)
     number = next((name for key in _TURN_IDS for name in names if normalize(name) == key), None)
     texts = choose_fields(turns, TopicOptions()).text_fields
@@ -125,17 +124,10 @@ def _turns(topic: Record, items: list[Mapping]) -> list[Record]:
         return []
     id_field = choose_fields([topic], TopicOptions()).id_field
     first = f"{topic.fields[id_field].text}_" if id_field is not None else ""
-    # The title of a conversation is not the text of its turns.
-    shared = {
-        name: value
-        for name, value in topic.fields.items()
-        if name != id_field and not is_text_name(name)
-    }
     queries = [turn for turn in turns if {number, texts[0]} <= turn.fields.keys()]
     for turn in queries:
         turn.query_id = first + turn.fields[number].text
-        turn.fields = turn.fields | {n: v for n, v in shared.items() if n not in turn.fields}
-        turn.hidden = topic.hidden | {number}
+        turn.hidden = frozenset({number})
     return queries
 
 
@@ -202,11 +194,10 @@ def has_judgments(names: Sequence[str]) -> bool:
     return "text" in fields and bool({"doc_id", "doc_ids"} & fields.keys())
 
 
-def parse_table(text: str, header: Header) -> Tree:
-    """Parse a table to a list of mappings from the names of the columns to texts.
+def find_table_records(text: str, header: Header) -> Records:
+    """Return the rows of a table; values that are empty or have no name are left out.
 
-    Empty values and columns without a name are left out. If a name occurs twice, the first column
-    counts.
+    If a name occurs twice, the first column counts.
 
     Args:
         text: The file, without byte order mark.
@@ -215,10 +206,11 @@ def parse_table(text: str, header: Header) -> Tree:
     Raises:
         TreeError: At a row with more values than names, or with quotes that do not match.
     """
-    rows = (
-        _row(line, zip(header.names, values, strict=False)) for line, values in _rows(text, header)
-    )
-    return Tree(Items(header.line + 1, 1, list(rows)))
+    records = [
+        Record(line, _row(line, zip(header.names, values, strict=False)).scalars)
+        for line, values in _rows(text, header)
+    ]
+    return Records(records, f"{header.format} with a header")
 
 
 def parse_cases(text: str, header: Header) -> Tree:
@@ -234,7 +226,8 @@ def parse_cases(text: str, header: Header) -> Tree:
         header: Its header, which ``has_judgments``.
 
     Raises:
-        TreeError: As :func:`parse_table` does; or if the numbers of documents and grades differ.
+        TreeError: See :func:`find_table_records`; also if the numbers of documents and grades
+            differ.
     """
     places = find_fields(header.names, CASE_FIELDS)
     names = {place: name for name, place in places.items()}
@@ -308,7 +301,7 @@ def _rows(text: str, header: Header) -> Iterable[tuple[int, list[str]]]:
     """Return the line and the values of each row.
 
     Raises:
-        TreeError: See :func:`parse_table`.
+        TreeError: See :func:`find_table_records`.
     """
     table = read_table(text, header)
     if len(table.misshapen):

@@ -15,6 +15,8 @@ from trectools_plus.formats.topic_records.model import (
     Topic,
     TopicOptions,
     TopicProblem,
+    read_id,
+    read_text,
 )
 from trectools_plus.formats.topic_records.schema import (
     JOINED_TEXTS,
@@ -52,11 +54,6 @@ class Choice:
 def is_main_text(name: str) -> bool:
     """Return true if a field with this name is usually the text of a topic."""
     return name in TEXT_KEYS or normalize(name) in MAIN_TEXTS
-
-
-def is_text_name(name: str) -> bool:
-    """Return true if a field with this name can be the text of a topic, or a part of it."""
-    return _plain(name) in (*TOPIC_TEXTS, *JOINED_TEXTS)
 
 
 def names_of(records: Sequence[Record]) -> list[str]:
@@ -164,29 +161,35 @@ def make_topics(
         remedy = "Name one of these fields"
         report(TopicProblem("T105", records.found[0].line, what, remedy=remedy))
         return []
-    maker = _Maker(choice, report, is_markup)
+    maker = TopicMaker(choice, report, is_markup=is_markup)
     topics = [topic for record in records.found if (topic := maker.make(record)) is not None]
     if topics and not (records.is_plain and choice.is_usual and not records.n_nested):
-        note(describe(records.format_name, choice, len(topics), records))
+        note(describe(records.format_name, choice, len(topics), records.place, records.n_nested))
     return topics
 
 
-class _Maker:
+class TopicMaker:
     """Makes topics of records.
 
     Args:
         choice: The fields with id and text.
         report: Takes the problems.
         is_markup: True for SGML and XML.
+        is_typed: True for JSON Lines, in which an id and a text must be texts.
     """
 
-    def __init__(self, choice: Choice, report: Report, is_markup: bool) -> None:
+    def __init__(
+        self, choice: Choice, report: Report, *, is_markup: bool = False, is_typed: bool = False
+    ) -> None:
         self._choice = choice
         self._report = report
         self._is_markup = is_markup
+        self._is_typed = is_typed and len(choice.text_fields) < 2
 
     def make(self, record: Record) -> Topic | None:
         """Make the topic of a record; ``None`` if id or text is missing, which is reported."""
+        if self._is_typed and record.query_id is None:
+            return self._make_typed(record)
         query_id = self._id_of(record)
         if query_id is None:
             return None
@@ -198,16 +201,32 @@ class _Maker:
         if all(node.data is None for node in nodes):
             self._report(TopicProblem.at(nodes[0], "T105", "text is null"))
             return None
+        text = " ".join(node.text for node in nodes if node.text.strip())
+        return Topic(record.line, query_id, text, self._others(record), nodes[0].line)
+
+    def _make_typed(self, record: Record) -> Topic:
+        topic = Topic(record.line, other_fields=self._others(record))
+        names = (self._choice.id_field, *self._choice.text_fields)
+        id_node, text_node = (record.fields.get(name or "") for name in (*names, None)[:2])
+        if id_node is None:
+            self._report_missing(record, "id", "--id-field")
+        else:
+            topic.query_id = read_id(id_node, "id", None, self._report)
+        if text_node is None:
+            self._report_missing(record, "text", "--text-fields")
+        else:
+            read_text(text_node, topic, self._report)
+        return topic
+
+    def _others(self, record: Record) -> dict[str, str]:
         used = {"query_id", "text", self._choice.id_field, *record.hidden}
         if len(self._choice.text_fields) == 1:
-            used.update(names)
-        others = {
+            used.update(self._choice.text_fields)
+        return {
             name: node.text
             for name, node in record.fields.items()
             if name not in used and node.data is not None and node.text
         }
-        text = " ".join(node.text for node in nodes if node.text.strip())
-        return Topic(record.line, query_id, text, others, nodes[0].line)
 
     def _id_of(self, record: Record) -> str | None:
         name = self._choice.id_field
@@ -250,16 +269,16 @@ class _Maker:
         self._report(TopicProblem("T105", record.line, message + seen, remedy=remedy))
 
 
-def describe(format_name: str, choice: Choice, n: int, records: Records | None = None) -> str:
+def describe(format_name: str, choice: Choice, n: int, place: str = "", n_nested: int = 0) -> str:
     """Describe how topics were read, in one line.
 
     Args:
         format_name: The name of the format.
         choice: The fields.
         n: The number of topics.
-        records: The records, if they were found in a document.
+        place: How the ids are made, if not from a field.
+        n_nested: The number of records inside others, which are not read.
     """
-    place = records.place if records is not None else ""
     parts = []
     if place != "the lines":
         if choice.id_field or place:
@@ -267,6 +286,6 @@ def describe(format_name: str, choice: Choice, n: int, records: Records | None =
         shown = [visible(name) if name else "the element" for name in choice.text_fields]
         parts.append(f"text from {', '.join(shown)}")
     details = [plural(n, "topic"), *([", ".join(parts)] if parts else [])]
-    if records is not None and records.n_nested:
-        details.append(f"{plural(records.n_nested, 'nested topic')} not read")
+    if n_nested:
+        details.append(f"{plural(n_nested, 'nested topic')} not read")
     return f"read as {format_name}: {'; '.join(details)}"
