@@ -19,7 +19,6 @@ import typer
 
 from trectools_plus.cli.verbosity import is_verbose
 from trectools_plus.errors import (
-    SeveralFilesError,
     TrectoolsPlusError,
     UsageError,
     missing_package,
@@ -45,10 +44,8 @@ def translated_errors() -> Iterator[None]:
     """
     try:
         yield
-    except SeveralFilesError as several:
-        _exit_with("\nerror: ".join(map(str, several.errors)), several.exit_code)
     except TrectoolsPlusError as error:
-        _exit_with(str(error), error.exit_code)
+        _exit_with(str(error).replace("\n", "\nerror: "), error.exit_code)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "trectools_plus":
             raise
@@ -172,6 +169,7 @@ _REMOVED = {
         ("--no-variations", "--no-inexact-synonyms"),
         "removed; raise --min-confidence to drop uncertain names",
     ),
+    "--plot": "removed; write a report with benchmark run --plots, or call plot() in Python",
     "--no-assertions": "removed; the view any ignores assertions",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",

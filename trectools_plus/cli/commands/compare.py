@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,7 +23,6 @@ from trectools_plus.cli.verbosity import is_quiet
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
-_PLOTS = (".pdf", ".svg", ".png")
 _SETTINGS = SettingOptions(
     benchmark.BenchmarkConfig,
     *("primary_measure", "test", "correction", "interval"),
@@ -64,14 +63,6 @@ def compare_runs(
             metavar="FILE",
             help="Also write the table to a file ending in .tex, .md, .html, .csv or .parquet, or "
             "everything to one ending in .json; repeatable.",
-        ),
-    ] = None,
-    plot: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Also draw the means of the measures into a file ending in .pdf, .svg or .png "
-            "(extra plots); repeatable.",
         ),
     ] = None,
     output_format: Annotated[
@@ -132,7 +123,6 @@ def compare_runs(
             raise UsageError("no judgments given", where="--qrels", remedy="add --qrels FILE")
         qrels, *files = files
     reporting.check_suffixes(*(to or ()))
-    _check_plots(plot or ())
     evaluation, tables, _, exclusions = scoring.score(qrels, files, names)
     of_files = {name: run.path or "" for name, run in tables.items()}
     baselines = formats.name_baselines(split_list(baseline or ""), of_files)
@@ -142,8 +132,6 @@ def compare_runs(
     if exclusions is not None:
         found.report.manifest.config["exclude"] = exclusions.record
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
-    for path in plot or ():
-        found.plot().savefig(path)
     _print(found, output_format, paper, details.of(found), everything=everything)
     print_notes(found.evaluation)
 
@@ -184,21 +172,6 @@ class _Details:
             topics = formats.read_topics(self.topics)
             tables["groups_of_queries"] = benchmark.list_groups(found, topics, self.by)
         return tables
-
-
-def _check_plots(paths: Sequence[Path]) -> None:
-    """Check the suffixes of plots.
-
-    Raises:
-        UsageError: If one is unknown.
-    """
-    for path in paths:
-        if path.suffix.lower() not in _PLOTS:
-            raise UsageError(
-                f"unsupported plot format: {path.suffix or 'a file without suffix'}",
-                where=str(path),
-                remedy=f"use {', '.join(_PLOTS)}",
-            )
 
 
 def _print(

@@ -18,13 +18,13 @@ from trectools_plus.cli.options.common import (
     TextOrJson,
     numbers,
     output_dir_option,
+    refuse_options,
 )
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.phenopackets import Phenopackets, write_packets
 from trectools_plus.cli.printing import write_as, write_document, write_files
 from trectools_plus.cli.verbosity import note, show_progress
-from trectools_plus.errors import UsageError
 from trectools_plus.extraction.settings import OF_RETRIEVAL
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.provenance import format_command
@@ -309,20 +309,12 @@ def extraction_sweep(
 
 def _check_effect(given: Given, has_predictions: bool) -> None:
     """Refuse settings without effect on the chosen method or on given predictions."""
-    of_extraction = [name for name in given if name != "root"]
-    if has_predictions and of_extraction:
-        raise UsageError(
-            f"{_OPTIONS[of_extraction[0]]} is a setting of the built-in extraction",
-            where="--predictions",
-            remedy="leave one of the two out",
-        )
-    without_effect = [name for name in given if name in OF_RETRIEVAL]
-    if given.get("method") == "dictionary" and without_effect:
-        raise UsageError(
-            f"{_OPTIONS[without_effect[0]]} is a setting of retrieval",
-            where="--method dictionary",
-            remedy="leave one of the two out",
-        )
+    options = {_OPTIONS[name]: value for name, value in given.items() if name != "root"}
+    of_retrieval = {_OPTIONS[name]: given.get(name) for name in OF_RETRIEVAL}
+    if has_predictions:
+        refuse_options(options, "is a setting of the built-in extraction, not of --predictions")
+    if given.get("method") == "dictionary":
+        refuse_options(of_retrieval, "is a setting of retrieval, not of --method dictionary")
 
 
 def _report_of(path: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -301,6 +301,21 @@ def split_assignments(assignments: Sequence[str], option: str) -> dict[str, str]
             )
         values[name] = text
     return values
+
+
+def refuse_options(options: Mapping[str, object], reason: str) -> None:
+    """Refuse options that have no effect.
+
+    Args:
+        options: The values, by the names of the options; ``None`` or empty if not given.
+        reason: The reason, which follows the name.
+
+    Raises:
+        UsageError: If one is given.
+    """
+    for name, value in options.items():
+        if value not in (None, (), [], ""):
+            raise UsageError(f"{name} {reason}", remedy=f"leave out {name}")
 
 
 def numbers(text: str, option: str) -> tuple[float, ...]:

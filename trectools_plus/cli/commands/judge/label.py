@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from trectools_plus import judging
 from trectools_plus.choices import DEFAULT_LONGEST, Panel
 from trectools_plus.cli.options.common import (
     TextOrJson,
+    refuse_options,
     split_assignments,
 )
 from trectools_plus.cli.printing import write_document
@@ -168,15 +168,9 @@ def judge_label(
         raise UsageError("no plan given", remedy="name its folder: judge label PLAN")
     labeller: judging.Labeller
     if judge is not None:
-        _refuse_beside_judge(
-            {
-                "--endpoint": endpoint,
-                "--model": model,
-                "--prompt": prompt,
-                "--key-from-env": key_from_env,
-                "--set": setting,
-            }
-        )
+        of_model = {"--endpoint": endpoint, "--model": model, "--prompt": prompt}
+        of_requests = {"--key-from-env": key_from_env, "--set": setting}
+        refuse_options(of_model | of_requests, "has no effect with --judge")
         labeller = judging.FunctionLabeller(judge)
     else:
         if endpoint is None or model is None:
@@ -220,12 +214,6 @@ def judge_label(
     judging.raise_if_stopped(summary)
 
 
-def _refuse_beside_judge(options: Mapping[str, object]) -> None:
-    for name, value in options.items():
-        if value:
-            raise UsageError(f"{name} has no effect with --judge", remedy="leave it out")
-
-
 def _parse_parameters(assignments: list[str]) -> dict[str, Any]:
     """Return parameters as JSON values; what is not JSON is a text."""
     parameters: dict[str, Any] = {}
@@ -243,11 +231,11 @@ def _confirm(announcement: str, *, yes: bool) -> bool:
     Raises:
         UsageError: If nobody can be asked.
     """
-    if yes:
+    if yes or not sys.stdin.isatty():
         inform(announcement)
+    if yes:
         return True
     if not sys.stdin.isatty():
-        inform(announcement)
         raise UsageError(
             "the command asks before the first call, and there is no terminal",
             where="judge label",

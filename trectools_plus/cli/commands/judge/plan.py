@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +17,7 @@ from trectools_plus.cli.options.common import (
     TopicFieldOptions,
     measure_option,
     output_dir_option,
+    refuse_options,
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
@@ -121,7 +121,10 @@ def judge_plan(
     """
     files, names = split_measures(runs, measure)
     if extend is not None:
-        _refuse_with_extend({"--topics": topics, "--depth": depth, "--seed": seed})
+        refuse_options(
+            {"--topics": topics, "--depth": depth, "--seed": seed},
+            "is that of the plan that is extended",
+        )
     options = judging.PlanOptions(
         DEFAULT_POOL_DEPTH if depth is None else depth,
         DEFAULT_PEOPLE if people is None else people,
@@ -191,14 +194,6 @@ def _load_runs(given: list[RunArgument], columns: list[str] | None) -> dict[str,
     return formats.name_runs_of_files(loaded, paths, given=[run.name for run in given])
 
 
-def _refuse_with_extend(options: Mapping[str, object]) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise UsageError(
-                f"{name} is that of the plan that is extended", remedy=f"leave out {name}"
-            )
-
-
 def _open_data(
     dataset: str | None, topics: str | None, corpus: str | None, fields: TopicFieldOptions
 ) -> tuple[formats.Topics, formats.DocumentCollection]:
@@ -208,8 +203,8 @@ def _open_data(
         UsageError: If options exclude each other, or something is missing.
         InputError: If a file cannot be read.
     """
-    if dataset is not None and (topics or corpus):
-        raise UsageError("--dataset and --topics or --corpus exclude each other")
+    if dataset is not None:
+        refuse_options({"--topics": topics, "--corpus": corpus}, "is that of --dataset")
     documents = formats.stream_documents(dataset, corpus)
     if dataset is None:
         if topics is None or corpus is None:

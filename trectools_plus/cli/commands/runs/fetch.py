@@ -10,7 +10,7 @@ import typer
 
 from trectools_plus import benchmark, formats, retrieval
 from trectools_plus.choices import MODES, Panel
-from trectools_plus.cli.options.common import TextOrJson, output_dir_option
+from trectools_plus.cli.options.common import TextOrJson, output_dir_option, refuse_options
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import SearchOptions, Setting
@@ -159,14 +159,12 @@ def _open_data(
 
 
 def _check_data(settings: benchmark.FetchSettings) -> None:
-    files = settings.corpus or settings.topics
-    if settings.dataset != "hpo" or files:
+    if settings.dataset != "hpo" or settings.corpus or settings.topics:
         terms = {"--test-file": settings.test_file, "--ontology": settings.ontology}
-        for option, value in terms.items():
-            if value is not None:
-                raise UsageError(f"{option} needs --dataset hpo")
-    if settings.dataset is not None and files:
-        raise UsageError("--dataset and --corpus or --topics exclude each other")
+        refuse_options(terms, "needs --dataset hpo")
+    if settings.dataset is not None:
+        files = {"--corpus": settings.corpus, "--topics": settings.topics}
+        refuse_options(files, "and --dataset exclude each other")
     needed = [settings.topics, *([settings.corpus] if settings.needs_corpus else [])]
     if settings.dataset is None and None in needed:
         corpus = "--corpus and " if settings.needs_corpus else ""
