@@ -82,7 +82,7 @@ BENCHMARK = {
     ),
     "compare": CommandEntry(
         "benchmark.compare:benchmark_compare",
-        "Compare two reports, or two configurations, query by query: B minus A.",
+        "Compare two reports, query by query: B minus A.",
     ),
     "compare-vectors": CommandEntry(
         "benchmark.run:benchmark_compare_vectors",

@@ -152,24 +152,18 @@ def write_frame(
 
 
 def _write(content: bytes, output: Path | None) -> None:
-    if output is not None:
-        with formats.atomic_write(output, "wb") as stream:
-            stream.write(content)
-        return
     try:
-        with formats.atomic_write("-", "wb") as stream:
+        with formats.atomic_write("-" if output is None else output, "wb") as stream:
             stream.write(content)
     except BrokenPipeError:  # the reader has ended; `translated_errors` handles it
         raise
     except OSError as error:
-        _discard_buffer()
+        if output is not None:
+            raise
+        # Redirect stdout to nothing, so that the interpreter does not fail again when it exits.
+        with contextlib.suppress(OSError):  # a stream without a file descriptor
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise OSError(error.errno, error.strerror, "standard output") from error
-
-
-def _discard_buffer() -> None:
-    """Redirect stdout to nothing, so that the interpreter does not fail again when it exits."""
-    with contextlib.suppress(OSError):  # a stream without a file descriptor
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_notes(evaluation: Evaluation) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -220,9 +220,18 @@ def check_files(
                 unread.append(error)
         yield from references()
 
-    judged = _Judged(reports(), choices)
-    if judged.first is None:
+    failed: list[bool] = []
+
+    def judge(report: validation.FileReport) -> validation.FileReport:
+        judged = choices.apply(report)
+        failed.append(choices.fails(judged))
+        return judged
+
+    checked = map(judge, reports())
+    first = list(islice(checked, 1))
+    if not first:
         raise_all(unread)
+    judged = chain(first, checked)
     if output.output_format == "text":
         validation.print_text(
             judged,
@@ -238,23 +247,5 @@ def check_files(
             renderer = partial(renderer, statistics=output.statistics, extras=extras)
         sys.stdout.writelines(renderer(judged))
     raise_all(unread)
-    if judged.failed:
+    if any(failed):
         raise typer.Exit(1)
-
-
-class _Judged:
-    """Reports with the selected findings only; records whether one of them failed the check."""
-
-    def __init__(
-        self, reports: Iterator[validation.FileReport], choices: validation.Choices
-    ) -> None:
-        self.first = next(reports, None)
-        self._reports = reports
-        self._choices = choices
-        self.failed = False
-
-    def __iter__(self) -> Iterator[validation.FileReport]:
-        for report in chain([] if self.first is None else [self.first], self._reports):
-            judged = self._choices.apply(report)
-            self.failed |= self._choices.fails(judged)
-            yield judged

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from enum import Enum
 from time import monotonic
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
@@ -17,18 +16,11 @@ from trectools_plus.progress import Progress, progress_bar
 from trectools_plus.text import MinorNote, printable
 
 
-class Verbosity(Enum):
-    """The amount of text on stderr."""
-
-    QUIET = "errors and warnings"
-    NORMAL = "notes and progress too"
-    VERBOSE = "also the time of each step, and tracebacks of errors"
-
-
 class _Current:
-    """State of the process: the verbosity of the command that runs."""
+    """State of the process: the options of the command that runs."""
 
-    verbosity = Verbosity.NORMAL
+    quiet = False
+    verbose = False
     notes: ClassVar[list[str]] = []
     """Notes to print when the command starts and its verbosity is known."""
 
@@ -52,9 +44,7 @@ def add_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     def call(*, quiet: bool, verbose: bool, **values: Any) -> None:
         if quiet and verbose:
             raise UsageError("-q and -v exclude each other", remedy="leave one of them out")
-        _Current.verbosity = (
-            Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.NORMAL
-        )
+        _Current.quiet, _Current.verbose = quiet, verbose
         while _Current.notes:
             note(_Current.notes.pop(0))
         started = monotonic()
@@ -68,12 +58,12 @@ def add_verbosity(command: Callable[..., None]) -> Callable[..., None]:
 
 def is_verbose() -> bool:
     """Return whether the command runs with ``-v``."""
-    return _Current.verbosity is Verbosity.VERBOSE
+    return _Current.verbose
 
 
 def is_quiet() -> bool:
     """Return whether the command runs with ``-q``."""
-    return _Current.verbosity is Verbosity.QUIET
+    return _Current.quiet
 
 
 def note(message: str) -> None:
@@ -90,12 +80,11 @@ def note_later(message: str) -> None:
 
 def inform(text: str, *, newline: bool = True) -> None:
     """Print a text to stderr, except with ``-q``."""
-    if _Current.verbosity is not Verbosity.QUIET:
+    if not is_quiet():
         typer.echo(printable(text, breaks=True), nl=newline, err=True)
 
 
 def show_progress(unit: str = "") -> AbstractContextManager[Progress]:
     """Return a context that shows progress as ``-q`` and ``-v`` require; see ``progress_bar``."""
-    if _Current.verbosity is Verbosity.NORMAL:
-        return progress_bar(unit=unit)
-    return progress_bar(style="lines" if is_verbose() else "none")
+    style: Literal["bar", "lines", "none"] = "none" if is_quiet() else "bar"
+    return progress_bar(style="lines" if is_verbose() else style, unit=unit)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from trectools_plus import benchmark, formats, measures, reporting, statistics, testsets, validation
-from trectools_plus.choices import KappaWeights, StratumField, TestSetForm, UnknownTerms
+from trectools_plus.choices import StratumField, TestSetForm, UnknownTerms
 from trectools_plus.cli.options.common import (
     Confidence,
     IdField,
@@ -102,7 +102,7 @@ def testset_agreement(
     ],
     second: Annotated[str, typer.Argument(metavar="B", help="Grades of the other annotator.")],
     weights: Annotated[
-        KappaWeights,
+        Literal["none", "linear", "quadratic"],
         typer.Option(
             help="Kappa to compare with the threshold: unweighted (none), or with linear or "
             "quadratic weights of the distance between grades."

@@ -90,7 +90,8 @@ class OutputOptions:
         bool, typer.Option("--statistics", help="Count findings by rule instead of listing them.")
     ] = False
     output_format: Annotated[
-        FindingsFormat, typer.Option("--format", help="Output format of the findings.")
+        FindingsFormat,
+        typer.Option("--format", help="Output format of the findings."),
     ] = "text"
 
     def __post_init__(self) -> None:
