@@ -168,9 +168,14 @@ def judge_label(
         raise UsageError("no plan given", remedy="name its folder: judge label PLAN")
     labeller: judging.Labeller
     if judge is not None:
-        of_model = {"--endpoint": endpoint, "--model": model, "--prompt": prompt}
-        of_requests = {"--key-from-env": key_from_env, "--set": setting}
-        refuse_options(of_model | of_requests, "has no effect with --judge")
+        of_models: dict[str, object] = {
+            "--endpoint": endpoint,
+            "--model": model,
+            "--prompt": prompt,
+            "--key-from-env": key_from_env,
+            "--set": setting,
+        }
+        refuse_options(of_models, "has no effect with --judge")
         labeller = judging.FunctionLabeller(judge)
     else:
         if endpoint is None or model is None:
