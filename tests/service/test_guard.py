@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import gzip
 import logging
 from collections.abc import Callable
@@ -334,52 +333,3 @@ def test_a_body_that_never_arrives() -> None:
     asyncio.run(guard(scope, receive, send))
     assert sent[0]["status"] == 408
     assert observed == [408]
-
-
-def test_the_slowest_bodies_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bodies have few places, and the one with the fewest bytes per second loses its place."""
-    monkeypatch.setattr("trectools_plus.service.guard._SLOW_SECONDS", 0.05)
-    observed: list[int] = []
-    limits = Limits(seconds=5)
-    rules = make_rules({}, limits, lambda *about: observed.append(about[2]))
-    answers: dict[str, int] = {}
-
-    async def app(_: Any, receive: Any, send: Any) -> None:
-        while (await receive())["more_body"]:
-            pass
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
-
-    guard = Guard(app, dataclasses.replace(rules, bodies=2))
-
-    async def ask(name: str, size: int, end: asyncio.Event | None) -> None:
-        pieces = [{"type": "http.request", "body": b"x" * size, "more_body": end is not None}]
-        if end is not None:
-            pieces.insert(0, {"type": "http.request", "body": b"", "more_body": False})
-
-        async def receive() -> Any:
-            if len(pieces) == 1 and end is not None:
-                await end.wait()
-            if pieces:
-                return pieces.pop()
-            await asyncio.sleep(60)
-            raise AssertionError("waited too long")
-
-        async def send(message: Any) -> None:
-            answers.setdefault(name, message.get("status"))
-
-        scope = {"type": "http", "path": "/v1/score", "method": "POST", "headers": []}
-        await guard(scope, receive, send)
-
-    async def ask_all() -> None:
-        end = asyncio.Event()
-        slow = [asyncio.create_task(ask(f"slow {size}", size, end)) for size in (3, 9000)]
-        await asyncio.sleep(0.01)
-        await ask("too early", 1, None)
-        await asyncio.sleep(0.1)
-        await ask("fast", 1, None)
-        end.set()
-        await asyncio.gather(*slow)
-
-    asyncio.run(ask_all())
-    assert answers == {"too early": 503, "slow 3": 408, "fast": 200, "slow 9000": 200}

@@ -9,7 +9,6 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
@@ -37,9 +36,6 @@ _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
 )
-
-_SLOW_SECONDS = 1.0
-"""The time after which a body can be refused because others arrive."""
 
 Observer = Callable[[str, str, int, float], None]
 """Receives method, route, status and seconds of each response."""
@@ -74,8 +70,6 @@ class Rules:
             before its body is read.
         body_bytes: Maximum size of a body, in bytes.
         body_seconds: Maximum time for a body to arrive, in seconds.
-        bodies: Maximum number of bodies that arrive at the same time; if one more begins, the
-            slowest of those that take more than a second is refused.
         size_remedy: The remedy in the problem document for a body that is too large.
         headers: Further headers of every response.
         observe: Called after each response. ``None`` also turns off the log.
@@ -84,7 +78,6 @@ class Rules:
     check: Callable[[Scope, Headers], None]
     body_bytes: int
     body_seconds: float
-    bodies: int = 32
     size_remedy: str | None = None
     headers: tuple[tuple[bytes, bytes], ...] = ()
     observe: Observer | None = None
@@ -101,7 +94,6 @@ class Guard:
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self._app = app
         self._rules = rules
-        self._arriving: set[_Body] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -132,7 +124,7 @@ class Guard:
                 disconnected = True
                 task.cancel()  # no client waits for the answer
 
-        body = _Body(receive, self._rules, self._arriving, disconnect)
+        body = _Body(receive, self._rules, disconnect)
         task = asyncio.create_task(self._answer(inner, scope, body, send_observed))
         try:
             await task
@@ -176,24 +168,14 @@ class _Body:
     Args:
         receive: The ASGI function that returns the next message.
         rules: The maximum size and time.
-        arriving: The bodies of all requests that have begun to arrive.
         disconnect: Called when the client disconnects.
     """
 
-    def __init__(
-        self,
-        receive: Receive,
-        rules: Rules,
-        arriving: set[_Body],
-        disconnect: Callable[[], None],
-    ) -> None:
+    def __init__(self, receive: Receive, rules: Rules, disconnect: Callable[[], None]) -> None:
         self._receive = receive
         self._rules = rules
-        self._arriving = arriving
         self._disconnect = disconnect
         self._began = monotonic()
-        self._timeout = asyncio.timeout(None)
-        self._is_refused = False
         self._size = 0
         self._watching: asyncio.Task[None] | None = None
 
@@ -201,59 +183,29 @@ class _Body:
         """Return the next part of the body.
 
         Raises:
-            ProblemError: 408 if it is too slow, 413 if it is too large, 503 if too many others
-                arrive.
+            ProblemError: 408 if it is too slow, 413 if it is too large.
         """
         if self._watching is not None:  # the body is complete, so there is no time limit
             return await self._receive()
-        self._take_place()
         left = self._began + self._rules.body_seconds - monotonic()
         try:
-            async with asyncio.timeout(max(left, 0.001)) as self._timeout:
+            async with asyncio.timeout(max(left, 0.001)):
                 message = await self._receive()
         except TimeoutError:
-            raise self._too_slow() from None
+            what = f"the body did not arrive within {self._rules.body_seconds:g} s"
+            headers = {"Connection": "close"}
+            raise ProblemError(408, "slow-body", what, headers=headers) from None
         self._size += len(message.get("body", b""))
         if self._size > self._rules.body_bytes:
             raise _too_large(self._rules)
         if message["type"] == "http.disconnect":
             self._disconnect()
         elif not message.get("more_body", False):
-            self._arriving.discard(self)
             self._watching = asyncio.create_task(self._watch())
         return message
 
-    def _take_place(self) -> None:
-        """Count as arriving; if there are too many, refuse the slowest, or this one."""
-        if self._is_refused:
-            raise self._too_slow()
-        if self not in self._arriving and len(self._arriving) >= self._rules.bodies:
-            now = monotonic()
-            slow = [body for body in self._arriving if now - body._began > _SLOW_SECONDS]
-            if not slow:
-                what = f"{len(self._arriving)} bodies of requests are arriving"
-                headers = {"Retry-After": "1", "Connection": "close"}
-                raise ProblemError(503, "busy", what, remedy="try again later", headers=headers)
-            slowest = min(slow, key=lambda body: body._size / (now - body._began))
-            slowest._is_refused = True
-            self._arriving.discard(slowest)
-            with suppress(RuntimeError):  # between two parts
-                slowest._timeout.reschedule(asyncio.get_running_loop().time())
-        self._arriving.add(self)
-
-    def _too_slow(self) -> ProblemError:
-        return ProblemError(
-            408,
-            "slow-body",
-            "the body arrived too slowly, and others need its place"
-            if self._is_refused
-            else f"the body did not arrive within {self._rules.body_seconds:g} s",
-            headers={"Connection": "close"},
-        )
-
     def close(self) -> None:
-        """Leave the place of the body, and stop watching for a disconnect."""
-        self._arriving.discard(self)
+        """Stop watching for a disconnect."""
         if self._watching is not None:
             self._watching.cancel()
 

@@ -67,7 +67,7 @@ def test_mistakes_are_one_line(call: Any, data: Path) -> None:
     for words, code, text in (
         (("a.run", "-o", "plan"), 2, "no topics and documents given"),
         (("a.run", "-o", "plan", "--topics", "topics.tsv"), 2, "no topics and documents given"),
-        (("a.run", *GIVEN, "--dataset", "sample"), 2, "exclude each other"),
+        (("a.run", *GIVEN, "--dataset", "sample"), 2, "is that of --dataset"),
         (("a.run", "a.run", *GIVEN), 2, "given twice"),
         (("missing.run", *GIVEN), 2, "missing.run"),
         (("bad.run", *GIVEN), 1, "bad.run:1"),
