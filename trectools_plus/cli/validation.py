@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -75,19 +75,6 @@ def read_topics(
     if topics.read_as is not None:
         note(f"{path} {topics.read_as}")
     return topics
-
-
-def report_on(
-    opened: validation.RunView | validation.QrelsView | object, *, every: bool
-) -> list[validation.FileReport]:
-    """Return the report on a file that others are checked against, if it has errors.
-
-    Nothing can be checked or scored against a file with errors.
-    """
-    if isinstance(opened, validation.RunView | validation.QrelsView):
-        opened.every_line = every
-        opened = validation.report_view(opened)
-    return [opened] if isinstance(opened, validation.FileReport) and opened.errors else []
 
 
 class Fixer:
@@ -192,7 +179,7 @@ def check_files(
     output: OutputOptions,
     *,
     fixer: Fixer | None = None,
-    references: Callable[[], Iterable[validation.FileReport]] = tuple,
+    against: Sequence[object] = (),
 ) -> None:
     """Check files and write the selected findings of each; exit with 1 if the check fails.
 
@@ -204,7 +191,8 @@ def check_files(
         choices: The rules to report, and the severities that fail the check.
         output: The format of the output.
         fixer: The fixer of the files, if the command has ``--fix``.
-        references: Returns reports on other files with errors.
+        against: Other files that they are checked against; one with errors is reported too, because
+            nothing can be checked or scored against it.
 
     Raises:
         InputError: If a file cannot be read.
@@ -212,13 +200,13 @@ def check_files(
     """
     unread: list[TrectoolsPlusError] = []
 
-    def reports() -> Iterator[validation.FileReport]:
+    def checked() -> Iterator[validation.FileReport]:
         for path in paths:
             try:
                 yield check(path if fixer is None else fixer.fixed(path))
             except InputError as error:
                 unread.append(error)
-        yield from references()
+        yield from _reports_on(against, every=output.every)
 
     failed: list[bool] = []
 
@@ -227,14 +215,14 @@ def check_files(
         failed.append(choices.fails(judged))
         return judged
 
-    checked = map(judge, reports())
-    first = list(islice(checked, 1))
+    judged = map(judge, checked())
+    first = list(islice(judged, 1))
     if not first:
         raise_all(unread)
-    judged = chain(first, checked)
+    judged_reports = chain(first, judged)
     if output.output_format == "text":
         validation.print_text(
-            judged,
+            judged_reports,
             sys.stdout,
             statistics=output.statistics,
             list_clean=len(paths) <= CLEAN_FILES_NAMED,
@@ -245,7 +233,17 @@ def check_files(
         if output.output_format == "json":
             extras = None if fixer is None else fixer.extras
             renderer = partial(renderer, statistics=output.statistics, extras=extras)
-        sys.stdout.writelines(renderer(judged))
+        sys.stdout.writelines(renderer(judged_reports))
     raise_all(unread)
     if any(failed):
         raise typer.Exit(1)
+
+
+def _reports_on(against: Sequence[object], *, every: bool) -> Iterator[validation.FileReport]:
+    for opened in against:
+        report = opened
+        if isinstance(opened, validation.RunView | validation.QrelsView):
+            opened.every_line = every
+            report = validation.report_view(opened)
+        if isinstance(report, validation.FileReport) and report.errors:
+            yield report

@@ -18,7 +18,6 @@ from trectools_plus.cli.validation import (
     check_files,
     read_topics,
     report_conversion,
-    report_on,
 )
 from trectools_plus.cli.verbosity import note
 
@@ -86,14 +85,7 @@ def qrels_validate(
             every_line=output.every,
         )
 
-    def references() -> list[validation.FileReport]:
-        return [
-            report
-            for opened in (results, queries)
-            for report in report_on(opened, every=output.every)
-        ]
-
-    check_files(qrels, check, choices, output, fixer=fixer, references=references)
+    check_files(qrels, check, choices, output, fixer=fixer, against=(results, queries))
 
 
 def qrels_convert(

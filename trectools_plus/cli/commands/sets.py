@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus import benchmark, formats, measures, reporting, statistics, testsets, validation
+from trectools_plus import benchmark, formats, measures, reporting, statistics, testsets
 from trectools_plus.choices import StratumField, TestSetForm, UnknownTerms
 from trectools_plus.cli.options.common import (
     Confidence,
@@ -85,15 +85,14 @@ def testset_validate(
         ontology, apart=apart, unknown_terms=unknown_terms, every_line=output.every
     )
 
-    def note_unchecked() -> tuple[validation.FileReport, ...]:
+    try:
+        check_files(sets, checker.check, rules.choices(), output)
+    finally:
         if checker.unchecked:
             note(
                 f"term ids of {', '.join(checker.unchecked)} were not looked up: install "
                 "trectools-plus[hpo], or name an ontology with --ontology"
             )
-        return ()
-
-    check_files(sets, checker.check, rules.choices(), output, references=note_unchecked)
 
 
 def testset_agreement(

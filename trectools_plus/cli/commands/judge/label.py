@@ -211,11 +211,8 @@ def judge_label(
         write_document(summary.as_dict(price))
     else:
         typer.echo(judging.describe_labels(summary, price))
-        if summary.left:
-            typer.echo("next   the same command with --resume")
-        else:
-            typer.echo(f"next   trectools-plus review serve {plan}")
-            typer.echo(f"       trectools-plus judge estimate {plan}")
+        command = "the same command with --resume" if summary.left else f"judge estimate {plan}"
+        inform(f"next: {command}")
     judging.raise_if_stopped(summary)
 
 

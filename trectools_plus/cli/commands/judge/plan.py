@@ -224,17 +224,7 @@ def _open_data(
 
 
 def _notes_on_plan(found: judging.PlanFolder, runs: dict[str, formats.Run]) -> list[str]:
-    plan = found.plan
-    notes = []
-    reasons: dict[str, list[str]] = {}
-    for query_id, reason in plan.left_out.items():
-        reasons.setdefault(reason, []).append(query_id)
-    for reason, left_out in reasons.items():
-        topics = plural(len(left_out), "topic")
-        notes.append(f"{topics} left out, because {reason}: {listed(left_out)}")
-    if plan.lacking:
-        lacking = plural(plan.lacking, "pooled document")
-        notes.append(f"the corpus lacks {lacking}, which nobody can judge")
+    plan, notes = found.plan, []
     known = {*plan.queries, *plan.left_out}
     for name, run in runs.items():
         if others := [one for one in run.query_ids if one not in known]:

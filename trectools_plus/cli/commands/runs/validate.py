@@ -14,7 +14,7 @@ from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import check_standard_input
 from trectools_plus.cli.options.validation import FIXES, FixOutputOptions, RuleOptions
-from trectools_plus.cli.validation import Fixer, check_files, read_topics, report_on
+from trectools_plus.cli.validation import Fixer, check_files, read_topics
 from trectools_plus.cli.verbosity import note
 
 _LIMITS = "Further checks and limits"
@@ -137,11 +137,4 @@ def runs_validate(
             collection=documents,
         )
 
-    def references() -> list[validation.FileReport]:
-        return [
-            report
-            for opened in (judgments, queries)
-            for report in report_on(opened, every=output.every)
-        ]
-
-    check_files(runs, check, choices, output, fixer=fixer, references=references)
+    check_files(runs, check, choices, output, fixer=fixer, against=(judgments, queries))
