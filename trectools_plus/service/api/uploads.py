@@ -91,9 +91,9 @@ async def read_uploads(request: Request, folder: Path, expected: Expected) -> tu
     media = _media_type(request.headers.get("content-type"))
     if expected.raw is not None and media in expected.types:
         part = Upload(expected.raw, folder / expected.raw, _form_of(media))
-        with part.path.open("wb") as file:
+        with part.path.open("wb") as target:
             async for chunk in request.stream():
-                file.write(chunk)
+                target.write(chunk)
         return (_checked(part),)
     if media != MULTIPART:
         accepted = ", ".join((MULTIPART, *expected.types))
