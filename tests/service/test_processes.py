@@ -304,6 +304,7 @@ def test_workers_end_with_a_service_that_is_killed(start: Any) -> None:
 def test_slow_uploads_do_not_delay_requests(start: Any) -> None:
     service = start()
     head = HEAD + b"Content-Length: 1000\r\n\r\nq1 "
+    assert service.ask("POST", VALIDATE, ROW)[0] == 200  # a process has started
     with contextlib.ExitStack() as connections:
         for _ in range(40):
             slow = socket.create_connection(("127.0.0.1", service.port), timeout=30)

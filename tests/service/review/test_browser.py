@@ -90,12 +90,12 @@ def test_a_whole_query_by_keys_with_a_reload_in_the_middle(
     assert kept.choice in ("lexical", "vector", "hybrid")
     # Undo: the choice, then the last grade; also over a query's end.
     press(page, "u")
-    is_saved(page, "answer was undone")
+    is_saved(page, "choice was undone")
     assert state(page)["choice"] is None
     press(page, "n")
     page.wait_for("view.query === 2")
     press(page, "u")
-    is_saved(page, "answer was undone")
+    is_saved(page, "grade was undone")
     assert state(page)["number"] == 1
     assert state(page)["progress"]["judged"] == results - 1
     assert len(judged(report / "review.db", "Anna")[query_id].grades) == results - 1

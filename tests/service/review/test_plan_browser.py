@@ -92,7 +92,7 @@ def test_a_plan_is_judged_by_keys(page: Any, serve: Any, plan: PlanFolder) -> No
     assert list(find_complete(plan, read_people(plan.path)).grades) == plan.plan.queries
     # Undo opens the last query again.
     press(page, "u")
-    is_saved(page, "answer was undone")
+    is_saved(page, "grade was undone")
     assert len(find_complete(plan, read_people(plan.path)).grades) == 5
     assert page.problems == []
     assert {url.startswith((server.url, "data:", "about:")) for url in page.requests} == {True}

@@ -412,7 +412,7 @@ function undo() {
     } else {
       await show(answer.state.query, answer.doc_id).catch(showError);
     }
-    showStatus("The last answer was undone.");
+    showStatus(`The last ${{ grade: "grade", choice: "choice", result: "choice" }[answer.what] ?? "answer"} was undone.`);
   });
 }
 
