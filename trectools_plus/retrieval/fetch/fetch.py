@@ -10,12 +10,9 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.corpus import DocumentCollection
-from trectools_plus.formats.hashing import sha256_columns
 from trectools_plus.formats.tables import Topics
 from trectools_plus.progress import Progress, no_progress, notebook_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
@@ -30,7 +27,6 @@ from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
 from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
 from trectools_plus.retrieval.fetch.topics import (
-    check_topic_fields,
     check_topics,
     hash_topics,
     iter_queries,
@@ -92,25 +88,9 @@ class FetchRequest:
             "exclude_self": self.options.exclude_self,
             "collapse": None if collapse is None else collapse.model_dump(mode="json"),
             "topics": hash_topics(self.topics),
-            **self._facts_of_fields,
             "corpus": None if self.corpus is None else self.corpus.sha256(),
             **self.backend.request_facts(self.backend_request()),
         }
-
-    @property
-    def topic_fields(self) -> list[str]:
-        """The fields of the topics that the backend sends, besides id and text."""
-        return self.backend.topic_fields(self.modes)
-
-    @property
-    def _facts_of_fields(self) -> dict[str, str]:
-        fields = self.topic_fields
-        if not fields:
-            return {}
-        texts = self.topics.frame.select(
-            pl.col(fields).map_elements(repr, pl.String, skip_nulls=False)
-        )
-        return {"topic_fields": sha256_columns(texts, fields)}
 
     def backend_request(self, progress: Progress = no_progress) -> BackendRequest:
         """Return the request to open the backend."""
@@ -191,7 +171,6 @@ def check_request(request: FetchRequest) -> None:
         InputError: If there are no queries, or an id cannot be written to a run.
     """
     depth, backend = request.options.depth, request.backend
-    check_topic_fields(request.topics, request.topic_fields)
     if depth < 1:
         raise UsageError(f"expected a depth of at least 1 but got {depth}")
     check_topics(request.topics)
@@ -295,7 +274,7 @@ def _fetch_mode(
     is_parallel = source.latency_sample is None and source.concurrency > 1
     size = _TIMED_ALONE if is_parallel else source.latency_sample
     sample = sample_queries(request.topics, size)
-    queries = iter_queries(request.topics, request.topic_fields)
+    queries = iter_queries(request.topics)
     pending = [query for query in queries if query.query_id not in store]
     alone = [query for query in pending if sample is not None and query.query_id in sample]
     others = (query for query in pending if sample is None or query.query_id not in sample)

@@ -175,7 +175,7 @@ def _as_entry(outcome: Answer | Failure) -> dict[str, Any]:
     """Convert an outcome to the JSON of its line."""
     if isinstance(outcome, Failure):
         return {"status": outcome.kind, "reason": outcome.reason, "attempts": outcome.attempts}
-    entry = {
+    return {
         "status": "ok",
         "doc_ids": outcome.ranking.doc_ids,
         "scores": outcome.ranking.scores.astype(np.float64).tolist(),
@@ -184,7 +184,6 @@ def _as_entry(outcome: Answer | Failure) -> dict[str, Any]:
         "asked": outcome.asked,
         "cut_short": outcome.cut_short,
     }
-    return entry | ({} if outcome.diagnostics is None else {"diagnostics": outcome.diagnostics})
 
 
 def _as_answer(entry: dict[str, Any]) -> Answer:
@@ -201,7 +200,6 @@ def _as_answer(entry: dict[str, Any]) -> Answer:
         attempts=entry["attempts"],
         asked=entry["asked"],
         cut_short=entry["cut_short"],
-        diagnostics=entry.get("diagnostics"),
     )
 
 

@@ -67,7 +67,6 @@ def test_the_default_mapping(start: Any, tmp_path: Path) -> None:
     assert manifest.backend_settings["url"] == service.url
     assert manifest.latency_ms.p50 > 0
     entries = journal_of(tmp_path)
-    assert [entry["diagnostics"]["asked"] for entry in entries] == [10, 10]
     assert all(entry["latency_ms"] > 0 for entry in entries)
 
 
@@ -281,7 +280,6 @@ def test_a_key_is_nowhere_but_in_its_header(
     for secret in (SECRET, SECRET[::-1]):
         spellings = {secret, json.dumps(secret)[1:-1], json.dumps(json.dumps(secret))}
         assert [text for text in texts if any(one in text for one in spellings)] == []
-    assert journal_of(tmp_path / "good")[0]["diagnostics"] == {"asked": 100, "key": "***"}
 
 
 def test_an_id_that_holds_the_key_is_refused() -> None:
