@@ -266,8 +266,6 @@ def extraction_sweep(
             help="Values of the setting, comma-separated.  [default: 0, 0.1, … 0.9, 0.95]",
         ),
     ] = None,
-    view: View = "present",
-    interval: Interval = None,
     resamples: Resamples = 10_000,
     seed: Seed = 42,
     output_format: TextOrJson = "text",
@@ -292,8 +290,7 @@ def extraction_sweep(
                 systems=split_list(systems),
                 parameter=parameter.replace("-", "_"),
                 values=extraction.DEFAULT_VALUES if values is None else numbers(values, "--values"),
-                view=view,
-                resampling=statistics.Resampling(resamples, seed, interval=interval or "auto"),
+                resampling=statistics.Resampling(resamples, seed),
             ),
             progress=progress,
         )

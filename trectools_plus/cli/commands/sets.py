@@ -421,12 +421,6 @@ def testset_refresh(
     ],
     stratify_by: StratifyBy = None,
     seed: ChoiceSeed = 42,
-    new_version: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VERSION", help="Version of the new set.  [default: the next minor version]"
-        ),
-    ] = None,
     annotators: Annotated[
         tuple[str, str] | None,
         typer.Option(
@@ -469,7 +463,6 @@ def testset_refresh(
         testsets.load_test_set(pool),
         count,
         seed=seed,
-        version=new_version,
         stratify_by=stratify_by,
     )
     agreement = None

@@ -132,17 +132,6 @@ def judge_label(
             rich_help_panel=Panel.WORK,
         ),
     ] = 120.0,
-    retries: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=20,
-            metavar="N",
-            help="Maximum number of retries after a timeout, a broken connection, an unusable "
-            "answer, or HTTP status 408, 425, 429, 500, 502, 503 or 504.",
-            rich_help_panel=Panel.WORK,
-        ),
-    ] = 4,
     output_format: TextOrJson = "text",
 ) -> None:
     """Asks a model to grade each pooled document of a plan from 0 (not relevant) to 3 (highly
@@ -192,7 +181,6 @@ def judge_label(
                 else judging.read_key(key_from_env, "--key-from-env"),
                 concurrency=concurrency,
                 timeout=timeout,
-                retries=retries,
             ),
             text,
         )
