@@ -23,6 +23,7 @@ from trectools_plus.cli.verbosity import is_quiet
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
+_PLOTS = (".pdf", ".svg", ".png")
 _SETTINGS = SettingOptions(
     benchmark.BenchmarkConfig,
     *("primary_measure", "test", "correction", "interval"),
@@ -63,6 +64,13 @@ def compare_runs(
             metavar="FILE",
             help="Also write the table to a file ending in .tex, .md, .html, .csv or .parquet, or "
             "everything to one ending in .json; repeatable.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also draw the means into a file ending in .pdf, .svg or .png (extra plots).",
         ),
     ] = None,
     output_format: Annotated[
@@ -123,6 +131,9 @@ def compare_runs(
             raise UsageError("no judgments given", where="--qrels", remedy="add --qrels FILE")
         qrels, *files = files
     reporting.check_suffixes(*(to or ()))
+    if plot is not None and plot.suffix.lower() not in _PLOTS:
+        what = f"unsupported plot format: {plot.suffix or 'a file without suffix'}"
+        raise UsageError(what, where=str(plot), remedy=f"use {', '.join(_PLOTS)}")
     evaluation, tables, _, exclusions = scoring.score(qrels, files, names)
     of_files = {name: run.path or "" for name, run in tables.items()}
     baselines = formats.name_baselines(split_list(baseline or ""), of_files)
@@ -132,6 +143,8 @@ def compare_runs(
     if exclusions is not None:
         found.report.manifest.config["exclude"] = exclusions.record
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
+    if plot is not None:
+        found.plot().savefig(plot)
     _print(found, output_format, paper, details.of(found), everything=everything)
     print_notes(found.evaluation)
 
