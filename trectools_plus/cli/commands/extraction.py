@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -158,9 +159,10 @@ def extraction_run(
     if output_format == "json":
         typer.echo(reporting.render_json(result.report), nl=False)
     elif output_format == "markdown":
-        typer.echo(reporting.render_extraction_markdown(result.report), nl=False)
+        typer.echo(reporting.markdown(reporting.extraction_blocks(result.report)), nl=False)
     else:
-        reporting.print_extraction(result.report, sys.stdout)
+        blocks = reporting.extraction_blocks(result.report)
+        reporting.print_blocks([*blocks, reporting.Bullets(result.report.reported)], sys.stdout)
         for file in files.values():
             typer.echo(f"written  {file}")
 
@@ -240,9 +242,9 @@ def extraction_compare(
     if output_format == "json":
         write_json(reporting.comparison_document(comparison))
     elif output_format == "markdown":
-        typer.echo(reporting.render_comparison_markdown(comparison), nl=False)
+        typer.echo(reporting.markdown(reporting.comparison_blocks(comparison)), nl=False)
     else:
-        reporting.print_comparison(comparison, sys.stdout)
+        reporting.print_blocks(reporting.comparison_blocks(comparison), sys.stdout)
 
 
 @with_groups
@@ -308,9 +310,9 @@ def extraction_sweep(
         )
     files = [] if output_dir is None else reporting.write_sweep(found, output_dir)
     if output_format == "json":
-        write_json(reporting.sweep_document(found))
+        write_json(asdict(found))
     else:
-        reporting.print_sweep(found, sys.stdout)
+        reporting.print_blocks(reporting.extraction_sweep_blocks(found), sys.stdout)
         for file in files:
             typer.echo(f"written  {file}")
 

@@ -178,7 +178,8 @@ def testset_agreement(
     if output_format == "json":
         write_json(reporting.agreement_document(found))
     else:
-        reporting.print_agreement(found, (first, second), sys.stdout, every=every)
+        blocks = reporting.agreement_blocks(found, (first, second), every=every)
+        reporting.print_blocks(blocks, sys.stdout)
     if not found.accepted:
         raise typer.Exit(1)
 
@@ -230,7 +231,7 @@ def testset_overfitting(
     if output_format == "json":
         write_json(reporting.overfitting_document(found))
     else:
-        reporting.print_overfitting(found, sys.stdout)
+        reporting.print_blocks(reporting.overfitting_blocks(found), sys.stdout)
     if found.flagged:
         raise typer.Exit(1)
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.errors import UsageError
-from trectools_plus.reporting.plots.means import require_measure
+from trectools_plus.reporting.comparison import require_measure
 from trectools_plus.reporting.plots.style import AHEAD, BEHIND, INK, add_grid, label_text
 from trectools_plus.statistics.comparison import Comparison, ends_of
 from trectools_plus.statistics.method import EQUAL

@@ -18,14 +18,13 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.reporting.comparison import describe_dataset
+from trectools_plus.reporting.comparison import describe_dataset, require_measure
 from trectools_plus.reporting.plots.differences import plot_differences
 from trectools_plus.reporting.plots.means import (
     MOST_BANDS,
     measures_plot,
     plot_hit_rate,
     plot_precision_recall,
-    require_measure,
 )
 from trectools_plus.reporting.plots.style import (
     HEADING,

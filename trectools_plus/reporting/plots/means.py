@@ -13,7 +13,7 @@ from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, Stra
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.reporting.comparison import describe_dataset
+from trectools_plus.reporting.comparison import describe_dataset, require_measure
 from trectools_plus.reporting.plots.style import (
     HEADING,
     Plot,
@@ -121,19 +121,6 @@ def plot_hit_rate(axes: Axes, curves: Curves, labels: Mapping[str, str] | None =
     axes.set_xlabel("k (number of first results, logarithmic)")
     axes.set_ylabel("HitRate@k")
     return axes
-
-
-def require_measure(report: BenchmarkReport, measure: str) -> str:
-    """Return the report's name of a measure in any spelling.
-
-    Raises:
-        UsageError: If the report does not have the measure.
-    """
-    found = report.find_measure(measure)
-    if found is None:
-        known = ", ".join(report.measure_names)
-        raise UsageError(f"the report has no measure {measure!r}", remedy=f"it has {known}")
-    return found
 
 
 def _draw_mode(axes: Axes, place: int, label: str, figure: MeasureResult | StratumResult) -> None:

@@ -56,9 +56,10 @@ def benchmark_compare(
     if output_format == "json":
         write_json(reporting.contrast_document(contrast))
     elif output_format == "markdown":
-        typer.echo(reporting.render_contrast_markdown(contrast), nl=False)
+        typer.echo(reporting.markdown(reporting.contrast_blocks(contrast)), nl=False)
     else:
-        reporting.print_contrast(contrast, sys.stdout, full=everything)
+        blocks = reporting.contrast_blocks(contrast, full=everything)
+        reporting.print_blocks(blocks, sys.stdout, folds=everything)
 
 
 def _report_of(path: Path) -> Path:

@@ -115,7 +115,7 @@ def _print(result: benchmark.GateResult, markdown: str, output_format: str) -> N
     elif output_format == "markdown":
         typer.echo(markdown, nl=False)
     else:
-        reporting.print_gate(result, sys.stdout)
+        reporting.print_blocks(reporting.gate_blocks(result), sys.stdout, folds=True)
 
 
 def _publish(markdown: str, target: reporting.PullRequest | None, *, final: bool) -> None:

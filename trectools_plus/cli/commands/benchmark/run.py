@@ -358,9 +358,9 @@ def benchmark_multilingual(
     if output_format == "json":
         typer.echo(reporting.render_json(result.report), nl=False)
     elif output_format == "markdown":
-        typer.echo(reporting.render_multilingual_markdown(result.report), nl=False)
+        typer.echo(reporting.markdown(reporting.multilingual_blocks(result.report)), nl=False)
     else:
-        reporting.print_multilingual(result.report, sys.stdout)
+        reporting.print_blocks(reporting.multilingual_blocks(result.report), sys.stdout)
         typer.echo(f"\nreport   {files['markdown']}\n         {files['json']}")
         for language in result.results:
             typer.echo(f"{language:<8} {files[language]}")

@@ -85,9 +85,11 @@ def benchmark_sweep(
         result = benchmark.run_sweep(configuration, progress, command=format_command(sys.argv))
     written = reporting.write_sweep_report(result)
     if output_format == "text":
-        reporting.print_sweep_report(result.report, sys.stdout)
+        reporting.print_blocks(reporting.sweep_blocks(result.report, full=False), sys.stdout)
         places = [str(written[kind]) for kind in ("html", "md", "json", "run") if kind in written]
         typer.echo("\nfiles    " + "\n         ".join(places))
         return
-    render = reporting.render_json if output_format == "json" else reporting.render_sweep_markdown
-    typer.echo(render(result.report), nl=False)
+    if output_format == "json":
+        typer.echo(reporting.render_json(result.report), nl=False)
+    else:
+        typer.echo(reporting.markdown(reporting.sweep_blocks(result.report)), nl=False)

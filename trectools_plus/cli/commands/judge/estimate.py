@@ -79,9 +79,9 @@ def judge_estimate(
     if output_format == "json":
         typer.echo(reporting.render_json(report), nl=False)
     elif output_format == "markdown":
-        typer.echo(reporting.render_judgment_markdown(report), nl=False)
+        typer.echo(reporting.markdown(reporting.judgment_blocks(report)), nl=False)
     else:
-        reporting.print_judgment_report(report, sys.stdout)
+        reporting.print_blocks(reporting.judgment_blocks(report), sys.stdout)
         typer.echo("\nfiles    " + "\n         ".join(str(path) for path in written.values()))
     if not report.is_complete:
         raise typer.Exit(1)
