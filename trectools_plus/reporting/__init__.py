@@ -31,8 +31,7 @@ __getattr__, __dir__ = import_lazily(
             "find_pull_request",
             "post_comment",
         ],
-        "reporting.plots.figures": ["draw_plot"],
-        "reporting.plots.means": ["plot_evaluation", "plot_report"],
+        "reporting.plots.figures": ["draw_plot", "plot_evaluation", "plot_report"],
         "reporting.plots.style": ["can_draw"],
         "reporting.results.compare_reports": ["contrast_blocks", "contrast_document"],
         "reporting.results.comparisons": [

@@ -136,7 +136,7 @@ def collect_queries(
         (:data:`PARTS`), ``level`` (the lowest relevant grade), ``ids`` and ``texts`` of the
         queries (no texts if none is known), ``relevant`` (the number of relevant documents of each
         query; null without judgments), ``values`` (packed by measure, mode by mode, with
-        ``palette``, the values with these numbers, or ``from``, the value of number 0), ``first``
+        ``from``, the value of number 0), ``first``
         (packed ranks of the first relevant documents by mode and query, 0 if not found; null
         without judgments), ``documents`` (ids), ``titles`` (empty if none has a title), ``depth``,
         ``grades``, ``results`` (packed by mode, query and rank: number of the document times the
@@ -172,19 +172,10 @@ def collect_queries(
 
 
 def _encode(parts: Parts) -> dict[str, Any]:
-    """Return packed values with a palette or an offset, whichever is shorter."""
+    """Return packed differences from the smallest value."""
     missing = np.isnan(parts)
-    known = parts[~missing].astype(np.int64)
-    distinct, codes = np.unique(known, return_inverse=True)
-    numbers = np.full(parts.shape, -1)
-    numbers[~missing] = codes
-    by_palette = {"palette": distinct.tolist(), **_pack(numbers)}
-    if len(distinct) < 256:
-        return by_palette
-    first = int(distinct[0])
-    numbers[~missing] = known - first
-    by_offset = {"from": first, **_pack(numbers)}
-    return min(by_palette, by_offset, key=lambda one: len(_to_json(one)))
+    first = int(np.min(parts[~missing], initial=np.inf)) if not missing.all() else 0
+    return {"from": first, **_pack(np.where(missing, -1, parts - first).astype(np.int64))}
 
 
 def _pack(numbers: npt.NDArray[np.int64]) -> dict[str, Any]:
@@ -205,15 +196,11 @@ def _shorten_texts(query_ids: pl.Series, topics: Topics | None) -> list[str]:
     """Return the text of each query, shortened if all texts together are too long."""
     if topics is None:
         return []
-    texts = topics.to_dict()
-    chosen = [" ".join(texts.get(query_id, "").split()) for query_id in query_ids]
-    longest = max(_SHORTEST_TEXT, _MOST_TEXT // max(1, len(chosen)))
-    shortened = [_shorten(text, longest) for text in chosen]
-    size = sum(len(text.encode()) for text in shortened)
-    if size > _MOST_TEXT:  # characters of several bytes
-        longest = max(_SHORTEST_TEXT, longest * _MOST_TEXT // size)
-        shortened = [_shorten(text, longest) for text in chosen]
-    return shortened
+    known = topics.to_dict()
+    texts = [" ".join(known.get(query_id, "").split()) for query_id in query_ids]
+    letters, size = (sum(map(len, some)) for some in (texts, map(str.encode, texts)))
+    share = _MOST_TEXT * letters // max(1, size * len(texts))
+    return [_shorten(text, max(_SHORTEST_TEXT, share)) for text in texts]
 
 
 def _count_relevant(query_ids: pl.Series, queries: JudgedQueries, level: int) -> list[int]:

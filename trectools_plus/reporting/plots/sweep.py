@@ -89,17 +89,12 @@ def draw_tradeoff(sweep: Sweep) -> Plot:
             axes.text(1.0, f1 / (2 - f1), f"F1 {f1:g}", ha="right", alpha=0.6, fontsize=7)
         for place, curve in enumerate(sweep.curves):
             style = mode_style(place)
-            points = [(point.recall, point.precision) for point in curve.points]
-            axes.plot(
-                *zip(*points, strict=True), label=label_text(curve.system), **style.of_curve()
-            )
-            rings = [
-                point for point, one in zip(points, curve.points, strict=True) if one.is_default
-            ]
+            recall = [point.recall for point in curve.points]
+            precision = [point.precision for point in curve.points]
+            style.draw_curve(axes, recall, precision, curve.system)
+            rings = [(point.recall, point.precision) for point in curve.points if point.is_default]
             for ring in rings:
-                axes.scatter(
-                    *ring, s=170, facecolors="none", edgecolors=style.colour, clip_on=False
-                )
+                axes.scatter(*ring, s=170, facecolors="none", edgecolors=style.colour)
         axes.set_xlim(0.0, 1.02)
         axes.set_ylim(0.0, 1.02)
         axes.set_xlabel("Recall (micro; ring: the default value)")

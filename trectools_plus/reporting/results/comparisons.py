@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.display import TextTable, html_table
+from trectools_plus.display import MAX_BYTES, TextTable, html_table
 from trectools_plus.reporting.comparison import Layout, report_table
 from trectools_plus.reporting.document import Paragraph, markdown
 from trectools_plus.reporting.export import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from trectools_plus.benchmark.compare.comparisons import Comparisons
     from trectools_plus.benchmark.compare.side_by_side import SideBySide
 
-_MOST_ROWS, _MOST_MEASURES = 12, 4
+_MOST_ROWS = 12
 _LONGEST_NAME = 28
 _WIDTH = 100
 
@@ -178,8 +178,14 @@ def render_comparisons_html(report: BenchmarkReport) -> str:
 
 
 def render_comparisons_text(report: BenchmarkReport) -> str:
-    """Return the verdict and the first headline means, a line per system, in less than 2 kB."""
-    table, names = report_table(report), report.headline_measures[:_MOST_MEASURES]
+    """Return the verdict and the headline means, a line per system, in less than 2 kB."""
+    names = report.headline_measures
+    texts = (_text(report, names[:count]) for count in range(len(names), 0, -1))
+    return next((text for text in texts if len(text.encode()) <= MAX_BYTES), "")
+
+
+def _text(report: BenchmarkReport, names: Sequence[str]) -> str:
+    table = report_table(report)
     means = table.means("", names, table.letters()).transposed(report.noun.capitalize())
     rows = [
         [

@@ -17,9 +17,7 @@ class Queries {
   }
 
   decode(packed) {
-    const { palette, from } = packed;
-    const valueOf = palette ? (number) => palette[number] : (number) => number + from;
-    const values = unpack(packed).map((number) => valueOf(number) / this.parts);
+    const values = unpack(packed).map((number) => (number + packed.from) / this.parts);
     return this.modes.map((_, mode) => values.subarray(mode * this.size, (mode + 1) * this.size));
   }
 
