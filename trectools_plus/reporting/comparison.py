@@ -332,8 +332,7 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
     names = report.measure_names
     if measures is not None:
         names = list(dict.fromkeys(require_measure(report, name) for name in measures))
-    beaten = _find_beaten(report)
-    cells = {name: _list_means(report, name, beaten) for name in names}
+    cells = {name: _list_means(report, name) for name in names}
     baselines = baselines_of(report)
     if any(report.best_mode[name] is not None for name in report.measure_names):
         baselines = []  # a report of a version before 0.2, which has a best mode
@@ -384,13 +383,25 @@ def describe_dataset(report: BenchmarkReport) -> str:
     return " · ".join(filter(None, (dataset.id, plural(dataset.queries, "query", "queries"))))
 
 
-def _list_means(
-    report: BenchmarkReport, measure: str, beaten: Mapping[tuple[str, str], set[str]]
-) -> tuple[ShownMean, ...]:
+def _list_means(report: BenchmarkReport, measure: str) -> tuple[ShownMean, ...]:
+    """Return the means of all modes on a measure.
+
+    On a measure with means over different queries, no mode is better than another: the difference
+    is over the queries that both define, so a mark next to the means would be about other queries.
+    """
     figures = {mode: result.measures[measure] for mode, result in report.modes.items()}
     means = [one.mean for one in figures.values()]
     defined = [mean for mean in means if mean is not None]
-    best = (max if report.higher_is_better(measure) else min)(defined, default=None)
+    rising = report.higher_is_better(measure)
+    best = (max if rising else min)(defined, default=None)
+    leads = {
+        (one.contrast, one.baseline)
+        if (one.difference > 0) == rising
+        else (one.baseline, one.contrast)
+        for one in report.comparisons
+        if one.measure == measure and one.significant and one.difference
+        if measure not in report.unranked
+    }
     ranked = len(set(means)) > 1 and _is_ranked(report, measure)
     queries = report.manifest.dataset.queries
     return tuple(
@@ -403,9 +414,7 @@ def _list_means(
             n=one.n,
             of_all=one.n == queries and measure not in report.unranked,
             best=ranked and one.mean is not None and one.mean == best,
-            better_than=tuple(
-                other for other in report.modes if other in beaten.get((mode, measure), ())
-            ),
+            better_than=tuple(other for other in report.modes if (mode, other) in leads),
         )
         for mode, one in figures.items()
     )
@@ -413,23 +422,6 @@ def _list_means(
 
 def _is_ranked(report: BenchmarkReport, measure: str) -> bool:
     return len(report.modes) > 1 and measure not in report.unranked and not report.is_sum(measure)
-
-
-def _find_beaten(report: BenchmarkReport) -> dict[tuple[str, str], set[str]]:
-    """Find, by mode and measure, the modes that it is significantly better than.
-
-    Measures with means over different queries are omitted: the difference is over the queries that
-    both modes define, so a mark next to the means would be about other queries.
-    """
-    beaten: dict[tuple[str, str], set[str]] = {}
-    for entry in report.comparisons:
-        if entry.measure in report.unranked or not entry.significant or not entry.difference:
-            continue
-        modes = [entry.contrast, entry.baseline]
-        if (entry.difference > 0) != report.higher_is_better(entry.measure):
-            modes.reverse()
-        beaten.setdefault((modes[0], entry.measure), set()).add(modes[1])
-    return beaten
 
 
 def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
@@ -457,15 +449,14 @@ def _explain_means(table: ComparisonTable) -> list[str]:
 
 def _explain_sizes(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
     """State the queries of the means, sums, and measures that are not ranked."""
-    lines = [denominator_line(report, table.cells)]
-    sums = [name for name in table.cells if report.is_sum(name)]
-    unranked = [name for name in table.cells if name in report.unranked]
-    if sums:
-        lines.append(f"Sums over the queries, which are not compared: {', '.join(sums)}.")
-    if unranked:
-        names = ", ".join(unranked)
-        lines.append(f"Not ranked, because their means are over different queries (n): {names}.")
-    return lines
+    sums = ", ".join(name for name in table.cells if report.is_sum(name))
+    unranked = ", ".join(name for name in table.cells if name in report.unranked)
+    lines = {
+        denominator_line(report, table.cells): True,
+        f"Sums over the queries, which are not compared: {sums}.": sums,
+        f"Not ranked, because their means are over different queries (n): {unranked}.": unranked,
+    }
+    return [line for line, applies in lines.items() if applies]
 
 
 def _explain(table: ComparisonTable) -> list[str]:

@@ -315,8 +315,8 @@ def name_test(
     name = TEST_NAMES.get(test, test.replace("_", " "))
     adjusted = CORRECTION_NAMES.get(correction, correction.replace("_", " "))
     alone = family.startswith("1 comparison") or test == correction
-    over = family if alone else f"{adjusted} over {family}"
-    return f"{name}, {over}, p ≤ {alpha_of(confidence):g}"
+    over = "" if alone else f"{adjusted} over "
+    return f"{name}, {over}{family}, p ≤ {alpha_of(confidence):g}"
 
 
 def describe_result(entry: Comparison) -> str:
@@ -346,14 +346,13 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
         config: The configuration of the manifest.
     """
     counted = {"zero": "count 0", "drop": "are left out"}
-    rules = {
-        "without results": config.get("missing", "zero"),
-        "without a relevant document": config.get("no_relevant", "drop"),
-    }
-    if len(set(rules.values())) == 1:
-        counts = f"those {' or '.join(rules)} {counted[rules['without results']]}"
-    else:
-        counts = ", ".join(f"those {which} {counted[rule]}" for which, rule in rules.items())
+    missing, none = (
+        counted[config.get("missing", "zero")],
+        counted[config.get("no_relevant", "drop")],
+    )
+    counts = f"those without results {missing}, those without a relevant document {none}"
+    if missing == none:
+        counts = f"those without results or without a relevant document {none}"
     number = plural(queries, "query", "queries")
     return f"{test[:1].upper()}{test[1:]}; {number}; {counts}."
 

@@ -343,7 +343,9 @@ def _curves(
         order = sorted(sign * mean for mean in means.values() if mean is not None)[:_BEST_MODES]
         best = [mode for mode, mean in means.items() if mean is not None and sign * mean in order]
         labels = {mode: labels[mode] for mode in best[:_BEST_MODES]}
-        data += f" · the {len(labels)} of {len(report.modes)} {report.noun}s with the best {measure}"
+        data += (
+            f" · the {len(labels)} of {len(report.modes)} {report.noun}s with the best {measure}"
+        )
     chosen = {mode: run for mode, run in runs.items() if mode in labels}
     resampling = resampling_of(report.manifest.config)
     resampling["seed"] = report.manifest.seed
