@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import polars as pl
@@ -227,7 +227,7 @@ def render_plot(plot: Plot, image_format: ImageFormat) -> bytes:
     if image_format == "png":
         return as_png(plot.figure)
     named = {"Title": plot.title, "Description": plot.description}
-    stream, canvas = io.BytesIO(), FigureCanvasSVG(plot.figure)
+    stream, canvas = io.BytesIO(), cast("Any", FigureCanvasSVG(plot.figure))
     with house_style():
         # Without time and version, the same figure gives the same bytes.
         canvas.print_svg(stream, metadata={"Date": None, "Creator": None, **named})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from trectools_plus.errors import MissingExtraError
 
@@ -181,7 +181,7 @@ def as_png(figure: Figure) -> bytes:
     """Return a figure as PNG; the same figure gives the same bytes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    stream, canvas = io.BytesIO(), FigureCanvasAgg(figure)
+    stream, canvas = io.BytesIO(), cast("Any", FigureCanvasAgg(figure))
     with house_style():  # not with savefig, which would draw each figure twice to lay it out
         canvas.print_png(stream, metadata={"Software": None})
     return stream.getvalue()
