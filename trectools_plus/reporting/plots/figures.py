@@ -472,8 +472,9 @@ def _plot_differences(
             unadjusted = "" if entry.has_own_level else "unadjusted "
             label = f"mean and {unadjusted}{report.confidence * 100:g}% interval"
             text += f" [{_signed(low)}, {_signed(high)}]"
-        line = {"color": INK, "linewidth": 1.2, "linestyle": "--", "zorder": 5}
-        axes.axhline(entry.difference, label=label, **line)
+        axes.axhline(
+            entry.difference, label=label, color=INK, linewidth=1.2, linestyle="--", zorder=5
+        )
     axes.text(0.98, 0.97, text, transform=axes.transAxes, ha="right", va="top", fontsize="small")
 
 

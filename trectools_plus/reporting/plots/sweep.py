@@ -89,9 +89,9 @@ def draw_tradeoff(sweep: Sweep) -> Plot:
             axes.text(1.0, f1 / (2 - f1), f"F1 {f1:g}", ha="right", alpha=0.6, fontsize=7)
         for place, curve in enumerate(sweep.curves):
             style = mode_style(place)
-            recall = [point.recall for point in curve.points]
-            precision = [point.precision for point in curve.points]
-            style.draw_curve(axes, recall, precision, curve.system)
+            recalls = [point.recall for point in curve.points]
+            precisions = [point.precision for point in curve.points]
+            style.draw_curve(axes, recalls, precisions, curve.system)
             rings = [(point.recall, point.precision) for point in curve.points if point.is_default]
             for ring in rings:
                 axes.scatter(*ring, s=170, facecolors="none", edgecolors=style.colour)

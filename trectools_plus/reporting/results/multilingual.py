@@ -85,7 +85,7 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         figures = [one.modes[mode][measure] for one in report.languages.values()]
         cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
         is_last = measure == list(report.across[mode])[-1]
-        row = [report.mode_names[mode], measure, *cells, *_across(across)]
+        row: list[str | Cell] = [report.mode_names[mode], measure, *cells, *_across(across)]
         means.append(make_row(row, ends_section=is_last))
     paired = [
         [

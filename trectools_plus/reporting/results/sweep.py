@@ -206,6 +206,6 @@ def _list_lines(report: SweepReport) -> list[str]:
         lines.append(
             f"Δ: the difference from {report.baseline}, query by query; * significant ({test})."
         )
-    intervals = [one.ci for one in (*report.variants, *advantages)]
+    intervals = [*(one.ci for one in report.variants), *(one.ci for one in advantages)]
     notes = dict.fromkeys(ci.note for ci in intervals if ci is not None and ci.note)
     return [*lines, *(f"{NARROW} {note}." for note in notes), *report.notes]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 
 NEAR = 1e-9
@@ -28,22 +28,25 @@ def find_changes(
         is_unknown: Returns whether the value at a place could not be made again.
         place: The place of both in a larger document.
     """
-    shown = place.removeprefix(".")
     if not isinstance(rebuilt, dict | list) or type(reported) is not type(rebuilt):
         if not _is_near(reported, rebuilt) and not is_unknown(place):
-            yield f"{shown}: reported {_show(reported)}, recomputed {_show(rebuilt)}"
+            values = f"reported {_show(reported)}, recomputed {_show(rebuilt)}"
+            yield f"{place.removeprefix('.')}: {values}"
         return
     theirs, ours = _entries(reported), _entries(rebuilt)
     for key in dict.fromkeys([*ours, *theirs]):
         if key in ours and key in theirs:
             yield from find_changes(theirs[key], ours[key], is_unknown, place + key)
         elif not is_unknown(place + key):
-            state = "reported {}, but not recomputed" if key in theirs else "missing, recomputed {}"
             value = theirs[key] if key in theirs else ours[key]
-            yield f"{(place + key).removeprefix('.')}: {state.format(_show(value))}"
+            shown = "" if value and isinstance(value, dict | list) else f" {_show(value)}"
+            missing, extra = f"missing, recomputed{shown}", f"reported{shown}, but not recomputed"
+            yield f"{(place + key).removeprefix('.')}: {extra if key in theirs else missing}"
     orders = [key for key in theirs if key in ours], [key for key in ours if key in theirs]
-    if orders[0] != orders[1]:
-        yield f"{shown or 'the document'} (order): {_show(orders[0])} instead of {_show(orders[1])}"
+    swapped = (pair for pair in zip(*orders, strict=True) if pair[0] != pair[1])
+    for key, other in islice(swapped, 1):
+        name = place.removeprefix(".") or "the document"
+        yield f"{name} (order): {key.removeprefix('.')} instead of {other.removeprefix('.')}"
 
 
 def count_values(value: Any) -> int:
