@@ -69,13 +69,11 @@ class QueryValues:
 
     Attributes:
         query_ids: The queries, in the order of ``per_query``.
-        parts: By measure, in the order of the page's switch.
-        encoded: The same values for JSON; see :func:`collect_queries`.
+        encoded: By measure, in the order of the page's switch; see :func:`collect_queries`.
     """
 
     query_ids: pl.Series
-    parts: dict[str, Parts]
-    encoded: list[dict[str, Any]]
+    encoded: dict[str, dict[str, Any]]
 
 
 def read_values(
@@ -89,17 +87,15 @@ def read_values(
         measures: Names as in the report, the most important first.
     """
     query_ids = per_query["query_id"].unique(maintain_order=True)
-    parts: dict[str, Parts] = {}
-    encoded: list[dict[str, Any]] = []
+    encoded: dict[str, dict[str, Any]] = {}
     size = 0
     for measure, table in _list_tables(report, per_query, query_ids, measures):
-        one = _encode(table)
-        size += len(_to_json(one))
-        if parts and size > _MOST_VALUES:
+        packed = _encode(table)
+        size += len(_to_json(packed))
+        if encoded and size > _MOST_VALUES:
             break
-        parts[measure] = table
-        encoded.append(one)
-    return QueryValues(query_ids, parts, encoded)
+        encoded[measure] = packed
+    return QueryValues(query_ids, encoded)
 
 
 def _list_tables(
@@ -143,7 +139,7 @@ def collect_queries(
         number of codes, plus the code of the grade), and ``failing`` (positions of queries that
         score 0 in every mode). With very many queries there are fewer results per query.
     """
-    primary = next(iter(values.parts))
+    primary = next(iter(values.encoded))
     level = next(iter(report.modes.values())).measures[primary].definition.relevance_level
     queries = evidence.judged
     if queries is None and evidence.qrels is not None:
@@ -152,14 +148,14 @@ def collect_queries(
     data = {
         "modes": [result.label for result in report.modes.values()],
         "noun": report.noun,
-        "measures": list(values.parts),
-        "lower": [not report.higher_is_better(measure) for measure in values.parts],
+        "measures": list(values.encoded),
+        "lower": [not report.higher_is_better(measure) for measure in values.encoded],
         "parts": PARTS,
         "level": level,
         "ids": values.query_ids.to_list(),
         "texts": _shorten_texts(values.query_ids, evidence.topics),
         "relevant": None if queries is None else _count_relevant(values.query_ids, queries, level),
-        "values": values.encoded,
+        "values": list(values.encoded.values()),
         "failing": [
             places[query.query_id] for query in report.failing_queries if query.query_id in places
         ],
