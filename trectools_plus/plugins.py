@@ -19,6 +19,7 @@ _MAX_MESSAGE_LENGTH = 200
 
 _CODE_REFUSED: ContextVar[bool] = ContextVar("code_refused", default=False)
 
+
 @contextmanager
 def working_directory_on_path() -> Iterator[None]:
     """Make modules in the working directory importable, as ``python`` itself does."""

@@ -139,7 +139,8 @@ def testset_agreement(
     if output_format == "json":
         write_document(reporting.agreement_document(found))
     else:
-        reporting.print_agreement(found, (first, second), sys.stdout, every=every)
+        blocks = reporting.agreement_blocks(found, (first, second), every=every)
+        reporting.print_blocks(blocks, sys.stdout)
     if not found.accepted:
         raise typer.Exit(1)
 
@@ -191,7 +192,7 @@ def testset_overfitting(
     if output_format == "json":
         write_document(reporting.overfitting_document(found))
     else:
-        reporting.print_overfitting(found, sys.stdout)
+        reporting.print_blocks(reporting.overfitting_blocks(found), sys.stdout)
     if found.flagged:
         raise typer.Exit(1)
 

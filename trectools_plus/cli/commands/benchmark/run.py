@@ -320,8 +320,10 @@ def benchmark_multilingual(
     write_as(
         output_format,
         json=lambda: reporting.render_json(result.report),
-        markdown=lambda: reporting.render_multilingual_markdown(result.report),
-        text=lambda: reporting.print_multilingual(result.report, sys.stdout),
+        markdown=lambda: reporting.markdown(reporting.multilingual_blocks(result.report)),
+        text=lambda: reporting.print_blocks(
+            reporting.multilingual_blocks(result.report), sys.stdout
+        ),
     )
     if output_format == "text":
         write_files(files, "markdown", "json", *result.results)
