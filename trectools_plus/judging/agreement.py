@@ -106,8 +106,7 @@ def find_agreement(
 ) -> PlanAgreement:
     """Compare the grades of pooled documents.
 
-    Documents without a grade of both do not count. People are compared before adjudication, and
-    models with the merged grades after it.
+    Documents without a grade of both do not count. Models are compared with the merged grades.
 
     Args:
         folder: The plan.
@@ -163,10 +162,10 @@ def _comparisons(
 
 
 def _people(labels: Sequence[Label]) -> dict[str, list[Label]]:
-    """Return the labels of each person, without decisions of adjudicators."""
+    """Return the labels of each person."""
     found: dict[str, list[Label]] = {}
     for label in labels:
-        if label.kind == "person" and not label.final:
+        if label.kind == "person":
             found.setdefault(label.annotator, []).append(label)
     return found
 

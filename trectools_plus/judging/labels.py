@@ -77,7 +77,7 @@ class Label(ReportModel):
     reason: str | None = None
     """Why the judgment is missing."""
     final: bool = False
-    """For people: whether it decides a disagreement, so that it replaces all other labels."""
+    """Always false; labels of earlier versions can have decisions of adjudicators."""
     origin: LabelOrigin | None = None
     """For models: what determines the answer."""
     answer: str | None = None

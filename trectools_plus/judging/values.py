@@ -135,17 +135,16 @@ def find_complete(folder: PlanFolder, labels: Sequence[Label]) -> CompleteQuerie
 def merge_labels(labels: Sequence[Label]) -> dict[str, dict[str, int | None]]:
     """Return one grade for each query and document; ``None`` if nobody could judge it.
 
-    The decision of an adjudicator counts, otherwise the median of the grades, and the lower one of
-    two in the middle. Of a model, the last answer counts, without those that repeat a question.
+    It is the median of the grades, and the lower one of two in the middle. Of a model, the last
+    answer counts, without those that repeat a question.
     """
-    answers: dict[tuple[str, str], dict[tuple[bool, str], int | None]] = {}
+    answers: dict[tuple[str, str], dict[str, int | None]] = {}
     for label in labels:
         if label.repeat == 0:
-            given = answers.setdefault((label.query_id, label.doc_id), {})
-            given[label.final, label.annotator] = label.grade
+            by_annotator = answers.setdefault((label.query_id, label.doc_id), {})
+            by_annotator[label.annotator] = label.grade
     merged: dict[str, dict[str, int | None]] = {}
-    for (query_id, doc_id), given in answers.items():
-        decided = [grade for (final, _), grade in given.items() if final]
-        grades = [grade for grade in given.values() if grade is not None]
-        merged.setdefault(query_id, {})[doc_id] = decided[-1] if decided else middle_grade(grades)
+    for (query_id, doc_id), by_annotator in answers.items():
+        grades = [grade for grade in by_annotator.values() if grade is not None]
+        merged.setdefault(query_id, {})[doc_id] = middle_grade(grades)
     return merged

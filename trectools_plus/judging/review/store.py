@@ -42,7 +42,7 @@ _TABLES = (
         digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator (id),
         started_at TEXT NOT NULL, adjudicates INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
     # A row with a doc_id judges that result, or says why it cannot be judged (missing, '' for no
-    # reason); final is 1 for the decision of an adjudicator. A row without doc_id and kind is a
+    # reason). A row without doc_id and kind is a
     # choice: the name of the mode, '' for none of them, NULL for a removed answer. A row with a
     # kind is an answer about the query: the id of the chosen result, the reason why the query
     # cannot be judged ('' for no reason), or a comment; NULL for a removed answer.
@@ -105,12 +105,6 @@ class Store:
         self.study = _read_study(connection, path)
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lock the connection for this thread."""
-        with self._lock:
-            yield self._connection
-
-    @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Run a transaction: synced to disk after the block, and rolled back on an exception."""
         with self._lock, _transaction(self._connection):
@@ -122,8 +116,8 @@ class Store:
         Raises:
             InputError: If the database lacks a table or column.
         """
-        with self.reading() as connection, _translated_errors(self._path):
-            return connection.execute(query, values).fetchall()
+        with self._lock, _translated_errors(self._path):
+            return self._connection.execute(query, values).fetchall()
 
     def close(self) -> None:
         """Close the database; SQLite then moves its write-ahead log into the file."""
@@ -308,11 +302,13 @@ def _create(connection: sqlite3.Connection, material: ReviewMaterial, seed: int 
 def _read_study(connection: sqlite3.Connection, path: str) -> Study:
     try:
         about = dict(connection.execute("SELECT name, value FROM about"))
+        decisions = connection.execute("SELECT 1 FROM judgment WHERE final = 1").fetchone()
     except sqlite3.Error as error:
         raise InputError("not a review database", where=path, remedy=_OTHER_FILE) from error
-    if about.get("format") != FORMAT:
+    if about.get("format") != FORMAT or decisions is not None:
         raise InputError(
-            "the review database was written by another version",
+            "the review database was written by another version"
+            + (" and has decisions of adjudicators" if decisions else ""),
             where=path,
             remedy=f"export its judgments with that version, or {_OTHER_FILE}",
         )
