@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.files.closed import read_json
+from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.judging.estimates.estimate import choose_model, estimate
 from trectools_plus.judging.estimates.report import REPORT_FILE, JudgmentReport
 from trectools_plus.judging.labelling import (
@@ -32,7 +33,7 @@ from trectools_plus.judging.labelling import (
 )
 from trectools_plus.judging.labels import LABELS_FILE, Label, iter_labels
 from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PlanFolder, ranks_of
+from trectools_plus.judging.plan import PlanDraft, PlanFolder
 from trectools_plus.judging.review.store import DATABASE_NAME
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.plugins import without_user_code
@@ -155,32 +156,27 @@ def _compare(folder: PlanFolder, made: JudgmentReport) -> list[str]:
 def _check_plan(folder: PlanFolder) -> Iterator[str]:
     """Find what of a plan its runs, queries and seed do not give."""
     plan = folder.plan
-    found = sorted(plan.queries)
-    order = np.random.default_rng(abs(plan.seed)).permutation(len(found)).tolist()
-    if [found[place] for place in order] != plan.queries:
+    ordered = sorted(plan.queries)
+    order = np.random.default_rng(abs(plan.seed)).permutation(len(ordered)).tolist()
+    if [ordered[place] for place in order] != plan.queries:
         yield "plan.json: the order of the queries is not that of the seed"
     if plan.queries != list(folder.topics):
         yield "topics.jsonl: the queries are not those of the plan"
-    ranks = ranks_of({name: run.frame for name, run in folder.runs.items()})
-    pooled = {
-        query_id: {one.doc_id: dict(one.ranks) for one in pool}
-        for query_id, pool in folder.pool.items()
-    }
-    if pooled != ranks:
-        yield "pool.jsonl: the documents and ranks are not those of the runs"
-    deepest = max(
-        (max(one.values()) for pool in ranks.values() for one in pool.values()), default=0
-    )
-    if deepest > plan.depth:
-        yield f"plan.json: a run has {deepest} results, more than the depth {plan.depth}"
-    pairs = [doc_id for pool in ranks.values() for doc_id in pool]
-    lacking = sum(doc_id not in folder.documents for doc_id in pairs)
-    if (plan.pooled, plan.lacking) != (len(pairs), lacking):
-        yield f"plan.json: {len(pairs)} pairs are pooled, and {lacking} lack their document"
-    if not {*folder.documents} <= {*pairs}:
-        yield "documents.jsonl: it has documents that no run found"
+        return
+    draft = PlanDraft(plan.queries, folder.topics, folder.documents)
+    for run in plan.runs:
+        draft.copy_run(folder, run)
+    for name, content in draft.parts().items():
+        if sha256_text(content) != plan.files[name]:
+            yield f"{name}: not what runs, topics and documents give"
+    pool = draft.pool()
+    if any(rank > plan.depth for pooled in pool for rank in pooled.ranks.values()):
+        yield f"plan.json: a run has more results than the depth {plan.depth}"
+    lacking = sum(pooled.doc_id not in folder.documents for pooled in pool)
+    if (plan.pooled, plan.lacking) != (len(pool), lacking):
+        yield f"plan.json: {len(pool)} pairs are pooled, and {lacking} lack their document"
     for query_id, reason in plan.left_out.items():
-        if query_id in ranks or not _LEFT_OUT.fullmatch(reason):
+        if query_id in plan.queries or not _LEFT_OUT.fullmatch(reason):
             yield f"plan.json: query {query_id} is not left out for a known reason"
 
 
