@@ -6,6 +6,7 @@ import inspect
 import json
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit, urlunsplit
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_text
-from trectools_plus.judging.labels import Usage
+from trectools_plus.judging.labels import LabelOrigin, Usage
 from trectools_plus.judging.prompt import Prompt
 from trectools_plus.plugins import (
     describe_error,
@@ -53,16 +54,10 @@ class Reply(NamedTuple):
 class Labeller(Protocol):
     """Something that judges a document for a query; called from ``concurrency`` threads."""
 
-    name: str
-    """The model, or the function ``module:name``."""
-    host: str | None
-    """The host that receives the documents; ``None`` for a function."""
+    origin: LabelOrigin
+    """The settings that determine its answers."""
     prompt: Prompt | None
     """The prompt; ``None`` for a function."""
-    prompt_sha256: str
-    """SHA-256 of the prompt, or of the source of a function."""
-    parameters: Mapping[str, Any]
-    """Parameters of the request."""
     concurrency: int
 
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
@@ -115,16 +110,16 @@ class ModelLabeller:
 
     def __init__(self, options: EndpointOptions, prompt: Prompt) -> None:
         self._url = complete_url(options.url)
-        self.name = options.model
-        self.host: str | None = urlsplit(self._url).netloc
-        self.prompt: Prompt | None = prompt
         self._prompt = prompt
-        self.prompt_sha256 = prompt.sha256
+        self.prompt: Prompt | None = prompt
         _check_parameters(options.parameters)
-        given = {**DEFAULT_PARAMETERS, **options.parameters}
-        self.parameters: Mapping[str, Any] = {
-            name: value for name, value in given.items() if value is not None
-        }
+        parameters = {**DEFAULT_PARAMETERS, **options.parameters}
+        self.origin = LabelOrigin(
+            model=options.model,
+            host=urlsplit(self._url).netloc,
+            prompt_sha256=prompt.sha256,
+            parameters={name: value for name, value in parameters.items() if value is not None},
+        )
         self.concurrency = options.concurrency
         headers = {"accept": "application/json", "user-agent": "trectools-plus"}
         if options.key is not None:
@@ -135,9 +130,9 @@ class ModelLabeller:
         """Send a request, again after failures that can pass."""
         content = self._prompt.fill(query, document)
         body = {
-            "model": self.name,
+            "model": self.origin.model,
             "messages": [{"role": "user", "content": content}],
-            **self.parameters,
+            **self.origin.parameters,
         }
 
         def make() -> Mapping[str, Any]:
@@ -172,13 +167,11 @@ def complete_url(url: str) -> str:
         )
     if "://" not in url:
         url = f"{'http' if is_local(f'http://{url}') else 'https'}://{url}"
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname)
-        valid = valid and (parts.port is None or parts.port > 0)
-    except ValueError:
-        valid = False
-    if not valid:
+    parts = urlsplit("")
+    with suppress(ValueError):
+        if urlsplit(url).port != 0:
+            parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
             "not an address",
             where=f"--endpoint {url}",
@@ -263,19 +256,14 @@ class FunctionLabeller:
         UsageError: If it cannot be imported, or is not a function.
     """
 
-    host: str | None = None
     prompt: Prompt | None = None
     concurrency: int = 1
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.parameters: Mapping[str, Any] = {}
         module, colon, object_name = name.partition(":")
         remedy = "name a function as importable.module:name"
-        if not colon:
-            raise UsageError("not a function", where=f"--judge {name}", remedy=remedy)
         try:
-            self._function = import_object(module, object_name)
+            self._function = import_object(module, object_name) if colon else None
         except TrectoolsPlusError:
             raise
         except (Exception, SystemExit) as error:
@@ -285,10 +273,10 @@ class FunctionLabeller:
             ) from error
         if not callable(self._function):
             raise UsageError("not a function", where=f"--judge {name}", remedy=remedy)
-        try:
-            self.prompt_sha256 = sha256_text(inspect.getsource(self._function))
-        except (OSError, TypeError):  # a builtin, or an object
-            self.prompt_sha256 = sha256_text(name)
+        source = name  # of a builtin, or an object
+        with suppress(OSError, TypeError):
+            source = inspect.getsource(self._function)
+        self.origin = LabelOrigin(model=name, prompt_sha256=sha256_text(source))
 
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
         """Call the function."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing, suppress
 
-from pydantic import ValidationError
-
-from trectools_plus.errors import FormatError, InputError
+from trectools_plus.errors import InputError
 from trectools_plus.formats.files.appending import AppendedFile
-from trectools_plus.formats.jsonl import iter_objects
+from trectools_plus.judging.labels import read_rows
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.models import ReportModel
 from trectools_plus.text import plural
@@ -34,51 +32,36 @@ class Look(ReportModel):
     """SHA-256 of the judgments by ``people`` and ``model``."""
 
 
-def read_looks(folder: PlanFolder) -> list[Look]:
-    """Return all estimates of a plan, and of the plans that it extends, in their order.
+def list_earlier(folder: PlanFolder, look: Look) -> list[Look]:
+    """Return the estimates of a plan, and of those that it extends, that were made before one.
+
+    Making it again is no further one.
 
     Raises:
         FormatError: If a line is not an estimate.
         InputError: If the file is a link out of the folder.
     """
-    path = folder.files.find(LOOKS_FILE)
-    if path is None:
-        return []
-    looks = []
-    with path.open("rb") as lines:
-        for number, row in iter_objects(lines, str(path)):
-            try:
-                looks.append(Look.model_validate(row))
-            except ValidationError as error:
-                raise FormatError("not an estimate", path=str(path), line=number) from error
-    return looks
-
-
-def list_earlier(folder: PlanFolder, look: Look) -> list[Look]:
-    """Return the estimates that were made before one; making it again is no further one."""
-    looks = read_looks(folder)
+    looks = list(read_rows(folder.path / LOOKS_FILE, Look, "an estimate"))
     return looks[: looks.index(look)] if look in looks else looks
 
 
 def record_look(folder: PlanFolder, look: Look) -> None:
     """Add an estimate to the list of the plan, if the folder can be written."""
-    if look in read_looks(folder):
-        return
     path = folder.path / LOOKS_FILE
-    with suppress(InputError), closing(AppendedFile(path, "list of estimates", "estimate")) as file:
-        file.append(f"{look.model_dump_json()}\n".encode())
+    if look not in read_rows(path, Look, "an estimate"):
+        with suppress(InputError), closing(AppendedFile(path, "list of estimates", "it")) as file:
+            file.append(f"{look.model_dump_json()}\n".encode())
 
 
 def describe_earlier(earlier: Sequence[Look]) -> list[str]:
     """Return a warning that names the earlier estimates."""
-    if not earlier:
-        return []
     shown = "; ".join(
         f"{', '.join(look.measures)} of {', '.join(look.runs)} from "
         f"{plural(look.people, 'query', 'queries')} of people"
         for look in earlier
     )
-    return [
+    warning = (
         f"This is estimate {len(earlier) + 1} from the judgments of this plan; before: {shown}. "
         "Intervals do not hold if an earlier estimate decided what people judged, or what is shown."
-    ]
+    )
+    return [warning] if earlier else []
