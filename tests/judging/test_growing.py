@@ -15,10 +15,9 @@ from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.judging.endpoint import Reply, read_reply
-from trectools_plus.judging.estimates.checks import check_order
+from trectools_plus.judging.estimates.checks import check_order, record_estimate
 from trectools_plus.judging.estimates.estimate import (
     estimate,
-    record_estimate,
     select_labels,
     write_judgments,
 )

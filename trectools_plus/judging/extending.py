@@ -13,7 +13,7 @@ from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.closed import find_inside, is_unchanged
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Run
-from trectools_plus.judging.estimates.looks import LOOKS_FILE
+from trectools_plus.judging.estimates.checks import LOOKS_FILE
 from trectools_plus.judging.labelling import PROMPTS_FOLDER
 from trectools_plus.judging.labels import LABELS_FILE
 from trectools_plus.judging.plan import (

@@ -223,7 +223,8 @@ class Labelling:
         limit = "" if self._max_calls is None else f", at most {self._max_calls:,} now"
         return (
             f"{self._origin.model}: {plural(len(self.questions), 'call')} (more if some fail)"
-            f"{limit}; answers reused: {self.reused:,}; about {tokens:,.0f} tokens. Documents {destination}."
+            f"{limit}; answers reused: {self.reused:,}; about {tokens:,.0f} tokens. "
+            f"Documents {destination}."
         )
 
     def close(self) -> None:

@@ -98,6 +98,11 @@ class Label(ReportModel):
         """The query and the document."""
         return self.query_id, self.doc_id
 
+    @property
+    def judge(self) -> LabelOrigin:
+        """What determines the answers of the model."""
+        return self.origin or LabelOrigin(model=self.annotator, prompt_sha256="")
+
     def as_line(self) -> bytes:
         """Return the line in ``labels.jsonl``, without what the service did not name."""
         unnamed = {name for name in ("answered_by", "usage") if getattr(self, name) is None}

@@ -8,7 +8,7 @@ model makes them no narrower than those of people alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -87,7 +87,7 @@ class CombinedMean(Displayed):
         """
         if self.combined is None or not self.people.width > 0.0:
             return float(self.n)
-        share = float((self.combined.width / self.people.width) ** 2) / self.n
+        share = (self.combined.width / self.people.width) ** 2 / self.n
         if self.population == "these":  # a width of 0 needs all of them
             share = self.n * share * (1.0 / self.n - 1.0 / self.total) + 1.0 / self.total
         return 1.0 / max(share, 1.0 / self.total)
@@ -108,6 +108,11 @@ class _Residuals:
     residual: FloatArray
     model: FloatArray
     cross: FloatArray
+
+    def alone(self, people: FloatArray, scale: float = 1.0) -> _Residuals:
+        """Return the parts without the model."""
+        residual = _covariance(people, people) * scale
+        return replace(self, weights=0.0 * self.weights, residual=residual)
 
     def covariance(self, n: float, total: int, population: Population) -> FloatArray:
         """Return the covariance of combined means with ``n`` queries of people."""
@@ -171,29 +176,19 @@ def combine_judgments(
     check_level(confidence, where)
     y, f = as_table(people, where, undefined=True), as_table(model, where)
     rows = np.asarray(judged, dtype=np.int64)
-    drawn, total = len(y), len(f)
     complete = y[~np.isnan(y).any(axis=1)]
-    n = len(complete)
-    if y.shape[1] != f.shape[1] or len(np.unique(rows)) != drawn or len(rows) != drawn or n < 2:
+    drawn, n, total = len(y), len(complete), len(f)
+    is_sample = drawn == len(rows) == len(np.unique(rows)) and {*rows.tolist()} <= {*range(total)}
+    if not is_sample or n < 2 or y.shape[1] != f.shape[1] or not 0.0 <= (weight or 0.0) <= 1.0:
         raise UsageError(
-            f"expected values of at least two different queries by people but got shapes {y.shape} "
-            f"of people, {f.shape} of the model and {rows.shape} of the rows",
+            "expected values of people for two or more different queries, in the columns of the "
+            "model, and a weight from 0 to 1",
             where=where,
+            remedy="give the row of each query of people among those of the model",
         )
-    if rows.min() < 0 or rows.max() >= total:
-        raise UsageError("a query of people is not among those of the model", where=where)
-    if weight is not None and not 0.0 <= weight <= 1.0:
-        raise UsageError(f"expected a weight from 0 to 1 but got {weight}", where=where)
-    at = f[rows]
-    centre = complete.mean(axis=0)
+    at, centre = f[rows], complete.mean(axis=0)
     spread = np.where(np.isnan(y), centre, centre + (y - centre) * (drawn / n))
     parts = _residuals(spread, f, at, weight)
-    alone = _Residuals(
-        np.zeros(y.shape[1]),
-        _covariance(complete, complete) * (drawn / n),
-        parts.model,
-        parts.cross * 0.0,
-    )
     means = centre + parts.weights * (f.mean(axis=0) - at.mean(axis=0))
     varying = np.ptp(complete, axis=0) > EQUAL
     level = simultaneous_level(confidence, y.shape[1]) if simultaneous else confidence
@@ -203,7 +198,10 @@ def combine_judgments(
         half = _quantile(n - 1, level) * np.sqrt(np.maximum(variances, 0.0))
         return _around(means, np.where(varying, half, np.nan))
 
-    by_people, by_both = intervals(centre, alone), intervals(means, parts)
+    by_people, by_both = (
+        intervals(centre, parts.alone(complete, drawn / n)),
+        intervals(means, parts),
+    )
     errors = np.sqrt(np.diag(parts.model) / total) if population == "like these" else 0.0 * means
     by_model = _around(f.mean(axis=0), _quantile(total - 1, confidence) * errors)
     uses_model = (n >= MIN_PEOPLE) & varying
@@ -252,11 +250,9 @@ def people_needed(
     Raises:
         UsageError: As :func:`combine_judgments`.
     """
-    where = "needed queries"
-    check_level(confidence, where)
-    y, f = as_table(people, where), as_table(model, where)
+    check_level(confidence, "needed queries")
+    y, f = as_table(people, "needed queries"), as_table(model, "needed queries")
     parts = _residuals(y, f, f[np.asarray(judged, dtype=np.int64)], None)
-    alone = _Residuals(np.zeros(1), _covariance(y, y), parts.model, parts.cross * 0.0)
 
     def first(residuals: _Residuals, least: int) -> int | None:
         for n in range(least, len(f) + 1):
@@ -265,17 +261,15 @@ def people_needed(
                 return n
         return None
 
-    return first(parts, MIN_PEOPLE), first(alone, 2)
+    return first(parts, MIN_PEOPLE), first(parts.alone(y), 2)
 
 
 def _residuals(y: FloatArray, f: FloatArray, at: FloatArray, weight: float | None) -> _Residuals:
     n = len(y)
     of_model = _covariance(f, f)
-    if weight is None:
-        variance = np.diag(of_model)
-        shared = np.diag(_covariance(y, at))
-        weights = np.clip(shared / np.where(variance > EQUAL, variance, np.inf), 0.0, 1.0)
-    else:
+    variance, shared = np.diag(of_model), np.diag(_covariance(y, at))
+    weights = np.clip(shared / np.where(variance > EQUAL, variance, np.inf), 0.0, 1.0)
+    if weight is not None:
         weights = np.full(y.shape[1], weight)
     e = y - weights * at
     e -= e.mean(axis=0)
