@@ -110,9 +110,15 @@ class ModelLabeller:
 
     def __init__(self, options: EndpointOptions, prompt: Prompt) -> None:
         self._url = complete_url(options.url)
-        self._prompt = prompt
         self.prompt: Prompt | None = prompt
-        _check_parameters(options.parameters)
+        self._fill = prompt.fill
+        for name in options.parameters:
+            if name in _FIXED or is_secret_name(name):
+                raise UsageError(
+                    f"{name} cannot be set",
+                    where="--set",
+                    remedy="leave it out; name the variable with the key with --key-from-env",
+                )
         parameters = {**DEFAULT_PARAMETERS, **options.parameters}
         self.origin = LabelOrigin(
             model=options.model,
@@ -128,7 +134,7 @@ class ModelLabeller:
 
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
         """Send a request, again after failures that can pass."""
-        content = self._prompt.fill(query, document)
+        content = self._fill(query, document)
         body = {
             "model": self.origin.model,
             "messages": [{"role": "user", "content": content}],
@@ -139,13 +145,12 @@ class ModelLabeller:
             before_call()
             return {"method": "POST", "url": self._url, "json": body}
 
-        def read(document: Any, _ms: float, _attempts: int) -> Reply:
-            return read_reply(document)
-
-        reply = self._client.request(make, read, sha256_text(content))
+        reply = self._client.request(
+            make, lambda document, _ms, _attempts: read_reply(document), sha256_text(content)
+        )
         if isinstance(reply, Failure):
             return reply
-        model = None if reply.model is None else self._client.scrub(reply.model)
+        model = reply.model and self._client.scrub(reply.model)
         return reply._replace(text=self._client.scrub(reply.text), model=model)
 
     def close(self) -> None:
@@ -193,18 +198,6 @@ def is_local(url: str) -> bool:
     return host in _LOCAL or host.endswith(".localhost")
 
 
-def _check_parameters(parameters: Mapping[str, Any]) -> None:
-    for name in parameters:
-        if name in _FIXED:
-            raise UsageError(f"{name} cannot be set", where="--set", remedy="leave it out")
-        if is_secret_name(name):
-            raise UsageError(
-                f"{name} may be a secret, and parameters are stored with every label",
-                where="--set",
-                remedy="put the key into an environment variable, and name it with --key-from-env",
-            )
-
-
 def read_reply(document: Any) -> Reply:
     """Return the text of a chat completion.
 
@@ -227,11 +220,9 @@ def read_reply(document: Any) -> Reply:
         problem = "a refusal (content filter)"
     elif finish == "length":
         problem = "it is cut off at max_tokens"
-    model = document.get("model")
-    try:
+    model, usage = document.get("model"), None
+    with suppress(ValidationError):
         usage = Usage.model_validate(document.get("usage"))
-    except ValidationError:
-        usage = None
     return Reply(text, problem, model if isinstance(model, str) and model else None, usage)
 
 

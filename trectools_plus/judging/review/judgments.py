@@ -101,8 +101,9 @@ class QueryJudgments:
 
 def list_annotators(store: Store) -> list[Annotator]:
     """Return everyone who judges, in the order of their first sessions."""
-    rows = store.rows("SELECT id, name, key FROM annotator ORDER BY id")
-    return [Annotator(*row) for row in rows]
+    return [
+        Annotator(*row) for row in store.rows("SELECT id, name, key FROM annotator ORDER BY id")
+    ]
 
 
 def find_annotator(store: Store, name: str) -> Annotator | None:
@@ -111,8 +112,8 @@ def find_annotator(store: Store, name: str) -> Annotator | None:
     Raises:
         UsageError: If the name is invalid.
     """
-    rows = store.rows("SELECT id, name, key FROM annotator WHERE key = ?", key_of(name))
-    return Annotator(*rows[0]) if rows else None
+    key = key_of(name)
+    return next((one for one in list_annotators(store) if one.key == key), None)
 
 
 def begin_session(store: Store, name: str, *, resume: bool) -> str | None:
@@ -131,19 +132,17 @@ def begin_session(store: Store, name: str, *, resume: bool) -> str | None:
         UsageError: If the name is invalid.
     """
     secret, now = token_urlsafe(24), utc_now()
-    clean, key = clean_name(name), key_of(name)
     with store.writing() as connection:
-        found = connection.execute("SELECT id FROM annotator WHERE key = ?", (key,)).fetchone()
-        if (found is not None) != resume:
+        if (find_annotator(store, name) is not None) != resume:
             return None
-        if found is None:
-            added = connection.execute(
-                "INSERT INTO annotator (key, name, started_at) VALUES (?, ?, ?)", (key, clean, now)
-            )
-            found = (added.lastrowid,)
         connection.execute(
-            "INSERT INTO session (digest, annotator, started_at) VALUES (?, ?, ?)",
-            (_digest(secret), *found, now),
+            "INSERT OR IGNORE INTO annotator (key, name, started_at) VALUES (?, ?, ?)",
+            (key_of(name), clean_name(name), now),
+        )
+        connection.execute(
+            "INSERT INTO session (digest, annotator, started_at) "
+            "SELECT ?, id, ? FROM annotator WHERE key = ?",
+            (_digest(secret), now, key_of(name)),
         )
     return secret
 
