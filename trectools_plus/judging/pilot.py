@@ -116,7 +116,7 @@ def plan_people(
     of_people, of_models = read_people(folder.path), read_labels(folder.path / LABELS_FILE)
     parsed = folder.parse_measures(measures, relevant_level(folder, of_models))
     people = values_of(folder, of_people, parsed)
-    queries, left_out = people.queries, people.complete.left_out
+    queries, left_out = people.queries, people.left_out
     where, judged = str(folder.path), plural(len(queries), "query", "queries")
     if len(queries) < MIN_PILOT:
         few = f"people have judged {judged}, but a pilot needs {MIN_PILOT}"

@@ -29,7 +29,6 @@ from pydantic import ValidationError
 
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.report.parts import SourceFile
-from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -488,17 +487,13 @@ class PlanDraft:
 
 
 def _read_manifest(path: str | None) -> str | None:
-    """Return the manifest of a fetched run, or of the benchmark in whose folder the run is."""
-    of_run, of_benchmark = Path(f"{path}{MANIFEST_ENDING}"), Path(path or "").parent.parent
-    files = [file for file in (of_run, of_benchmark / REPORT_FILE) if path and file.is_file()]
+    """Return the manifest of a fetched run."""
+    file = Path(f"{path}{MANIFEST_ENDING}")
     try:
-        content = json.loads(files[0].read_bytes()) if files else None
+        content = json.loads(file.read_bytes()) if path and file.is_file() else None
     except ValueError:
         return None
-    if not isinstance(content, dict):
-        return None
-    shown = content if files[0] == of_run else content.get("manifest", {})
-    return f"{json.dumps(shown, ensure_ascii=False, indent=2)}\n"
+    return None if content is None else f"{json.dumps(content, ensure_ascii=False, indent=2)}\n"
 
 
 def check_options(options: PlanOptions, measures: Sequence[Measure], folder: Path) -> None:
@@ -594,18 +589,17 @@ def _unusable_queries(
     left_out: dict[str, str] = {}
     for query_id in texts:
         pool = ranks.get(query_id, {})
-        lacking = sum(doc_id not in documents for doc_id in pool)
-        if not pool:
-            left_out[query_id] = "no run has a result"
-        elif has_too_many_missing(lacking, len(pool)):
-            left_out[query_id] = f"the corpus lacks {lacking} of {len(pool)} pooled documents"
+        lacking = len(pool.keys() - documents.keys())
+        if not pool or has_too_many_missing(lacking, len(pool)):
+            lacks = f"the corpus lacks {lacking} of {len(pool)} pooled documents"
+            left_out[query_id] = lacks if pool else "no run has a result"
     if ranks.keys() <= left_out.keys():
-        query_id, reason = next((one, left_out[one]) for one in ranks)
+        query_id = next(iter(ranks))
         raise CheckFailedError(
             "no query can be judged, because the corpus lacks more than a tenth of the pooled "
             "documents of each",
             where=query_id,
-            remedy=f"give the corpus that was searched; {reason}",
+            remedy=f"give the corpus that was searched; {left_out[query_id]}",
         )
     return left_out
 

@@ -97,7 +97,7 @@ def estimate(
     if (unasked := check_asked(folder, labels)) is not None:
         raise CheckFailedError(unasked, where=where, remedy=f"run: judge label {where} --resume")
     of_people, of_model = values_of(folder, by_people, parsed), values_of(folder, labels, parsed)
-    n, left_out = len(of_people.queries), of_people.complete.left_out
+    n, left_out = len(of_people.queries), of_people.left_out
     refusal = check_order(folder, by_people)
     if refusal is None and n < MIN_PEOPLE:
         refusal = (
@@ -141,7 +141,7 @@ def estimate(
             people=n,
             left_out=[LeftOutQuery(query_id=one, reason=left_out[one]) for one in left_out],
             pairs=folder.plan.pooled,
-            missing_people=of_people.complete.missing,
+            missing_people=of_people.missing,
             missing_model=sum(label.grade is None for label in labels),
         ),
         agreement=_agree(folder, by_people, labels, Resampling(confidence=confidence, seed=seed)),
