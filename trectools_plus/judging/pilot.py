@@ -172,15 +172,15 @@ def _need(
     y = _values(people, measure, runs)
     varies = np.ptp(y) > EQUAL
     # A model that says the same of every query has no weight.
-    nothing, first = np.zeros(pilot.total), np.arange(len(y))
-    (alone,) = combine_judgments(y, nothing, first, confidence=level)
+    nothing, first = np.zeros(pilot.total), [*range(len(y))]
+    alone = combine_judgments(y, nothing, first, confidence=level)
     _, without = people_needed(y, nothing, first, pilot.width, confidence=level)
     needed: dict[str, int | None] = {}
     correlation: dict[str, float | None] = {}
     for name, of_model in models.items():
         f = _values(of_model, measure, runs)
         rows = [of_model.queries.index(query_id) for query_id in people.queries]
-        (both,) = combine_judgments(y, f, rows, confidence=level)
+        both = combine_judgments(y, f, rows, confidence=level)
         number, _ = people_needed(y, f, rows, pilot.width, confidence=level)
         needed[name] = number if varies else None
         correlation[name] = none_if_nan(both.correlation)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
@@ -111,18 +112,18 @@ def estimate(
     judged = [of_model.queries.index(one) for one in [*of_people.queries, *left_out]]
     unknown = np.full(len(left_out), np.nan)
     estimates: list[RunEstimate] = []
-    pairs: Compared = []
+    pairs: list[tuple[str, str]] = []
     for measure in parsed:
         name = measure.requested_name
         values = {
             run: (np.append(of_people.values[name][run], unknown), of_model.values[name][run])
             for run in shown
         }
-        combine = partial(_combine, name, values, judged, refusal is None, confidence)
-        means = combine([(run, None) for run in shown])
-        if not estimates and len(shown) > 1:
-            pairs = _orient(combine, means, 1 if measure.definition.higher_is_better else -1)
-        estimates += [*means, *(combine(pairs) if pairs else [])]
+        subject = _Measured(name, values, judged, refusal is None, confidence)
+        if not estimates:
+            pairs = subject.orient(1 if measure.definition.higher_is_better else -1)
+        estimates += [subject.estimate(run) for run in shown]
+        estimates += [subject.estimate(*pair) for pair in pairs]
     report = JudgmentReport(
         version=version("trectools-plus"),
         created_at=max(label.time for label in [*by_people, *labels]),
@@ -281,88 +282,75 @@ def _choose_runs(folder: PlanFolder, runs: Sequence[str] | None) -> list[str]:
     return [name for name in known if not found or name in found.values()]
 
 
-Compared = list[tuple[str, str | None]]
-"""A run and ``None`` for its mean, or a run and the one that is subtracted."""
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """The values of a measure.
 
-
-def _combine(
-    measure: str,
-    values: Mapping[str, tuple[FloatArray, FloatArray]],
-    judged: Sequence[int],
-    combines: bool,
-    confidence: float,
-    compared: Compared,
-) -> list[RunEstimate]:
-    """Estimate the means of some runs, or the differences of some pairs.
-
-    Args:
+    Attributes:
         measure: The name of the measure.
         values: The values of each run, by people and by the model.
         judged: The row in the model's values of each of those by people.
         combines: Whether people judged enough, and in the order of the plan.
         confidence: The level of the intervals.
-        compared: The runs or pairs.
     """
-    people, model = (
-        np.column_stack(
-            [
-                values[run][kind] - (0.0 if other is None else values[other][kind])
-                for run, other in compared
-            ]
-        )
-        for kind in (0, 1)
-    )
-    are_means = compared[0][1] is None
-    are_shares = are_means and bool(np.nanmin(people) >= 0.0 and np.nanmax(people) <= 1.0)
-    by_population = [
-        combine_judgments(
-            people,
-            model,
-            judged,
-            population=population,
-            confidence=confidence,
-            simultaneous=not are_means,
-        )
-        for population in POPULATIONS
-    ]
-    return [
-        RunEstimate(
-            measure=measure,
+
+    measure: str
+    values: Mapping[str, tuple[FloatArray, FloatArray]]
+    judged: Sequence[int]
+    combines: bool
+    confidence: float
+
+    def estimate(self, run: str, baseline: str | None = None) -> RunEstimate:
+        """Estimate the mean of a run, or its difference to another."""
+        people, model = self.values[run]
+        together, is_share = 1, all(np.nanmax(abs(y - 0.5)) <= 0.5 for y, _ in self.values.values())
+        if baseline is not None:
+            minus = self.values[baseline]
+            people, model = people - minus[0], model - minus[1]
+            together, is_share = math.comb(len(self.values), 2), False
+        means = [
+            combine_judgments(
+                people,
+                model,
+                self.judged,
+                population=population,
+                confidence=self.confidence,
+                together=together,
+            )
+            for population in POPULATIONS
+        ]
+        return RunEstimate(
+            measure=self.measure,
             run=run,
-            baseline=other,
-            correlation=none_if_nan(found[0].correlation),
-            estimates=[_as_population(one, combines, are_shares) for one in found],
+            baseline=baseline,
+            correlation=none_if_nan(means[0].correlation),
+            estimates=[_as_population(mean, self.combines, is_share) for mean in means],
         )
-        for (run, other), *found in zip(compared, *by_population, strict=True)
-    ]
+
+    def orient(self, sign: int) -> list[tuple[str, str]]:
+        """Return all pairs of runs, the better run first: best pairs first."""
+
+        def quality(run: str, baseline: str | None = None) -> float:
+            first = self.estimate(run, baseline).estimates[0]
+            return sign * (first.combined or first.people).mean
+
+        order = sorted(self.values, key=quality, reverse=True)
+        return [
+            (run, other) if quality(run, other) >= 0.0 else (other, run)
+            for run, other in combinations(order, 2)
+        ]
 
 
-def _orient(
-    combine: Callable[[Compared], list[RunEstimate]], means: Sequence[RunEstimate], sign: int
-) -> Compared:
-    """Return all pairs of runs, the better run first: best pairs first."""
-    order = sorted(means, key=lambda row: -sign * _shown_mean(row))
-    pairs: Compared = list(combinations([row.run for row in order], 2))
-    return [
-        pair if sign * _shown_mean(row) >= 0.0 else (row.baseline or "", row.run)
-        for pair, row in zip(pairs, combine(pairs), strict=True)
-    ]
-
-
-def _shown_mean(row: RunEstimate) -> float:
-    return (row.estimates[0].combined or row.estimates[0].people).mean
-
-
-def _as_population(found: CombinedMean, combines: bool, are_shares: bool) -> PopulationEstimate:
+def _as_population(found: CombinedMean, combines: bool, is_share: bool) -> PopulationEstimate:
     """Return a mean as in a report; a mean of shares and its interval are in [0, 1]."""
     combined = found.combined if combines else None
-    if are_shares and combined is not None and not 0.0 <= combined.mean <= 1.0:
+    if is_share and combined is not None and not 0.0 <= combined.mean <= 1.0:
         combined = None
     return PopulationEstimate(
         population=found.population,
-        people=_shown(found.people, are_shares),
-        model=_shown(found.model, are_shares),
-        combined=None if combined is None else _shown(combined, are_shares),
+        people=_shown(found.people, is_share),
+        model=_shown(found.model, is_share),
+        combined=None if combined is None else _shown(combined, is_share),
         weight=None if combined is None else found.weight,
         effective=None if combined is None else found.effective,
     )
