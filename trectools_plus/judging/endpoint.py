@@ -254,7 +254,7 @@ class FunctionLabeller:
         module, colon, object_name = name.partition(":")
         remedy = "name a function as importable.module:name"
         try:
-            self._function = import_object(module, object_name) if colon else None
+            function = import_object(module, object_name) if colon else None
         except TrectoolsPlusError:
             raise
         except (Exception, SystemExit) as error:
@@ -262,11 +262,12 @@ class FunctionLabeller:
             raise UsageError(
                 describe_error(error), where=f"--judge {name}", remedy=remedy
             ) from error
-        if not callable(self._function):
+        if not callable(function):
             raise UsageError("not a function", where=f"--judge {name}", remedy=remedy)
+        self._function: Callable[[str, str], Any] = function
         source = name  # of a builtin, or an object
         with suppress(OSError, TypeError):
-            source = inspect.getsource(self._function)
+            source = inspect.getsource(function)
         self.origin = LabelOrigin(model=name, prompt_sha256=sha256_text(source))
 
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:

@@ -179,7 +179,8 @@ class Labelling:
     """
 
     def __init__(self, folder: PlanFolder, judge: Labeller, options: LabelOptions) -> None:
-        _check_options(options)
+        if not 0 <= options.repeat <= 1:
+            raise UsageError(f"expected a proportion from 0 to 1 but got {options.repeat}")
         self._folder, self._judge = folder, judge
         self._max_calls, self._calls = options.max_calls, 0
         self._lock, self._stopped = Lock(), False
@@ -191,7 +192,7 @@ class Labelling:
         self._file = AppendedFile(self._path, "file of labels", "judge label")
         try:
             self._file.truncate(self._path.read_bytes().rfind(b"\n") + 1)
-            known = {_key_of(label) for label in self._labels() if is_answered(label)}
+            known = {label.key for label in self._labels() if is_answered(label)}
             unasked = [question for question in self._all if question.key not in known]
             if known and unasked and not options.resume and folder.plan.extends is None:
                 raise UsageError(
@@ -201,7 +202,7 @@ class Labelling:
                     remedy="add --resume to ask the others",
                 )
             self._copies = _find_answers(unasked, options.reuse, self._origin)
-            copied = {_key_of(label) for label in self._copies}
+            copied = {label.key for label in self._copies}
             self.questions = [question for question in unasked if question.key not in copied]
         except BaseException:
             self._file.close()
@@ -270,15 +271,17 @@ class Labelling:
     def _ask(self, question: Question) -> Failure | None:
         """Ask a question, and store the label; return the failure of a call."""
         if not question.document or not question.query:
-            return self._store(question, _NO_TEXT)
+            self._store(question, _NO_TEXT)
+            return None
         try:
             reply = self._judge.ask(question.query, question.document, self._count_call)
         except _OutOfCallsError:
             return Failure(_OUT_OF_CALLS, stops=True)
-        if not isinstance(reply, Failure):
-            return self._store(question, None, reply)
-        self._store(question, reply.reason)
-        return reply
+        if isinstance(reply, Failure):
+            self._store(question, reply.reason)
+            return reply
+        self._store(question, None, reply)
+        return None
 
     def _store(self, question: Question, reason: str | None, reply: Reply | None = None) -> None:
         grade = model = answer = usage = None
@@ -320,10 +323,17 @@ class Labelling:
             write_new({self._folder.path / name: self._judge.prompt.text.encode()})
 
     def _summarise(self, seconds: float, stopped: Failure | None) -> LabelSummary:
-        by_key = {_key_of(label): label for label in self._labels()}
+        by_key = {label.key: label for label in self._labels()}
         labels = [by_key[question.key] for question in self._all if question.key in by_key]
         first = [label for label in labels if not label.repeat]
-        missing = Counter(_kind_of(label.reason or "") for label in first if label.grade is None)
+        # Reasons of failed calls end with what differs between documents.
+        missing = Counter(
+            reason.removeprefix(_UNREADABLE)
+            if (reason := label.reason or "").startswith(_UNREADABLE)
+            else reason.partition(":")[0]
+            for label in first
+            if label.grade is None
+        )
         missing += Counter({_NOT_IN_CORPUS: self._folder.plan.lacking})
         grades = Counter(label.grade for label in first if label.grade is not None)
         others = Counter(label.answered_by for label in first if label.answered_by is not None)
@@ -335,7 +345,7 @@ class Labelling:
             missing=dict(missing.most_common()),
             left=len(self._all) - len(labels),
             reused=self.reused,
-            usage=_add_usage(labels),
+            usage=Usage.total(label.usage for label in labels),
             cut=sum(label.cut for label in first),
             repeated=_compare_repeated(labels),
             calls=self._calls,
@@ -351,22 +361,16 @@ _UNREADABLE = "answer not used: "
 _LONGEST_MODEL = 200
 
 
-def _check_options(options: LabelOptions) -> None:
-    if not 0 <= options.repeat <= 1:
-        raise UsageError(f"expected a proportion from 0 to 1 but got {options.repeat}")
-
-
 def reads_as(label: Label) -> bool:
     """Return whether the grade of a label is that of its answer.
 
     A missing grade can have a reason that the answer does not show, for example an answer that the
     model did not finish.
     """
+    answer, reason = label.answer, label.reason or ""
     if label.grade is None:
-        is_unused = (label.reason or "").startswith(_UNREADABLE)
-        return bool(label.reason) and (label.answer is None or is_unused)
-    answer = label.answer
-    return answer is not None and label.reason is None and read_grade(answer).grade == label.grade
+        return bool(reason) and (answer is None or reason.startswith(_UNREADABLE))
+    return answer is not None and not reason and read_grade(answer).grade == label.grade
 
 
 def iter_questions(folder: PlanFolder, options: LabelOptions, seed: int) -> Iterator[Question]:
@@ -412,13 +416,6 @@ def _find_answers(
     ]
 
 
-def _add_usage(labels: Iterable[Label]) -> Usage | None:
-    usages = [label.usage for label in labels if label.usage is not None]
-    prompts = sum(usage.prompt_tokens for usage in usages)
-    completions = sum(usage.completion_tokens for usage in usages)
-    return Usage(prompt_tokens=prompts, completion_tokens=completions) if usages else None
-
-
 def read_stored_prompt(folder: PlanFolder, sha256: str) -> str | None:
     """Return the prompt of a model; ``None`` if it is not in the plan, or has changed.
 
@@ -434,25 +431,14 @@ def read_stored_prompt(folder: PlanFolder, sha256: str) -> str | None:
 
 def relevant_level(folder: PlanFolder, labels: Iterable[Label]) -> int:
     """Return the lowest grade that the prompts of some labels call relevant; 1 if none does."""
-    origins = (label.origin for label in labels if label.origin is not None)
-    prompts = {origin.prompt_sha256 for origin in origins if origin.host is not None}
-    texts = (read_stored_prompt(folder, sha256) for sha256 in prompts)
-    return max((find_relevant_level(text) for text in texts if text is not None), default=1)
-
-
-def _key_of(label: Label) -> tuple[str, str, str | None, int]:
-    return *label.pair, label.text_sha256, label.repeat
+    prompts = {label.judge.prompt_sha256 for label in labels if label.judge.host is not None}
+    texts = (read_stored_prompt(folder, sha256) or "" for sha256 in prompts)
+    return max(map(find_relevant_level, texts), default=1)
 
 
 def is_answered(label: Label) -> bool:
     """Return whether the judge answered, or never will; failed calls are made again."""
     return label.answer is not None or label.reason == _NO_TEXT
-
-
-def _kind_of(reason: str) -> str:
-    """Return a reason without the part that differs between documents."""
-    is_unused, kind = reason.startswith(_UNREADABLE), reason.removeprefix(_UNREADABLE)
-    return kind if is_unused else kind.partition(":")[0]
 
 
 def _compare_repeated(labels: list[Label]) -> Repeated | None:

@@ -54,6 +54,14 @@ class Usage(ReportModel):
     completion_tokens: int = Field(ge=0)
     """Tokens of answers."""
 
+    @classmethod
+    def total(cls, usages: Iterable[Usage | None]) -> Usage | None:
+        """Return the sum of all tokens that a service counted; ``None`` if it counted none."""
+        known = [usage for usage in usages if usage is not None]
+        prompts = sum(usage.prompt_tokens for usage in known)
+        completions = sum(usage.completion_tokens for usage in known)
+        return cls(prompt_tokens=prompts, completion_tokens=completions) if known else None
+
     def cost(self, price: Price) -> float:
         """Return the cost of the tokens."""
         return (self.prompt_tokens * price[0] + self.completion_tokens * price[1]) / 1e6
@@ -99,6 +107,11 @@ class Label(ReportModel):
         return self.query_id, self.doc_id
 
     @property
+    def key(self) -> tuple[str, str, str | None, int]:
+        """The identity of an answer of the same judge."""
+        return self.query_id, self.doc_id, self.text_sha256, self.repeat
+
+    @property
     def judge(self) -> LabelOrigin:
         """What determines the answers of the model."""
         return self.origin or LabelOrigin(model=self.annotator, prompt_sha256="")
@@ -120,7 +133,7 @@ def read_labels(file: Path) -> list[Label]:
     """
     last: dict[object, Label] = {}
     for label in iter_labels(file):
-        key = f"{label.annotator} {label.text_sha256} {label.origin}", *label.pair, label.repeat
+        key = f"{label.annotator} {label.origin}", label.key
         last.pop(key, None)
         last[key] = label
     return list(last.values())

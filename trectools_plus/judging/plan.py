@@ -14,6 +14,7 @@ A plan is a folder that needs no other file::
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -219,7 +220,7 @@ class PlanFolder(Displayed):
     def judgeable(self) -> dict[str, list[str]]:
         """The ids of the pooled documents of each query that are in the corpus."""
         return {
-            query_id: [pooled.doc_id for pooled in pool if pooled.doc_id in self.documents]
+            query_id: [one.doc_id for one in pool if one.doc_id in self.documents]
             for query_id, pool in self.pool.items()
         }
 
@@ -263,12 +264,10 @@ class PlanFolder(Displayed):
     @cached_property
     def contributions(self) -> dict[str, Contribution]:
         """The pooled documents of each run, by name."""
-        finders = [document.ranks for pool in self.pool.values() for document in pool]
+        finders = [[*document.ranks] for pool in self.pool.values() for document in pool]
+        pooled = Counter(run for runs in finders for run in runs)
         return {
-            run.name: Contribution(
-                sum(run.name in ranks for ranks in finders),
-                sum([*ranks] == [run.name] for ranks in finders),
-            )
+            run.name: Contribution(pooled[run.name], finders.count([run.name]))
             for run in self.plan.runs
         }
 
