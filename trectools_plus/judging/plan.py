@@ -497,9 +497,11 @@ def _read_manifest(path: str | None) -> str | None:
 
 def check_options(options: PlanOptions, measures: Sequence[Measure], folder: Path) -> None:
     """Refuse options that are out of range, and a folder with files."""
-    for value, words in ((options.depth, "a depth of"), (options.people, "queries for people:")):
-        if value < 1:
-            raise UsageError(f"expected {words} 1 or more but got {value}")
+    if min(options.depth, options.people) < 1:
+        raise UsageError(
+            f"expected a depth of 1 or more but got {options.depth}, and a number of queries for "
+            f"people of 1 or more but got {options.people}"
+        )
     refuse_deeper(measures, options.depth)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InputError(
@@ -520,8 +522,7 @@ def find_plan(path: str | Path) -> PlanFolder | None:
     Raises:
         InputError: If the plan cannot be read.
     """
-    given = Path(path)
-    folder = given if given.is_dir() else given.parent
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
     return PlanFolder(folder) if (folder / PLAN_FILE).exists() else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -124,6 +124,8 @@ def estimate(
             pairs = subject.orient(1 if measure.definition.higher_is_better else -1)
         estimates += [subject.estimate(run) for run in shown]
         estimates += [subject.estimate(*pair) for pair in pairs]
+    resampling = Resampling(confidence=confidence, seed=seed)
+    agreement = find_agreement(folder, [*by_people, *labels], resampling).as_dict()
     report = JudgmentReport(
         version=version("trectools-plus"),
         created_at=max(label.time for label in [*by_people, *labels]),
@@ -145,7 +147,7 @@ def estimate(
             missing_people=of_people.missing,
             missing_model=sum(label.grade is None for label in labels),
         ),
-        agreement=_agree(folder, by_people, labels, Resampling(confidence=confidence, seed=seed)),
+        agreement=next((pair for pair in agreement["pairs"] if pair["kind"] == "model"), None),
         refusal=refusal,
         estimates=estimates,
         warnings=describe_doubts(folder, by_people, n, labels, all_labels),
@@ -237,12 +239,11 @@ def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list
             where=where,
             remedy=f"run first: judge label {where} --endpoint URL --model NAME",
         )
-    models = {name: found[0].annotator for name, found in groups.items()}
-    chosen = [name for name in groups if model is None or model in (name, models[name])]
-    if not chosen or len({models[name] for name in chosen}) > 1:
-        what = f"{model} has" if model is not None else f"{len(set(models.values()))} models have"
+    names = {name: found[0].annotator for name, found in groups.items()}
+    chosen = [name for name in groups if model in (None, name, names[name])]
+    if len({names[name] for name in chosen}) != 1:
         raise UsageError(
-            f"{what} {'not ' if model is not None else ''}judged the plan",
+            f"{len({*names.values()})} models have judged the plan, but not {model or 'only one'}",
             where=where,
             remedy=f"name one with --model: {', '.join(groups)}",
         )
@@ -252,13 +253,6 @@ def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list
 def hash_labels(labels: Sequence[Label]) -> str:
     """Return the hash of labels with all that is known of them, in any order."""
     return sha256_text("\n".join(sorted(label.model_dump_json() for label in labels)))
-
-
-def _agree(
-    folder: PlanFolder, people: Sequence[Label], model: Sequence[Label], resampling: Resampling
-) -> dict[str, Any] | None:
-    found = find_agreement(folder, [*people, *model], resampling).as_dict()
-    return next((pair for pair in found["pairs"] if pair["kind"] == "model"), None)
 
 
 def _choose_runs(folder: PlanFolder, runs: Sequence[str] | None) -> list[str]:

@@ -292,16 +292,10 @@ def _insert(
 
 def _judged(rows: list[list[Any]]) -> QueryJudgments:
     """Combine the current rows of a query, in the order in which they were recorded."""
-    grades: dict[str, Grade] = {}
-    missing: dict[str, str] = {}
+    grades = {row[0]: Grade(row[1], bool(row[2])) for row in rows if row[1] is not None}
+    missing = {row[0]: row[-1] for row in rows if row[-1] is not None}
     answers: dict[str, str | None] = {}
-    for doc_id, grade, flagged, choice, kind, value, reason in rows:
-        if doc_id is not None:
-            if grade is not None:
-                grades[doc_id] = Grade(grade, bool(flagged))
-            elif reason is not None:
-                missing[doc_id] = reason
-            continue
+    for *_, choice, kind, value, _ in (row for row in rows if row[0] is None):
         answers[kind or "choice"] = value if kind else choice
         # A result and "none of them" exclude each other: the later one counts.
         if kind == "result" and answers.get("choice") == NONE_CHOSEN:
@@ -327,10 +321,9 @@ def clean_name(text: str) -> str:
             other invisible characters.
     """
     name = " ".join(unicodedata.normalize("NFC", text).split())
-    if not name or len(name) > MAX_NAME_LENGTH:
-        raise UsageError(f"expected a name of 1 to {MAX_NAME_LENGTH} characters")
-    if any(unicodedata.category(character).startswith("C") for character in name):
-        raise UsageError("the name contains an invisible character")
+    is_visible = all(unicodedata.category(character)[0] != "C" for character in name)
+    if not 0 < len(name) <= MAX_NAME_LENGTH or not is_visible:
+        raise UsageError(f"expected a name of 1 to {MAX_NAME_LENGTH} visible characters")
     return name
 
 
@@ -388,7 +381,7 @@ def chosen_by(judged: Judged, shown: Mapping[str, Mapping[str, set[str]]]) -> Qr
     )
 
 
-def merge_grades(all_grades: list[Qrels]) -> Qrels:
+def merge_grades(all_grades: Iterable[Qrels]) -> Qrels:
     """Return one grade per query and document: the median, the lower one of two middle grades.
 
     Args:
@@ -410,7 +403,7 @@ def middle_grade(grades: Sequence[int]) -> int | None:
 
 def final_grades(store: Store, annotators: Iterable[Annotator]) -> Qrels:
     """Return the merged grades of some annotators."""
-    return merge_grades([grades_of(store, one) for one in annotators])
+    return merge_grades(grades_of(store, one) for one in annotators)
 
 
 def final_results(store: Store, annotators: Iterable[Annotator]) -> Qrels:
@@ -421,7 +414,7 @@ def final_results(store: Store, annotators: Iterable[Annotator]) -> Qrels:
         for the other shown results.
     """
     shown = read_shown(store)
-    return merge_grades([chosen_by(read_counted(store, one), shown) for one in annotators])
+    return merge_grades(chosen_by(read_counted(store, one), shown) for one in annotators)
 
 
 def choices_of(judged: Judged) -> dict[str, str]:
