@@ -30,9 +30,9 @@ __getattr__, __dir__ = import_lazily(
     internal={
         "judging.agreement": ["LabelAgreement"],
         "judging.endpoint": ["EndpointOptions", "FunctionLabeller", "Labeller", "ModelLabeller"],
+        "judging.estimates.checks": ["record_estimate"],
         "judging.estimates.estimate": [
             "JudgedBy",
-            "record_estimate",
             "select_labels",
             "write_judgments",
         ],
