@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import typer
 
 from trectools_plus import benchmark, formats, measures, reporting, statistics, testsets, validation
-from trectools_plus.choices import KappaWeights, StratumField, TestSetForm, UnknownTerms
+from trectools_plus.choices import KappaWeights, TestSetForm, UnknownTerms
 from trectools_plus.cli.options.common import (
     Confidence,
     IdField,
@@ -88,16 +88,20 @@ def testset_validate(
     """
     choices = rules.choices()
     chosen, unread = _readable_sets(sets, ontology)
-    checker = testsets.TestSetChecker(
-        ontology, apart=apart, unknown_terms=unknown_terms, every_line=output.every
-    )
+    unchecked: list[str] = []
 
     def reports() -> Iterator[validation.FileReport]:
-        for name in chosen:
-            yield checker.check(name)
-        if checker.unchecked:
+        yield from testsets.validate_test_sets(
+            chosen,
+            ontology=ontology,
+            apart=apart,
+            unknown_terms=unknown_terms,
+            every_line=output.every,
+            unchecked=unchecked.append,
+        )
+        if unchecked:
             note(
-                f"term ids of {', '.join(checker.unchecked)} were not looked up: install "
+                f"term ids of {', '.join(unchecked)} were not looked up: install "
                 "trectools-plus[hpo], or name an ontology with --ontology"
             )
 
@@ -262,7 +266,7 @@ def testset_convert(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="Test set, folder in TREC or BEIR layout, or topics with --qrels.",
+            help="Test set, or topics with --qrels.",
         ),
     ],
     output: Annotated[
@@ -317,7 +321,7 @@ def testset_convert(
     ] = None,
 ) -> None:
     """A folder also contains metadata.json with the set's metadata. TSV topics contain ids and
-    texts only; the other formats contain categories and all other fields.
+    texts only; the other topics contain all fields but spans.
 
     \b
     Examples:
@@ -348,7 +352,7 @@ def testset_convert(
             number = plural(len(one.queries), "query", "queries")
             typer.echo(f"{number}: {', '.join(map(str, written.files))}")
     if dropped:
-        note(f"TSV topics leave out {', '.join(dropped)}; --to trec-jsonl keeps them")
+        note(f"the topics leave out {', '.join(dropped)}; --to json keeps all fields")
 
 
 def _resolve(
@@ -372,12 +376,7 @@ def _read_source(
     if qrels is not None:
         read = testsets.read_parts(source, qrels, options=fields, note=note)
         return testsets.with_text_field(read, text_field, language, source)
-    if Path(source).is_dir():
-        return testsets.with_text_field(testsets.read_folder(source), text_field, language, source)
-    test_set, notes = testsets.load_with_notes(source, text_field=text_field, language=language)
-    for one in notes:
-        note(one)
-    return test_set
+    return testsets.load_test_set(source, text_field=text_field, language=language)
 
 
 def _print_list(found: list[testsets.ListedTestSet]) -> None:
@@ -405,16 +404,6 @@ ChoiceSeed = Annotated[
 ]
 
 
-StratifyBy = Annotated[
-    StratumField | None,
-    typer.Option(
-        metavar="FIELD",
-        help="Stratify by this field only: query_type, category, difficulty, hpo_domain or "
-        "language.  [default: query_type, then category, then difficulty]",
-    ),
-]
-
-
 def testset_split(
     source: Set,
     output_dir: Annotated[
@@ -424,7 +413,6 @@ def testset_split(
         float,
         typer.Option(metavar="SHARE", help="Share of the queries to hold out, between 0 and 1."),
     ] = 0.2,
-    stratify_by: StratifyBy = None,
     seed: ChoiceSeed = 42,
     output_format: TextOrJson = "text",
 ) -> None:
@@ -437,11 +425,10 @@ def testset_split(
     Examples:
       trectools-plus testset split hpo-en-standard --output-dir parts
       trectools-plus testset split mine.json --held-out 0.3 --seed 7
-      trectools-plus testset split mine.json --stratify-by hpo_domain
     """
     test_set = testsets.load_test_set(source)
-    split = testsets.split_test_set(test_set, held_out, seed, stratify_by=stratify_by)
-    field = testsets.strata_fields(test_set, stratify_by=stratify_by)[0]
+    split = testsets.split_test_set(test_set, held_out, seed)
+    field = testsets.strata_fields(test_set)[0]
     files = testsets.write_split(split, output_dir)
     parts = {"used": split.used, "held_out": split.held_out}
     if output_format == "json":
@@ -476,7 +463,6 @@ def testset_refresh(
         int,
         typer.Option("--count", "-n", min=1, metavar="N", help="Number of queries to replace."),
     ],
-    stratify_by: StratifyBy = None,
     seed: ChoiceSeed = 42,
     new_version: Annotated[
         str | None,
@@ -527,7 +513,6 @@ def testset_refresh(
         count,
         seed=seed,
         version=new_version,
-        stratify_by=stratify_by,
     )
     agreement = None
     if annotators is not None:
