@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from trectools_plus.arguments import checked, show
@@ -16,8 +16,7 @@ from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Averaging as Averaging
 from trectools_plus.choices import Missing as Missing
 from trectools_plus.choices import NoRelevant as NoRelevant
-from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell, text_table
-from trectools_plus.distributed import current_workers
+from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.interchange.names import (
     column_names,
@@ -31,7 +30,7 @@ from trectools_plus.measures.definitions.base import (
     FloatArray,
     Measure,
 )
-from trectools_plus.measures.parser import match_name, parse_measure, parse_measures
+from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed, plural
@@ -44,16 +43,12 @@ if TYPE_CHECKING:
 
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.judged import JudgedQueries
-    from trectools_plus.measures.scoring.scores import ScoredFile
+    from trectools_plus.measures.scoring.scores import JudgedFile
 
 
 JUDGED = "Judged@10"
 AnyName = str | Measure
 """The name of a run or a measure, or a measure."""
-
-_RUNS_SHOWN, _MEASURES_SHOWN, _LINES_SHOWN = 10, 5, 20
-"""The numbers of runs and measures in the short representation of an evaluation, and of measures in
-that of a single run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +197,9 @@ class Evaluation(Displayed):
         Raises:
             UsageError: If there is no such measure.
         """
-        found = {run: self.mean(run, measure_name) for run in self.run_names}
         self._column(measure_name)
-        return next(iter(found.values())) if len(found) == 1 else found
+        means = {run: self.mean(run, measure_name) for run in self.run_names}
+        return next(iter(means.values())) if len(means) == 1 else means
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the measures."""
@@ -223,24 +218,21 @@ class Evaluation(Displayed):
 
         ``nan`` if undefined.
         """
-        found = {
+        means = {
             run: {name: self.mean(run, name) for name in self.measure_names}
             for run in self.run_names
         }
-        return next(iter(found.values())) if len(found) == 1 else found
+        return next(iter(means.values())) if len(means) == 1 else means
 
     def means(self) -> pl.DataFrame:
         """Return a table with the column ``run`` and one column per measure; null if undefined."""
         import polars as pl
 
-        columns = {
-            measure: [self.mean(run, measure) for run in self.run_names]
-            for measure in self.measure_names
-        }
-        table = pl.DataFrame(
-            {"run": self.run_names, **columns}, schema_overrides={"run": pl.String}
-        )
-        return table.with_columns(pl.col(pl.Float64).fill_nan(None))
+        rows = [
+            [run, *(self.mean(run, name) for name in self.measure_names)] for run in self.tables
+        ]
+        schema = {"run": pl.String, **dict.fromkeys(self.measure_names, pl.Float64)}
+        return pl.DataFrame(rows, schema, orient="row").fill_nan(None)
 
     def per_query(self, measure_name: str | Measure | None = None) -> pl.DataFrame:
         """Return a table ``run, query_id, measure, value`` in long format; null if undefined.
@@ -261,90 +253,63 @@ class Evaluation(Displayed):
         Such means must not be compared, because a run without its hardest queries would be better.
         Runs without a defined value have no mean and are ignored.
         """
-        found = set()
-        for run in self.run_names:
-            pairs = zip(self.query_ids[run], self.values_as_list(run, measure_name), strict=True)
-            defined = frozenset(query_id for query_id, value in pairs if not math.isnan(value))
-            if defined:
-                found.add(defined)
-        return len(found) > 1
+        defined = {
+            run: frozenset(
+                query_id
+                for query_id, value in zip(
+                    self.query_ids[run], self.values_as_list(run, measure_name), strict=True
+                )
+                if not math.isnan(value)
+            )
+            for run in self.run_names
+        }
+        return len({*filter(None, defined.values())}) > 1
 
     def definition(self, measure_name: str | Measure) -> Definition:
         """Return a measure's definition, with the queries that this evaluation averaged over."""
-        column = self._column(measure_name)
-        if column not in self._definitions:
-            definition = self.measures[column].definition
-            if definition.averaged_over == AVERAGED_OVER:
-                definition = replace(
-                    definition,
-                    averaged_over=_averaged_over(self.averaging, definition.relevance_level),
-                )
-            self._definitions[column] = definition
-        return self._definitions[column]
-
-    @cached_property
-    def _definitions(self) -> dict[int, Definition]:
-        """The definitions requested so far, by column."""
-        return {}
+        definition = self.measures[self._column(measure_name)].definition
+        if definition.averaged_over != AVERAGED_OVER:
+            return definition
+        over = _averaged_over(self.averaging, definition.relevance_level)
+        return replace(definition, averaged_over=over)
 
     @cached_property
     def _per_query(self) -> pl.DataFrame:
-        import numpy as np
         import polars as pl
 
-        schema = {"run": pl.String, "query_id": pl.String, "measure": pl.String}
-        parts = []
-        for name, table in self.tables.items():
-            queries, measures = table.shape
-            ids = pl.Series("query_id", self.query_ids[name], dtype=pl.String)
-            part = pl.DataFrame(
-                {
-                    "run": pl.Series([name], dtype=pl.String).new_from_index(0, table.size),
-                    "query_id": ids.gather(np.repeat(np.arange(queries), measures)),
-                    "measure": pl.Series(self.measure_names, dtype=pl.String).gather(
-                        np.tile(np.arange(measures), queries)
-                    ),
-                    "value": pl.Series(table.ravel(), dtype=pl.Float64).fill_nan(None),
-                }
+        index = {"run": pl.String, "query_id": pl.String}
+        schema = {**index, **dict.fromkeys(self.measure_names, pl.Float64)}
+        parts = [
+            pl.DataFrame(table, [*schema][2:]).select(
+                pl.lit(name).alias("run"),
+                pl.Series("query_id", self.query_ids[name], pl.String),
+                pl.all(),
             )
-            parts.append(part)
-        return pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "value": pl.Float64})
+            for name, table in self.tables.items()
+        ]
+        wide = pl.concat([pl.DataFrame(schema=schema), *parts]).with_row_index("row")
+        order = {name: place for place, name in enumerate(self.measure_names)}
+        long = wide.unpivot(index=["row", *index], variable_name="measure").with_columns(
+            place=pl.col("measure").replace_strict(order, return_dtype=pl.UInt32)
+        )
+        return long.sort("row", "place").select(*index, "measure", pl.col("value").fill_nan(None))
 
     def _content(self) -> TextTable:
-        if len(self.run_names) == 1:
-            return self._content_of_run(self.run_names[0])
-        names = {name: self.is_over_different_queries(name) for name in self.measure_names}
-        rows = []
-        for run in self.run_names[:MAX_TABLE_ROWS]:
-            shown = [self._show_mean(run, name, different) for name, different in names.items()]
-            rows.append([run, *shown, f"{len(self.query_ids[run]):,}"])
-        caption = f"Means over the queries ({self.averaging})"
-        header = ["Run", *self.measure_names, "Queries"]
-        return TextTable.of(header, rows, caption=caption, total=len(self.run_names))
-
-    def _content_of_run(self, run: str) -> TextTable:
-        """Return a row for each measure."""
-        figures = (self.mean, self.median, self.std)
+        shown = {name: self.is_over_different_queries(name) for name in self.measure_names}
         rows = [
             [
-                f"{name} (sum)" if measure.aggregate == "sum" else name,
+                run,
                 *(
-                    "–" if math.isnan(one := figure(run, name)) else as_cell(one)
-                    for figure in figures
+                    f"{as_cell(self.mean(run, name))}{f' (n = {self.n(run, name)})' * differs}"
+                    for name, differs in shown.items()
                 ),
-                f"{self.n(run, name):,}",
+                f"{len(self.query_ids[run]):,}",
             ]
-            for name, measure in zip(self.measure_names, self.measures, strict=True)
+            for run in self.run_names[:MAX_TABLE_ROWS]
         ]
-        caption = f"Evaluation of {run} (missing={self.missing})"
-        return TextTable.of(["Measure", "Mean", "Median", "Std", "Queries"], rows, caption=caption)
-
-    def _show_mean(self, run: str, name: str, different: bool) -> str:
-        """Format a mean, with n if the runs' means are over different queries."""
-        mean = self.mean(run, name)
-        if math.isnan(mean):
-            return "–"
-        return f"{mean:.4f} (n = {self.n(run, name)})" if different else f"{mean:.4f}"
+        caption = f"Evaluation: means ({self.averaging})"
+        header = ["Run", *self.measure_names, "Queries"]
+        return TextTable.of(header, rows, caption=caption, total=len(self.run_names))
 
     @checked
     def plot(self, measures: Sequence[str] | None = None, confidence: float = 0.95) -> Figure:
@@ -377,66 +342,38 @@ class Evaluation(Displayed):
 
         return to_pandas(self._per_query)
 
-    def _text(self) -> str:
-        """The means, with a line per run, for consoles; of a single run, a line per measure."""
-        if len(self.run_names) == 1:
-            return text_table(self._content(), _LINES_SHOWN)
-        lines = [f"Evaluation: means of {plural(len(self.run_names), 'run')}"]
-        names = self.measure_names[:_MEASURES_SHOWN]
-        shown = {name: self.is_over_different_queries(name) for name in names}
-        further = len(self.measure_names) - len(shown)
-        for run in self.run_names[:_RUNS_SHOWN]:
-            means = ", ".join(f"{name} {self._show_mean(run, name, shown[name])}" for name in shown)
-            more = f", … ({plural(further, 'further measure')})" if further else ""
-            queries = plural(len(self.query_ids[run]), "query", "queries")
-            lines.append(f"  {run}: {means}{more} ({queries})")
-        if len(self.run_names) > _RUNS_SHOWN:
-            further_runs = plural(len(self.run_names) - _RUNS_SHOWN, "further run")
-            lines.append(f"  … ({further_runs}; means() has all)")
-        return "\n".join(lines)
-
     def _defined(self, run_name: AnyName, measure_name: AnyName | None) -> list[float]:
         values = self.values_as_list(run_name, measure_name)
         return [value for value in values if not math.isnan(value)]
 
     def _known_run(self, run_name: object) -> str:
         """Return the name of a run, or refuse one that does not exist."""
-        if not isinstance(run_name, str) or run_name not in self.tables:
-            raise UsageError(
-                f"there is no run {show(run_name)}",
-                remedy=f"available: {', '.join(self.run_names)}",
-            )
-        return run_name
+        if isinstance(run_name, str) and run_name in self.tables:
+            return run_name
+        raise UsageError(
+            f"there is no run {show(run_name)}", remedy=f"available: {', '.join(self.run_names)}"
+        )
 
     def _only_run(self, measure_name: object) -> str:
         """Return the name of the run if there is only one."""
         if len(self.run_names) == 1:
             return self.run_names[0]
         raise UsageError(
-            f"the evaluation has {plural(len(self.run_names), 'run')}, so a run must be named",
+            "the evaluation has several runs, so a run must be named",
             where=show(measure_name),
-            remedy=f"write (run, measure), with a run of {', '.join(self.run_names)}; means() has "
-            "all means",
+            remedy=f"write (run, measure), with a run of {', '.join(self.run_names)}",
         )
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """The place of each measure by its name as requested."""
-        places = enumerate(self.measure_names)
-        return {name: place for place, name in reversed(list(places))}
 
     def _column(self, requested: object) -> int:
         """Return the place of a measure in ``measures``, by any of its names."""
-        if isinstance(requested, str) and requested in self._places:
-            return self._places[requested]
         names = self.measure_names
+        if requested in names:
+            return names.index(str(requested))
         if isinstance(requested, str | Measure):
             canonical = {measure.requested_name: measure.name for measure in self.measures}
-            found = match_name(
-                requested if isinstance(requested, str) else requested.name, canonical
-            )
-            if found is not None:
-                return names.index(found)
+            name = requested if isinstance(requested, str) else requested.name
+            if (matched := match_name(name, canonical)) is not None:
+                return names.index(matched)
         raise UsageError(
             f"there is no measure {show(requested)}", remedy=f"available: {', '.join(names)}"
         )
@@ -538,7 +475,7 @@ def evaluate(
 
 def score_runs(
     qrels: Qrels | JudgedQueries,
-    runs: Mapping[str, Run | ScoredFile],
+    runs: Mapping[str, Run | JudgedFile],
     measures: Sequence[Measure],
     averaging: Averaging,
     progress: Progress = no_progress,
@@ -547,10 +484,9 @@ def score_runs(
 ) -> Evaluation:
     """Score runs that were validated before; see :func:`evaluate`.
 
-    A :class:`ScoredFile` was scored :func:`with_judged` while it was read; if all runs are such
-    files, no documents are looked up. With :class:`JudgedQueries`, the judged documents of a
-    run are found once for several calls. ``progress`` receives the number of runs scored so far.
-    ``notes`` on the input are added to those of the result.
+    The judged documents of a :class:`JudgedFile` were found while it was read; with
+    :class:`JudgedQueries`, those of a run are found once for several calls. ``progress`` receives
+    the number of runs scored so far. ``notes`` on the input are added to those of the result.
 
     Raises:
         CheckFailedError: If queries without a relevant document are left out, and no other is left.
@@ -558,56 +494,59 @@ def score_runs(
     """
     import numpy as np
 
+    from trectools_plus.measures.definitions.builtin import Judged
     from trectools_plus.measures.judged import JudgedQueries, has_nonrelevant
+    from trectools_plus.measures.scoring.scores import JudgedFile, score_run
 
-    given = JudgedQueries.of(qrels)
-    queries = given.counted(averaging.no_relevant)
+    queries = JudgedQueries.of(qrels)
     query_ids, without = queries.query_ids, queries.without_relevant
-    if not query_ids and without:
+    if averaging.no_relevant == "drop" and len(without) == len(query_ids):
         raise CheckFailedError(
             "no query of the qrels has a relevant document, so no_relevant=drop leaves no query",
             remedy="check that the grades are in column 4, or use no_relevant=zero",
         )
-    scored_runs = _score_each(runs, queries, with_judged(measures), progress)
-    of_measures = [
-        f"{one.requested_name}: {note}"
-        for one in measures
-        for note in (*one.notes_on_names, *one.notes_on_qrels(queries))
-    ]
-    lacking = queries.lacks_relevant([one.relevance_level for one in measures])
-    averaged: dict[str, list[str]] = {}
-    counts: dict[str, Counts] = {}
+    counted = queries.counted(averaging.no_relevant)
+    all_notes = notes_without_relevant(without, averaging)
+    for one in measures:
+        for note in (*one.notes_on_names, *one.notes_on_qrels(counted)):
+            all_notes.append(f"{one.requested_name}: {note}")
+    levels = [max(one.relevance_level, RELEVANT) for one in measures]
+    lacking = np.array(queries.highest)[:, np.newaxis] < levels
+    chosen: dict[str, tuple[list[str], Counts]] = {}
     tables: dict[str, FloatArray] = {}
-    of_runs: list[str] = []
-    pooled, judged = has_nonrelevant(given), {}
-    column = [one.name for one in with_judged(measures)].index(JUDGED)
-    for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
-        of_runs += run_notes
-        kept, counts[name] = choose_queries(query_ids, without, run.query_ids, averaging.missing)
-        values = table[:, : len(measures)]
+    judged: dict[str, float] = {}
+    for done, (name, run) in enumerate(runs.items()):
+        progress("scoring", done, len(runs))
+        values = score_run(measures, queries, run)
         if averaging.no_relevant == "drop":
             values = np.where(lacking, np.nan, values)
+        if any(one.provider.sees_documents for one in measures) and not isinstance(run, JudgedFile):
+            ranked = queries.rank(run)
+            for one in measures:
+                for note in one.notes_on_run(name, ranked):
+                    all_notes.append(f"{one.requested_name}, {name}: {note}")
+        kept, counts = choose_queries(query_ids, without, run.query_ids, averaging)
+        chosen[name] = [query_ids[position] for position in kept], counts
         tables[name] = np.ascontiguousarray(values[kept])
-        averaged[name] = [query_ids[position] for position in kept]
-        in_run = {*run.query_ids}
-        answered = [at for at in kept if query_ids[at] in in_run]
-        if pooled and answered and column < table.shape[1]:
-            judged[name] = float(table[answered, column].mean())
-    of_runs += _notes_on_depth(runs, measures, query_ids)
-    all_notes = [*notes_without_relevant(without, averaging), *of_measures, *of_runs, *notes]
+        ranks = run.judged if isinstance(run, JudgedFile) else queries.judge(run)
+        answered = ranks.retrieved[kept] > 0
+        if answered.any() and has_nonrelevant(queries):
+            judged[name] = float(Judged(10).score(ranks)[kept][answered].mean())
+    all_notes += [*_notes_on_depth(runs, measures, counted.query_ids), *notes]
     return Evaluation(
-        list(measures), averaging, averaged, counts, without, tables, all_notes, judged
+        list(measures),
+        averaging,
+        {name: ids for name, (ids, _) in chosen.items()},
+        {name: counts for name, (_, counts) in chosen.items()},
+        without,
+        tables,
+        all_notes,
+        judged,
     )
 
 
-def with_judged(measures: Sequence[Measure]) -> list[Measure]:
-    """Return the measures and, unless it is one of them, the share of judged documents."""
-    is_there = any(one.name == JUDGED for one in measures)
-    return [*measures] if is_there else [*measures, parse_measure(JUDGED)]
-
-
 def _notes_on_depth(
-    runs: Mapping[str, Run | ScoredFile], measures: Sequence[Measure], query_ids: Sequence[str]
+    runs: Mapping[str, Run | JudgedFile], measures: Sequence[Measure], query_ids: Sequence[str]
 ) -> list[str]:
     """Return a note on each run with fewer results than another one and than a measure needs."""
     required = max((one.cutoff or 0 for one in measures), default=0)
@@ -631,25 +570,27 @@ def choose_queries(
     query_ids: Sequence[str],
     without_relevant: Sequence[str],
     of_run: Iterable[str],
-    missing: Missing,
+    averaging: Averaging,
 ) -> tuple[list[int], Counts]:
     """Choose the queries that the means of a run are over.
 
     Args:
-        query_ids: The queries of the qrels that are scored.
-        without_relevant: The queries of the qrels without a relevant document, scored or not.
+        query_ids: The queries of the qrels.
+        without_relevant: Those without a relevant document.
         of_run: The queries of the run.
-        missing: The treatment of queries without results.
+        averaging: The treatment of queries without results and without a relevant document.
 
     Returns:
         Positions in ``query_ids``, and the numbers of queries.
     """
-    in_qrels, in_run = {*query_ids, *without_relevant}, {*of_run}
-    with_results = [at for at, query_id in enumerate(query_ids) if query_id in in_run]
-    kept = list(range(len(query_ids))) if missing == "zero" else with_results
-    n_missing = len(query_ids) - len(with_results)
-    n_extra = len(in_run - in_qrels)
-    return kept, Counts(len(in_qrels), len(in_run), len(kept), n_missing, n_extra)
+    in_run = {*of_run}
+    left_out = {*without_relevant} if averaging.no_relevant == "drop" else ()
+    scored = [at for at, query_id in enumerate(query_ids) if query_id not in left_out]
+    with_results = [at for at in scored if query_ids[at] in in_run]
+    kept = scored if averaging.missing == "zero" else with_results
+    n_missing = len(scored) - len(with_results)
+    n_extra = len(in_run.difference(query_ids))
+    return kept, Counts(len(query_ids), len(in_run), len(kept), n_missing, n_extra)
 
 
 def refuse_unscorable(
@@ -693,53 +634,6 @@ def refuse_unscorable(
 def accept_unjudged(measures: Iterable[Measure]) -> bool:
     """Return whether a measure can score a run without judged documents."""
     return any(measure.sees_unjudged for measure in measures)
-
-
-def _score_each(
-    runs: Mapping[str, Run | ScoredFile],
-    queries: JudgedQueries,
-    measures: Sequence[Measure],
-    progress: Progress,
-) -> Iterator[tuple[FloatArray, list[str]]]:
-    """Score the runs one after the other, or in parallel on the workers of a scheduler."""
-    from trectools_plus.measures.scoring.scores import ScoredFile
-
-    workers = current_workers()
-    if workers is None or all(isinstance(run, ScoredFile) for run in runs.values()):
-        for done, item in enumerate(runs.items()):
-            progress("scoring", done, len(runs))
-            yield _score(queries, measures, item)
-        return
-
-    def report(done: int) -> None:
-        progress("scoring", done, len(runs))
-
-    yield from workers.map(partial(_score, queries, measures), runs.items(), report)
-
-
-def _score(
-    queries: JudgedQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
-) -> tuple[FloatArray, list[str]]:
-    """Return values of shape (queries, measures), and notes on the run."""
-    from trectools_plus.measures.scoring.scores import (
-        ScoredFile,
-        depend_on_grades_only,
-        score_judged,
-        score_ranking,
-    )
-
-    name, run = item
-    if isinstance(run, ScoredFile):
-        return run.values(queries.query_ids), []
-    if depend_on_grades_only(measures):
-        return score_judged(measures, queries.query_ids, queries.judge(run)), []
-    ranked = queries.rank(run)
-    notes = [
-        f"{one.requested_name}, {name}: {note}"
-        for one in measures
-        for note in one.notes_on_run(name, ranked)
-    ]
-    return score_ranking(measures, queries, ranked), notes
 
 
 def check_averaging(missing: object, no_relevant: object) -> Averaging:

@@ -228,16 +228,18 @@ class MaxOntSim(BaseMeasure):
         ]
 
     @property
-    def _definition(self) -> Definition:
+    def definition(self) -> Definition:
+        """The exact meaning of its figures, with the formula of similarity."""
         cutoff = "all" if self.cutoff is None else f"the first {self.cutoff}"
         ontology = self._ontology or "the installed Human Phenotype Ontology"
         parts = [_summary_of(self._formula), *self._notation()]
         return self._define(
-            f"the highest similarity between any expected term and any of {cutoff} terms; "
+            "the highest similarity between any expected term and any of {cutoff} terms; "
             "1.0 if an expected term is found, 0 without expected or retrieved terms; "
-            f"similarity by '{self.parameters['formula']}' over {ontology}: {'. '.join(parts)}",
-            f"a term of grade {self.relevance_level} or more is expected; grades weigh alike",
+            "similarity by '{formula}' over {ontology}: {parts}",
+            "a term of grade {level} or more is expected; grades weigh alike",
             "none: a maximum in [0, 1]",
+            {**self.parameters, "ontology": ontology, "parts": ". ".join(parts), "cutoff": cutoff},
         )
 
     def _notation(self) -> list[str]:
