@@ -340,7 +340,7 @@ def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]
     deepest = min(max(one.cutoff or 0 for one in measures), _DEEPEST)
     copies, ranking = _draw_rankings(qrels, evaluation.query_ids[evaluation.run_names[0]], deepest)
     drawn = score_runs(
-        copies, {"": ranking}, measures, Averaging(no_relevant=evaluation.no_relevant)
+        copies, {"": ranking}, measures, Averaging(no_relevant=evaluation.averaging.no_relevant)
     )
     return [
         equal

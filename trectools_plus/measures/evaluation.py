@@ -6,9 +6,9 @@ Runs and qrels are validated before they are scored.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, get_args
 
 from trectools_plus.arguments import checked, show
@@ -101,19 +101,9 @@ class Evaluation(Displayed):
     query_ids: dict[str, list[str]]
     counts: dict[str, Counts]
     queries_without_relevant: list[str]
-    tables: Mapping[str, FloatArray]
+    tables: dict[str, FloatArray]
     notes: list[str] = field(default_factory=list)
-    judged: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def missing(self) -> Missing:
-        """The treatment of queries without results: ``zero`` or ``drop``."""
-        return self.averaging.missing
-
-    @property
-    def no_relevant(self) -> NoRelevant:
-        """The treatment of queries without a relevant document: ``zero`` or ``drop``."""
-        return self.averaging.no_relevant
+    judged: dict[str, float] = field(default_factory=dict)
 
     @property
     def run_names(self) -> list[str]:
@@ -201,18 +191,6 @@ class Evaluation(Displayed):
         means = {run: self.mean(run, measure_name) for run in self.run_names}
         return next(iter(means.values())) if len(means) == 1 else means
 
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the measures."""
-        return iter(self.measure_names)
-
-    def __contains__(self, measure_name: object) -> bool:
-        """Return whether there is a measure of this name, in any spelling."""
-        try:
-            self._column(measure_name)
-        except UsageError:
-            return False
-        return True
-
     def to_dict(self) -> dict[str, float] | dict[str, dict[str, float]]:
         """Return the means: ``{measure: mean}``, or with several runs ``{run: {measure: mean}}``.
 
@@ -243,9 +221,24 @@ class Evaluation(Displayed):
         Raises:
             UsageError: If there is no such measure.
         """
-        if measure_name is None:
-            return self._per_query
-        return self._per_query.filter(measure=self.measure_names[self._column(measure_name)])
+        import polars as pl
+
+        columns = [*range(len(self.measures))]
+        if measure_name is not None:
+            columns = [self._column(measure_name)]
+        rows = [
+            (run, query_id, self.measure_names[column], values[column])
+            for run, table in self.tables.items()
+            for query_id, values in zip(self.query_ids[run], table.tolist(), strict=True)
+            for column in columns
+        ]
+        schema = {
+            "run": pl.String,
+            "query_id": pl.String,
+            "measure": pl.String,
+            "value": pl.Float64,
+        }
+        return pl.DataFrame(rows, schema, orient="row").with_columns(pl.col("value").fill_nan(None))
 
     def is_over_different_queries(self, measure_name: str) -> bool:
         """Return whether the measure is defined for different queries in different runs.
@@ -272,27 +265,6 @@ class Evaluation(Displayed):
             return definition
         over = _averaged_over(self.averaging, definition.relevance_level)
         return replace(definition, averaged_over=over)
-
-    @cached_property
-    def _per_query(self) -> pl.DataFrame:
-        import polars as pl
-
-        index = {"run": pl.String, "query_id": pl.String}
-        schema = {**index, **dict.fromkeys(self.measure_names, pl.Float64)}
-        parts = [
-            pl.DataFrame(table, [*schema][2:]).select(
-                pl.lit(name).alias("run"),
-                pl.Series("query_id", self.query_ids[name], pl.String),
-                pl.all(),
-            )
-            for name, table in self.tables.items()
-        ]
-        wide = pl.concat([pl.DataFrame(schema=schema), *parts]).with_row_index("row")
-        order = {name: place for place, name in enumerate(self.measure_names)}
-        long = wide.unpivot(index=["row", *index], variable_name="measure").with_columns(
-            place=pl.col("measure").replace_strict(order, return_dtype=pl.UInt32)
-        )
-        return long.sort("row", "place").select(*index, "measure", pl.col("value").fill_nan(None))
 
     def _content(self) -> TextTable:
         shown = {name: self.is_over_different_queries(name) for name in self.measure_names}
@@ -340,7 +312,7 @@ class Evaluation(Displayed):
         """Return :meth:`per_query` as a pandas table; NaN if undefined."""
         from trectools_plus.formats.interchange.frames import to_pandas
 
-        return to_pandas(self._per_query)
+        return to_pandas(self.per_query())
 
     def _defined(self, run_name: AnyName, measure_name: AnyName | None) -> list[float]:
         values = self.values_as_list(run_name, measure_name)
@@ -366,16 +338,13 @@ class Evaluation(Displayed):
 
     def _column(self, requested: object) -> int:
         """Return the place of a measure in ``measures``, by any of its names."""
-        names = self.measure_names
-        if requested in names:
-            return names.index(str(requested))
+        canonical = {measure.requested_name: measure.name for measure in self.measures}
         if isinstance(requested, str | Measure):
-            canonical = {measure.requested_name: measure.name for measure in self.measures}
             name = requested if isinstance(requested, str) else requested.name
             if (matched := match_name(name, canonical)) is not None:
-                return names.index(matched)
+                return self.measure_names.index(matched)
         raise UsageError(
-            f"there is no measure {show(requested)}", remedy=f"available: {', '.join(names)}"
+            f"there is no measure {show(requested)}", remedy=f"available: {', '.join(canonical)}"
         )
 
 
@@ -496,101 +465,50 @@ def score_runs(
 
     from trectools_plus.measures.definitions.builtin import Judged
     from trectools_plus.measures.judged import JudgedQueries, has_nonrelevant
-    from trectools_plus.measures.scoring.scores import JudgedFile, score_run
+    from trectools_plus.measures.scoring.scores import find_judged, score_judged
 
     queries = JudgedQueries.of(qrels)
-    query_ids, without = queries.query_ids, queries.without_relevant
-    if averaging.no_relevant == "drop" and len(without) == len(query_ids):
+    highest, without = np.array(queries.highest), queries.without_relevant
+    drops = averaging.no_relevant == "drop"
+    if drops and len(without) == len(highest):
         raise CheckFailedError(
             "no query of the qrels has a relevant document, so no_relevant=drop leaves no query",
             remedy="check that the grades are in column 4, or use no_relevant=zero",
         )
-    counted = queries.counted(averaging.no_relevant)
-    all_notes = notes_without_relevant(without, averaging)
+    evaluation = Evaluation(list(measures), averaging, {}, {}, without, {})
+    evaluation.notes.extend(notes_without_relevant(without, averaging))
     for one in measures:
-        for note in (*one.notes_on_names, *one.notes_on_qrels(counted)):
-            all_notes.append(f"{one.requested_name}: {note}")
+        for note in (*one.notes_on_names, *one.notes_on_qrels(queries)):
+            evaluation.notes.append(f"{one.requested_name}: {note}")
     levels = [max(one.relevance_level, RELEVANT) for one in measures]
-    lacking = np.array(queries.highest)[:, np.newaxis] < levels
-    chosen: dict[str, tuple[list[str], Counts]] = {}
-    tables: dict[str, FloatArray] = {}
-    judged: dict[str, float] = {}
+    is_scored = highest >= (RELEVANT if drops else highest)
     for done, (name, run) in enumerate(runs.items()):
         progress("scoring", done, len(runs))
-        values = score_run(measures, queries, run)
-        if averaging.no_relevant == "drop":
-            values = np.where(lacking, np.nan, values)
-        if any(one.provider.sees_documents for one in measures) and not isinstance(run, JudgedFile):
-            ranked = queries.rank(run)
+        ranks = find_judged(measures, queries, run)
+        values = score_judged(measures, ranks)
+        if ranks.documents is not None:
             for one in measures:
-                for note in one.notes_on_run(name, ranked):
-                    all_notes.append(f"{one.requested_name}, {name}: {note}")
-        kept, counts = choose_queries(query_ids, without, run.query_ids, averaging)
-        chosen[name] = [query_ids[position] for position in kept], counts
-        tables[name] = np.ascontiguousarray(values[kept])
-        ranks = run.judged if isinstance(run, JudgedFile) else queries.judge(run)
-        answered = ranks.retrieved[kept] > 0
-        if answered.any() and has_nonrelevant(queries):
-            judged[name] = float(Judged(10).score(ranks)[kept][answered].mean())
-    all_notes += [*_notes_on_depth(runs, measures, counted.query_ids), *notes]
-    return Evaluation(
-        list(measures),
-        averaging,
-        {name: ids for name, (ids, _) in chosen.items()},
-        {name: counts for name, (_, counts) in chosen.items()},
-        without,
-        tables,
-        all_notes,
-        judged,
-    )
-
-
-def _notes_on_depth(
-    runs: Mapping[str, Run | JudgedFile], measures: Sequence[Measure], query_ids: Sequence[str]
-) -> list[str]:
-    """Return a note on each run with fewer results than another one and than a measure needs."""
-    required = max((one.cutoff or 0 for one in measures), default=0)
-    if len(runs) < 2 or not required:
-        return []
-    counted = {name: run.count_documents() for name, run in runs.items()}
-    sizes = {
-        name: [of_run.get(query, 0) for query in query_ids] for name, of_run in counted.items()
-    }
-    deepest = max(max(of_run, default=0) for of_run in sizes.values())
-    return [
-        f"{name}: fewer than {required:,} results, the deepest rank that a measure looks at, for "
-        f"{sum(0 < size < required for size in of_run):,} of "
-        f"{plural(len(query_ids), 'query', 'queries')}"
-        for name, of_run in sizes.items()
-        if max(of_run, default=0) < min(deepest, required)
-    ]
-
-
-def choose_queries(
-    query_ids: Sequence[str],
-    without_relevant: Sequence[str],
-    of_run: Iterable[str],
-    averaging: Averaging,
-) -> tuple[list[int], Counts]:
-    """Choose the queries that the means of a run are over.
-
-    Args:
-        query_ids: The queries of the qrels.
-        without_relevant: Those without a relevant document.
-        of_run: The queries of the run.
-        averaging: The treatment of queries without results and without a relevant document.
-
-    Returns:
-        Positions in ``query_ids``, and the numbers of queries.
-    """
-    in_run = {*of_run}
-    left_out = {*without_relevant} if averaging.no_relevant == "drop" else ()
-    scored = [at for at, query_id in enumerate(query_ids) if query_id not in left_out]
-    with_results = [at for at in scored if query_ids[at] in in_run]
-    kept = scored if averaging.missing == "zero" else with_results
-    n_missing = len(scored) - len(with_results)
-    n_extra = len(in_run.difference(query_ids))
-    return kept, Counts(len(query_ids), len(in_run), len(kept), n_missing, n_extra)
+                for note in one.notes_on_run(name, ranks.documents[1]):
+                    evaluation.notes.append(f"{one.requested_name}, {name}: {note}")
+        if drops:
+            values = np.where(highest[:, np.newaxis] < levels, np.nan, values)
+        answered = ranks.retrieved > 0
+        kept = is_scored if averaging.missing == "zero" else is_scored & answered
+        evaluation.tables[name] = np.ascontiguousarray(values[kept])
+        evaluation.query_ids[name] = list(compress(queries.query_ids, kept))
+        in_run = {*run.query_ids}
+        evaluation.counts[name] = Counts(
+            n_qrels=len(highest),
+            n_run=len(in_run),
+            n_scored=int(kept.sum()),
+            n_missing=int((is_scored & ~answered).sum()),
+            n_extra=len(in_run.difference(queries.query_ids)),
+        )
+        if (kept & answered).any() and has_nonrelevant(queries):
+            shares = Judged(10).score(ranks)[kept & answered]
+            evaluation.judged[name] = float(shares.mean())
+    evaluation.notes.extend(notes)
+    return evaluation
 
 
 def refuse_unscorable(
@@ -649,24 +567,19 @@ def check_averaging(missing: object, no_relevant: object) -> Averaging:
 
 
 def _averaged_over(averaging: Averaging, level: int) -> str:
-    grade = max(level, RELEVANT)
-    with_relevant = f" with a document of grade {grade} or more" * (averaging.no_relevant == "drop")
-    queries = f"queries of the qrels{with_relevant}"
+    queries = "queries of the qrels"
+    if averaging.no_relevant == "drop":
+        queries += f" with a document of grade {max(level, RELEVANT)} or more"
     if averaging.missing == "zero":
         return f"{queries}; a query without results counts 0"
-    return f"{queries} {'and' if with_relevant else 'with'} results in the run"
+    return f"{queries} {'with' if averaging.no_relevant == 'zero' else 'and'} results in the run"
 
 
 def notes_without_relevant(without: Sequence[str], averaging: Averaging) -> list[str]:
     """Return a note on the queries without a relevant document, if there are any."""
     if not without:
         return []
-    one = len(without) == 1
-    if averaging.no_relevant == "zero":
-        effect = f"{'counts' if one else 'count'} 0, as in trec_eval"
-    else:
-        effect = f"{'is' if one else 'are'} left out of every mean"
-    return [
-        f"{plural(len(without), 'query', 'queries')} of the qrels {'has' if one else 'have'} no "
-        f"relevant document and {effect}: {listed(without)}"
-    ]
+    is_zero = averaging.no_relevant == "zero"
+    effect = "count 0, as in trec_eval" if is_zero else "are left out of every mean"
+    queries = plural(len(without), "query", "queries")
+    return [f"{queries} of the qrels without a relevant document {effect}: {listed(without)}"]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.choices import MODEL_JUDGED, NoRelevant
+from trectools_plus.choices import MODEL_JUDGED
 from trectools_plus.formats.columns.ids import KEPT, Ids, PairTable
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.text import listed
@@ -100,25 +100,6 @@ class JudgedQueries:
         """The highest grade of each query."""
         grades = self.relevance
         return np.maximum.reduceat(grades, self.starts[:-1]).tolist() if len(grades) else []
-
-    def counted(self, no_relevant: NoRelevant) -> JudgedQueries:
-        """Return the queries of which means are made."""
-        return self if no_relevant == "zero" else self._with_relevant
-
-    @cached_property
-    def _with_relevant(self) -> JudgedQueries:
-        """The same without the queries that have no relevant document."""
-        if not self.without_relevant:
-            return self
-        numbers = np.flatnonzero(np.array(self.highest) >= RELEVANT)
-        positions = self.of_queries(numbers)
-        return replace(
-            self,
-            query_ids=self.ids_of(numbers),
-            relevance=self.relevance[positions],
-            starts=np.r_[0, np.cumsum(np.diff(self.starts)[numbers])],
-            doc_ids=self.doc_ids.take(positions),
-        )
 
     def ids_of(self, numbers: IntArray) -> list[str]:
         """Return the ids of some queries."""

@@ -305,6 +305,7 @@ def _parse(name: str) -> list[Measure]:
         return [copy.copy(stored)]
     named = _from_values(text) or [(text, _from_label(text))]
     for typed, measure in named:
+        _refuse_misleading_name(measure)
         if "".join(typed.split()) != measure.name:
             measure.alias = typed
     return [measure for _, measure in named]
@@ -385,8 +386,8 @@ def _construct(label: str, parameters: Mapping[str, Any], at: Any, text: str) ->
         names = (*ir_measures_labels(), *common, *measure_labels())
         folded = {name.casefold(): name for name in names}
         near = difflib.get_close_matches(label.casefold(), folded, 3, 0.5)
-        offered = [folded[name] + text[len(label) :] for name in near] or measure_labels()
-        remedy = f"did you mean one of {', '.join(offered)}?"
+        offered = ", ".join(folded[name] + text[len(label) :] for name in near)
+        remedy = f"did you mean {offered}?" if near else f"supported: {', '.join(measure_labels())}"
     raise UsageError(f"there is no measure {text!r}", remedy=remedy)
 
 

@@ -178,11 +178,6 @@ class Measure(ABC):
         """The canonical name, for example ``nDCG@10``, as in tables and reports."""
 
     @property
-    def full_name(self) -> str:
-        """The canonical name with the parameters that another spelling of it contains."""
-        return self.name
-
-    @property
     def requested_name(self) -> str:
         """The name that labels its figures: as requested, for example ``MAP@100``.
 
@@ -280,8 +275,8 @@ class Measure(ABC):
         Raises:
             UsageError: If the figures would be meaningless for any run.
         """
-        lacking = sum(grade < self.relevance_level for grade in queries.highest)
-        if self.relevance_level <= RELEVANT or not lacking:
+        lacking = sum(RELEVANT <= one < self.relevance_level for one in queries.highest)
+        if not lacking:
             return []
         total = len(queries.query_ids)
         return [

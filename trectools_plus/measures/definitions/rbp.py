@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import FloatArray, canonical_name
+from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.providers.builtin import ColumnMeasure
 
@@ -45,12 +45,6 @@ class RBP(ColumnMeasure):
                 "counts as 0"
             )
             self.trec_eval_call = "trec_eval -c {to_depth}-m rbp.p={p} QRELS RUN  # trec_eval 10"
-
-    @property
-    def full_name(self) -> str:
-        """The canonical name with p, which ``rbp.80`` contains, also if it is the default."""
-        defaults = {**self.parameter_defaults, "p": None}
-        return canonical_name(self.label, self.parameters, defaults, self.cutoff)
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return values between 0 and 1."""

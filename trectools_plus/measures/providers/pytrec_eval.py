@@ -21,6 +21,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
@@ -67,29 +68,23 @@ def score_requests(
     Returns:
         By key, one value per query; 0 for a query without results.
     """
-    of_lengths = [one for one in requests if one.sees == "length" and not judged_only]
-    others = [one for one in requests if one not in of_lengths]
     values: dict[str, FloatArray] = {}
-    if of_lengths:
-        # Queries with the same number of documents have the same values. trec_eval needs a
-        # judgment of each query.
-        lengths, positions = np.unique(run.retrieved, return_inverse=True)
-        zeros = np.zeros(len(lengths), np.int64)
-        judged = JudgedRun(lengths, np.arange(len(lengths)), zeros, zeros)
-        found = _score(judged, zeros, lengths, of_lengths, level=level, judged_only=False)
-        values = {key: column[positions] for key, column in found.items()}
-    if others:
+    by_length = [one for one in requests if one.sees == "length"]
+    for group in (by_length, [one for one in requests if one.sees != "length"]):
+        if not group:
+            continue
         # trec_eval removes unjudged documents, and must not be left without documents.
-        sees = "judged" if judged_only else max((one.sees for one in others), key=_PARTS.index)
+        sees = "judged" if judged_only else max((one.sees for one in group), key=_PARTS.index)
+        judged, gains = run, grades
         if sees == "gains":
             kept = grades > 0
-            run = replace(run, query=run.query[kept], rank=run.rank[kept], grade=run.grade[kept])
-            grades = grades[kept]
-        depth = _visible_depths(run, grades, sees)
-        cutoffs = [one.cutoff for one in others if one.cutoff is not None]
-        if len(cutoffs) == len(others) and not judged_only:
+            judged = replace(run, query=run.query[kept], rank=run.rank[kept], grade=run.grade[kept])
+            gains = grades[kept]
+        depth = _visible_depths(judged, gains, sees)
+        cutoffs = [one.cutoff for one in group if one.cutoff is not None]
+        if len(cutoffs) == len(group) and not judged_only:
             depth = np.minimum(depth, max(cutoffs))
-        values |= _score(run, grades, depth, others, level=level, judged_only=judged_only)
+        values |= _score(judged, gains, depth, group, level=level, judged_only=judged_only)
     return values
 
 
@@ -130,7 +125,7 @@ def _visible_depths(run: JudgedRun, grades: IntArray, sees: Sees) -> IntArray:
 
     It is at least 1 if there is any document.
     """
-    if sees == "all":
+    if sees in ("all", "length"):
         return run.retrieved
     deepest = np.zeros_like(run.retrieved)
     kept = slice(None) if sees == "judged" else grades > 0
@@ -179,8 +174,9 @@ def _rename(
     position = np.arange(len(run.query)) - starts[run.query]
     shown = (run.rank > 0) & (run.rank <= depth[run.query])
     keys = np.where(shown, run.rank, deepest + 1 + position)
-    rankings = _rankings_of(_capacity(int(keys.max(initial=deepest)) + 1))
-    documents, gains = rankings.names[keys].tolist(), grades.tolist()
+    # The next power of two, so that chunks of a run share names and rankings.
+    capacity = max(1024, 1 << int(keys.max(initial=deepest)).bit_length())
+    documents, gains = _names(capacity)[keys].tolist(), grades.tolist()
     # Without any grade of 0 or more all values are 0, and trec_eval would crash.
     highest = np.full(len(depth), -1)
     np.maximum.at(highest, run.query, grades)
@@ -190,47 +186,27 @@ def _rename(
     for number in scored:
         own = slice(bounds[number], bounds[number + 1])
         qrels[str(number)] = dict(zip(documents[own], gains[own], strict=True))
-    return qrels, {str(number): rankings[depths[number]] for number in scored}
+    return qrels, {str(number): _ranking(capacity, depths[number]) for number in scored}
 
 
-class _Rankings(dict[int, dict[str, float]]):
-    """Rankings of n renamed documents by n, created on first use.
-
-    Attributes:
-        names: The names of the documents, in the order of their bytes.
-    """
-
-    def __init__(self, capacity: int) -> None:
-        width = 2
-        while len(_CHARACTERS) ** width < capacity:
-            width += 1
-        names = islice(product(_CHARACTERS, repeat=width), capacity)
-        self.names = np.array(["".join(one) for one in names], object)
-        self._items = [(name, -float(rank)) for rank, name in enumerate(self.names)]
-        self._n_items = 0
-
-    def __missing__(self, depth: int) -> dict[str, float]:
-        ranking = dict(self._items[1 : depth + 1])
-        if self._n_items + depth > _MAX_ITEMS:
-            self.clear()
-            self._n_items = 0
-        self._n_items += depth
-        self[depth] = ranking
-        return ranking
+@lru_cache(maxsize=2)
+def _names(capacity: int) -> npt.NDArray[np.object_]:
+    """Return names of documents, in the order of their bytes."""
+    width = 2
+    while len(_CHARACTERS) ** width < capacity:
+        width += 1
+    names = islice(product(_CHARACTERS, repeat=width), capacity)
+    return np.array(["".join(one) for one in names], object)
 
 
-_rankings_of = lru_cache(maxsize=2)(_Rankings)
-"""Return rankings that the chunks of a run share."""
-
-
-def _capacity(n: int) -> int:
-    """Return the next power of two, so that chunks of a run have the same one."""
-    return max(1024, 1 << (n - 1).bit_length())
+@lru_cache(maxsize=32)
+def _ranking(capacity: int, depth: int) -> dict[str, float]:
+    """Return the ranking of n renamed documents, which queries share."""
+    names = _names(capacity)[1 : depth + 1].tolist()
+    return {name: -float(rank) for rank, name in enumerate(names, 1)}
 
 
 _CHARACTERS = [chr(code) for code in range(ord("!"), ord("~") + 1)]
-_MAX_ITEMS = 200_000
-"""The greatest number of items of the rankings in memory, of about 50 bytes each."""
 _STEP = 16
 """Depths are rounded up to a multiple of this number, so that more queries share a ranking."""
 MAX_GAIN = 2**20

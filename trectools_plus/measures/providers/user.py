@@ -239,7 +239,7 @@ class BaseMetric(BaseMeasure):
         self, ranked_doc_ids: Sequence[str], qrels_of_query: Mapping[str, int]
     ) -> float:
         """Score one query, without its id and scores."""
-        return self._calculate("", ranked_doc_ids, (), qrels_of_query)
+        return float(self._score([""], [ranked_doc_ids], [()], [qrels_of_query])[0])
 
     def _score(
         self,
@@ -250,24 +250,19 @@ class BaseMetric(BaseMeasure):
     ) -> FloatArray:
         import numpy as np
 
-        rows = zip(query_ids, rankings, scores, qrels, strict=True)
-        return np.fromiter((self._calculate(*row) for row in rows), float, len(rankings))
-
-    def _calculate(
-        self,
-        query_id: str,
-        doc_ids: Sequence[str],
-        scores: Sequence[float],
-        qrels: Mapping[str, int],
-    ) -> float:
         level = self.relevance_level
-        results: QueryResults = {
-            "query_id": query_id,
-            "ranked_ids": list(doc_ids),
-            "scores": list(scores),
-            "relevant": {doc_id: grade for doc_id, grade in qrels.items() if grade >= level},
-        }
-        return float(self.calculate(results))
+        results: list[QueryResults] = [
+            {
+                "query_id": query_id,
+                "ranked_ids": list(doc_ids),
+                "scores": list(of_documents),
+                "relevant": {doc_id: grade for doc_id, grade in judged.items() if grade >= level},
+            }
+            for query_id, doc_ids, of_documents, judged in zip(
+                query_ids, rankings, scores, qrels, strict=True
+            )
+        ]
+        return np.fromiter((self.calculate(one) for one in results), float, len(results))
 
 
 @contextmanager

@@ -37,15 +37,28 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Run
 
 
-def score_run(
+def find_judged(
     measures: Sequence[Measure], queries: JudgedQueries, run: Run | JudgedFile
-) -> FloatArray:
+) -> JudgedRun:
+    """Return the ranks of judged documents, and all documents if a measure depends on their ids.
+
+    Args:
+        measures: The measures.
+        queries: The queries and judgments.
+        run: The run.
+    """
+    if isinstance(run, JudgedFile):
+        return run.judged
+    documents = None if depend_on_grades_only(measures) else (queries, queries.rank(run))
+    return replace(queries.judge(run), documents=documents)
+
+
+def score_judged(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
     """Score a run.
 
     Args:
         measures: The measures, each once.
-        queries: The queries and judgments.
-        run: The run.
+        run: The run, with documents if a measure depends on their ids.
 
     Returns:
         Array of shape (queries, measures); ``nan`` where a measure is undefined. Queries without
@@ -54,18 +67,12 @@ def score_run(
     Raises:
         UsageError: If a measure cannot score this input.
     """
-    judged = run.judged if isinstance(run, JudgedFile) else queries.judge(run)
-    # Cutting a ranking saves time.
-    judged = judged.cut(deepest_rank_needed(measures))
-    if not depend_on_grades_only(measures):
-        assert not isinstance(run, JudgedFile)
-        judged = replace(judged, documents=(queries, queries.rank(run)))
-    values = score_by_provider(measures, judged)
+    run = run.cut(deepest_rank_needed(measures))  # saves time
+    values = score_by_provider(measures, run)
     without_results = [
-        measure.values_without_results(judged.query, judged.grade, len(values))
-        for measure in measures
+        measure.values_without_results(run.query, run.grade, len(values)) for measure in measures
     ]
-    return np.where(judged.retrieved[:, None] > 0, values, np.transpose(without_results))
+    return np.where(run.retrieved[:, None] > 0, values, np.transpose(without_results))
 
 
 def score_by_provider(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
@@ -138,14 +145,12 @@ class JudgedFile:
         name: The run's tag.
         path: The file, as the user named it.
         query_ids: Its queries, in file order.
-        judged_ids: The queries of the qrels, in their order.
         judged: The ranks of the judged documents.
     """
 
     name: str
     path: str
     query_ids: list[str]
-    judged_ids: list[str]
     judged: JudgedRun
 
     @classmethod
@@ -154,11 +159,7 @@ class JudgedFile:
     ) -> JudgedFile:
         """Join the parts of a run."""
         judged = qrels.place((one.number, one.lengths, one.judgments, one.ranks) for one in parts)
-        return cls(name, run.path, run.query_ids, qrels.query_ids, judged)
-
-    def count_documents(self) -> dict[str, int]:
-        """Return the number of documents for each query of the qrels."""
-        return dict(zip(self.judged_ids, self.judged.retrieved.tolist(), strict=True))
+        return cls(name, run.path, run.query_ids, judged)
 
 
 def judge_view(
