@@ -51,7 +51,7 @@ class TestAveraging:
             "n_extra": 1,
         }
         assert evaluation.notes[0] == (
-            "1 query of the qrels has no relevant document and counts 0, as in trec_eval: 3"
+            "1 query of the qrels without a relevant document count 0, as in trec_eval: 3"
         )
 
     def test_queries_without_a_relevant_document_can_be_left_out(self):
@@ -63,7 +63,7 @@ class TestAveraging:
         counts = evaluation.counts["first"]
         assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, 3, 1)
         assert evaluation.notes[0].endswith(
-            "has no relevant document and is left out of every mean: 3"
+            "without a relevant document are left out of every mean: 3"
         )
 
     @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ class TestAveraging:
         assert [evaluation.mean(name) for name in ("RR", "nDCG@10")] == [0.0, 0.0]
         assert math.isnan(evaluation.mean("MinRank"))
         of_queries, of_query, of_file = evaluation.notes[:3]
-        assert of_queries.startswith("2 queries of the qrels have no relevant document and count 0")
+        assert of_queries.startswith("2 queries of the qrels without a relevant document count 0")
         assert "Q132 query 2 " in of_query
         assert "no grade above 0 in 2 rows; every query scores 0" in of_file
         with pytest.raises(CheckFailedError, match="no_relevant=drop"):
@@ -94,7 +94,7 @@ class TestAveraging:
         evaluation = evaluate(QRELS, RUN, names)
         assert {evaluation.n("first", name) for name in names} == {4}
         assert evaluation.values("first", "AP(rel=2)").tolist() == [1.0, 0.0, 0.0, 0.0]
-        assert "AP(rel=2): no document of grade 2 or more for 2 of 4 queries" in evaluation.notes
+        assert "AP(rel=2): no document of grade 2 or more for 1 of 4 queries" in evaluation.notes
 
     def test_undefined_values_are_left_out_and_counted(self):
         run = Run.from_dict({"1": {"x": 3.0, "b": 2.0}, "2": {"x": 1.0}})
@@ -162,7 +162,7 @@ class TestAccessors:
     def test_one_of_several_runs_must_be_named(self):
         evaluation = evaluate(QRELS, {"a": RUN, "b": RUN}, ["RR"])
         for accessor in (evaluation.mean, evaluation.median, evaluation.std, evaluation.n):
-            with pytest.raises(UsageError, match="2"):
+            with pytest.raises(UsageError, match="a, b"):
                 accessor("RR")
 
     def test_statistics_of_too_few_values_are_nan(self):
@@ -194,9 +194,8 @@ class TestAccessors:
         assert one["Recall@10"] == one["R@10"] == one.mean("Recall@10")
         assert one.to_dict() == {"Recall@10": one["R@10"], "mrr": one["RR"]}
         assert list(one) == ["Recall@10", "mrr"]
-        assert "R@10" in one
+        assert "mrr" in one
         assert "AP" not in one
-        assert 3 not in one
         with pytest.raises(UsageError, match=r"AP.*Recall@10"):
             one["AP"]
 
@@ -303,8 +302,7 @@ def test_repeated_and_scattered_judgments_count_once_and_are_grouped():
     assert judged.query_ids == ["b", "a", "c"]
     rows = [(0, "d1", 1), (0, "d2", 2), (1, "d1", 0), (1, "d2", 1)]
     assert judged.frame.rows() == [*rows, (2, "d1", 0)]
-    assert judged.counted("drop").query_ids == ["b", "a"]
-    assert judged.counted("drop").frame.rows() == rows
+    assert judged.without_relevant == ["c"]
 
 
 def test_rr_and_rr_at_k_cannot_disagree_on_ties():

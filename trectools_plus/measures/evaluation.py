@@ -6,7 +6,7 @@ Runs and qrels are validated before they are scored.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, get_args
@@ -190,6 +190,10 @@ class Evaluation(Displayed):
         self._column(measure_name)
         means = {run: self.mean(run, measure_name) for run in self.run_names}
         return next(iter(means.values())) if len(means) == 1 else means
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the measures."""
+        return iter(self.measure_names)
 
     def to_dict(self) -> dict[str, float] | dict[str, dict[str, float]]:
         """Return the means: ``{measure: mean}``, or with several runs ``{run: {measure: mean}}``.

@@ -380,7 +380,9 @@ def _construct(label: str, parameters: Mapping[str, Any], at: Any, text: str) ->
     in_trec_eval = measures_of(10).get(label if match is None else match["name"])
     if in_trec_eval is not None:
         version = " --trec-eval-version 10" if in_trec_eval.since == 10 else ""
-        remedy = f"`trectools-plus trec-eval{version} -m {text} QRELS RUN` computes it"
+        cut = f".{at}" if at is not None and in_trec_eval.takes == "cutoffs" else ""
+        name = f"{label}{cut}" if match is None else text
+        remedy = f"`trectools-plus trec-eval{version} -m {name} QRELS RUN` computes it"
     else:
         common = [name for name, one in ALIASES.items() if not one.trec_eval]
         names = (*ir_measures_labels(), *common, *measure_labels())

@@ -53,7 +53,7 @@ def test_by_hand():
     }
     np.testing.assert_allclose(score(expected, "abcde", grades), list(expected.values()))
     assert {name.split("@")[0].split("(")[0] for name in expected} == {
-        measure.label for measure in MEASURES
+        measure.label for measure in MEASURES if "CG" not in measure.label
     }
 
 
