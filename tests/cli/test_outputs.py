@@ -28,7 +28,7 @@ GROUPS = (
     commands.JUDGE,
     commands.TOP,
 )
-OUTPUTS = {"--output", "--to", "--plot", "--table", "--textfile", "output"}
+OUTPUTS = {"--output", "--to", "--table", "--textfile", "output"}
 """Options and arguments that name a file to write; the others name folders, or have a guard."""
 
 Call = Callable[..., int]

