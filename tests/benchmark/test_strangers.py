@@ -354,7 +354,7 @@ OPENED = {
 }  # fmt: skip
 TEXTS = """
     BenchmarkReport.best_mode BenchmarkReport.best_mode_significant
-    BenchmarkReport.discriminative_power BenchmarkReport.equal_measures
+    BenchmarkReport.equal_measures
     BenchmarkReport.groups BenchmarkReport.headline_measures BenchmarkReport.modes
     BenchmarkReport.notes BenchmarkReport.primary_measure BenchmarkReport.strata
     BenchmarkReport.unranked BenchmarkReport.unscored BestOverall.measure BestOverall.mode
@@ -378,7 +378,7 @@ TEXTS = """
     MeasureDefinition.ties MeasureDefinition.trec_eval_call
     ModeResult.label ModeResult.measures ModelRecord.path ModelRecord.sha256 NearMiss.mode
     NearMiss.query_id NearMiss.text Pool.measure Pool.modes QueryDifficulty.query_id
-    RunFile.sha256 SetSize.use SetSize.warning SourceFile.sha256
+    RunFile.sha256 SourceFile.sha256
     TargetResult.band TargetResult.names TermLabel.doc_id TermLabel.label TieInfo.straddling
     UnscoredMode.failed_queries UnscoredMode.label UnscoredMode.reason UpliftResult.baseline
     Verdict.best Verdict.measure Verdict.next_steps Verdict.second

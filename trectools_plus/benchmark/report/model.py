@@ -116,7 +116,6 @@ class BenchmarkReport(ReportFigures):
                 "diagnosis": [one for one in self.diagnosis if one.mode == mode],
                 "pool": None,
                 "difficulty": None,
-                "discriminative_power": {},
             }
         )
         return add_result(alone)
