@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,7 @@ def test_what_cannot_be_checked_is_refused(bench, tmp_path: Path) -> None:
     folder = bench.make("r", {"a": ALIKE})
     with pytest.raises(IncomparableError, match="20"):
         check_overfitting([folder], USED, part(range(20, 60)))
+    shutil.rmtree(folder / "runs")
     with pytest.raises(UsageError, match=r"P@3.*R@10"):
         check_overfitting([folder], USED, HELD_OUT, measures=["P@3"])
     with pytest.raises(UsageError, match=r"2.*1"):

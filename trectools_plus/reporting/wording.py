@@ -12,7 +12,6 @@ from trectools_plus.benchmark.report import (
     TargetResult,
     UpliftResult,
 )
-from trectools_plus.benchmark.tried import tried_sentence
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import (
     DEFAULT_CORRECTION,
@@ -147,19 +146,8 @@ def list_claims(report: BenchmarkReport) -> list[str]:
 
 
 def _list_origins(report: BenchmarkReport) -> list[str]:
-    """Return what readers should know first: reused, missing and added results, other reports."""
-    manifest = report.manifest
-    claims = []
-    if manifest.cached_from is not None:
-        claims.append(
-            "Nothing was computed anew: configuration, data and code equal those of experiment "
-            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
-            "computes them again."
-        )
-    claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
-    if manifest.other_reports is not None:
-        claims.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
-    return claims
+    """Return what readers should know first: missing results."""
+    return [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
 
 
 def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:

@@ -19,7 +19,6 @@ AnyReport = TypeVar("AnyReport", bound=ReportFigures)
 _PRIMARY = "nDCG@10"
 _PRIMARY_OF_TERMS = "RR"
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
-_FEW_JUDGED = 0.5
 _QUERIES = ("query", "queries")
 _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
@@ -256,14 +255,14 @@ def _join(report: ReportFigures, modes: Sequence[str]) -> str:
 def list_next_steps(
     report: ReportFigures, measure: str, entry: Comparison | None = None
 ) -> list[str]:
-    """List what to look at next, a sentence each: judgments, power, failing queries.
+    """List what to look at next, a sentence each: power, failing queries.
 
     Args:
         report: The report.
         measure: The measure of the verdict.
         entry: The comparison that the verdict is about.
     """
-    steps = describe_judged(report)
+    steps = []
     if entry and entry.n > 1 and entry.changed < FEW:
         few = " Fewer than a significant difference needs." if entry.reason == "few_changed" else ""
         steps.append(f"{entry.changed} of {plural(entry.n, *_QUERIES)} differ on {measure}.{few}")
@@ -282,25 +281,6 @@ def list_next_steps(
             f"Value 0 on {failing[0].measure}: {len(failing):,} of {of_all}: {listed(ids)}."
         )
     return steps
-
-
-def describe_judged(report: ReportFigures) -> list[str]:
-    """Return a sentence if less than half of a mode's first ten documents is judged, else nothing.
-
-    Args:
-        report: The report; without ``pool``, there is no sentence.
-    """
-    pool = {} if report.pool is None else report.pool.modes
-    known = {mode: one.judged for mode, one in pool.items() if one.judged is not None}
-    shares = {mode: share for mode, share in known.items() if share < _FEW_JUDGED}
-    if not shares:
-        return []
-    low, high = (f"{end:.0%}" for end in (min(shares.values()), max(shares.values())))
-    named = f"{_join(report, [*shares])} {low}" + ("" if low == high else f" to {high}")
-    return [
-        f"Less than half of the first ten documents is judged ({named}), and unjudged documents "
-        "count as not relevant."
-    ]
 
 
 def _show(value: float | None, sign: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -129,19 +129,6 @@ FileName = Annotated[
 ]
 
 
-def _stored(kind: str) -> Callable[[Any], Any]:
-    """Return a validator that stores data in memory as files; paths need nothing of that."""
-
-    def store(value: Any) -> Any:
-        if value is None or isinstance(value, str | os.PathLike):
-            return value
-        from trectools_plus.benchmark import store_inputs
-
-        return getattr(store_inputs, f"store_{kind}")(value)
-
-    return store
-
-
 def _name_method(value: Any) -> Any:
     """Return the name of a test or a correction; refuse those of earlier versions."""
     if isinstance(value, str) and value in REPLACEMENTS:
@@ -166,11 +153,7 @@ _JUDGED: Mapping[str, Mapping[str, bool | None]] = {
 
 
 class DataSettings(BackendSettings):
-    """Settings of the data and of the backend, which may have its own documents.
-
-    In Python, ``topics``, ``qrels`` and ``runs`` can also be tables, dictionaries or data frames;
-    they are stored as files in the cache folder.
-    """
+    """Settings of the data and of the backend, which may have its own documents."""
 
     dataset: FileName | None = setting(
         None,
@@ -198,7 +181,7 @@ class DataSettings(BackendSettings):
     corpus: FileName | None = setting(
         None, "Documents: JSONL with doc_id (or _id), title and text.", Option("FILE", Panel.DATA)
     )
-    topics: Annotated[FileName | None, BeforeValidator(_stored("topics"))] = setting(
+    topics: FileName | None = setting(
         None,
         "Queries: TSV, CSV, JSONL, JSON, TREC SGML or XML, or irds:<ir_datasets id>.",
         Option("FILE", Panel.DATA),
@@ -213,10 +196,8 @@ class DataSettings(BackendSettings):
         "Fields of the topics with the text, comma-separated; several are joined.",
         Option("NAMES", Panel.DATA, default="by their names: text, query, title, …"),
     )
-    qrels: Annotated[FileName | None, BeforeValidator(_stored("qrels"))] = setting(
-        None, "Judgments: TREC qrels or BEIR TSV.", Option("FILE")
-    )
-    runs: Annotated[dict[str, FileName] | None, BeforeValidator(_stored("runs"))] = setting(
+    qrels: FileName | None = setting(None, "Judgments: TREC qrels or BEIR TSV.", Option("FILE"))
+    runs: dict[str, FileName] | None = setting(
         None, "Run files by name, to compare instead of searching."
     )
 

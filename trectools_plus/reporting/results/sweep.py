@@ -19,7 +19,6 @@ from trectools_plus.benchmark.run.output_folder import SWEEP_MARKDOWN_FILE as MA
 from trectools_plus.benchmark.run.output_folder import WINNER_FILE as RUN_FILE
 from trectools_plus.benchmark.sweep.report import SweepReport
 from trectools_plus.benchmark.sweep.runner import SweepResult
-from trectools_plus.benchmark.tried import tried_sentence
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.atomic import atomic_write
@@ -163,7 +162,6 @@ def sweep_claims(report: SweepReport) -> list[str]:
     versions = ", ".join(f"{name} {version}" for name, version in report.packages.items())
     dataset = report.dataset
     claims = [
-        tried_sentence(report.other_reports, report.config, report.config_hash),
         f"Command: {report.command or 'called from Python'}",
         f"Machine: {report.platform}; {versions}.",
     ]

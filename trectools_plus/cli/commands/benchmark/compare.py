@@ -68,7 +68,7 @@ def _report_of(path: Path) -> Path:
     command = format_command([sys.argv[0], "benchmark", "run", "--config", str(path)])
     config = benchmark.load_config(path)
     with show_progress() as progress:
-        result = benchmark.run_benchmark(config, progress, command=command, cached=True)
+        result = benchmark.run_benchmark(config, progress, command=command)
     reporting.write_reports(result)
     inform(f"{path}: {result.output_dir}")
     return result.output_dir

@@ -88,7 +88,7 @@ def benchmark_run(
             "override it.",
         ),
     ] = None,
-    no_cache: NoCache = False,
+    no_cache: NoCache = False,  # noqa: ARG001 - for scripts of earlier versions
     strict_input: StrictInput = False,
     plots: Plots = False,
     scheduler: Scheduler = None,
@@ -127,7 +127,6 @@ def benchmark_run(
         searching.check_used(configuration.mode_keys, configuration.retrieval)
     report_benchmark(
         configuration,
-        cached=not no_cache,
         strict_input=strict_input,
         as_json=output_format == "json",
         everything=everything,
@@ -159,7 +158,6 @@ def _given_runs(
 def report_benchmark(
     config: benchmark.BenchmarkConfig,
     *,
-    cached: bool,
     strict_input: bool = False,
     as_json: bool = False,
     everything: bool = False,
@@ -170,7 +168,6 @@ def report_benchmark(
 
     Args:
         config: The benchmark.
-        cached: Whether earlier results of the same configuration, data and code are reused.
         strict_input: Whether every error of the qrels and of given runs is refused.
         as_json: Whether the report is printed as JSON instead of text.
         everything: Whether all measures and notes are printed.
@@ -182,7 +179,7 @@ def report_benchmark(
     with use_scheduler(scheduler), show_progress() as progress:
         command = format_command(sys.argv)
         result = benchmark.run_benchmark(
-            config, progress, command=command, cached=cached, strict_input=strict_input
+            config, progress, command=command, strict_input=strict_input
         )
     topics = None if result.dataset is None else result.dataset.topics
     if topics is not None and topics.read_as is not None:
@@ -264,7 +261,7 @@ def benchmark_compare_vectors(
     ] = False,
     searching: Annotated[Given, _VECTOR_SEARCH],
     setting: Setting = None,
-    no_cache: NoCache = False,
+    no_cache: NoCache = False,  # noqa: ARG001 - for scripts of earlier versions
     plots: Plots = False,
     output_format: TextOrJson = "text",
     everything: Everything = False,
@@ -291,7 +288,6 @@ def benchmark_compare_vectors(
     options.check_used(config.mode_keys, config.retrieval)
     report_benchmark(
         config,
-        cached=not no_cache,
         as_json=output_format == "json",
         everything=everything,
         plots=plots,
@@ -321,7 +317,7 @@ def benchmark_multilingual(
     ] = Path("results/multilingual"),
     given: Annotated[Given, _LANGUAGE_SETTINGS],
     setting: Setting = None,
-    no_cache: NoCache = False,
+    no_cache: NoCache = False,  # noqa: ARG001 - for scripts of earlier versions
     output_format: TextMarkdownJson = "text",
 ) -> None:
     """The command writes a report for each language, in a folder named after the language. In
@@ -352,7 +348,6 @@ def benchmark_multilingual(
             options,
             progress,
             command=format_command(sys.argv),
-            cached=not no_cache,
         )
     files = reporting.write_multilingual(result)
     if output_format == "json":
