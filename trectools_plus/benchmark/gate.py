@@ -341,7 +341,7 @@ class _Gate:
                 f"{measure} of {baseline.mode} is 0 in the baseline and cannot get worse",
                 remedy="leave out that mode or measure, or make a new baseline",
             )
-        counts = (current.count, baseline.count) if pair is None else pair.counts[::-1]
+        counts = (current.queries, baseline.queries) if pair is None else pair.counts[::-1]
         shared = counts[0] if pair is None else len(pair.shared.ids)
         if counts == (shared, shared):
             return current.mean or 0.0, baseline.mean or 0.0

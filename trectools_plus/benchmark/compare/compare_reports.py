@@ -185,7 +185,7 @@ def compare_reports(
         part = slice(place * len(measures), (place + 1) * len(measures))
         labels = [one.label for one in figures[part][0]]
         means = [(before.mean, after.mean) for before, after in figures[part]]
-        latency = _pair_latency(*sources, pair)
+        latency = _pair_latency(sources[0], sources[1], pair)
         modes.append(
             ComparedMode(
                 label=labels[0] if len({*labels}) == 1 else f"{labels[0]} (A) and {labels[1]} (B)",
@@ -270,7 +270,7 @@ class StoredFigures(NamedTuple):
         label: Its name in tables.
         measure: The measure, as it was asked for.
         mean: The mean; ``None`` if undefined.
-        count: Number of queries in the mean.
+        queries: Number of queries in the mean.
         higher_is_better: The direction of the measure.
         is_sum: True if the figure is a sum over the queries, not a mean.
         values: Columns ``query_id, value`` sorted by query; ``None`` without per-query values.
@@ -280,7 +280,7 @@ class StoredFigures(NamedTuple):
     label: str
     measure: str
     mean: float | None
-    count: int
+    queries: int
     higher_is_better: bool
     is_sum: bool
     values: pl.DataFrame | None
@@ -322,21 +322,23 @@ def list_figures(
     figures = {}
     for mode, (name, label) in product(modes, labels.items()):
         if label is not None:
-            result = report.modes[mode].measures[label]
-            mean, count, definition = result.mean, result.n, result.definition
-            higher = definition.direction_of(label)
-        elif scored is not None:
-            mean, count = none_if_nan(scored.mean(mode, name)), scored.n(mode, name)
-            definition = scored.definition(name)
-            higher = definition.higher_is_better
-        is_sum, table = definition.aggregate == "sum", tables[label is None]
+            result, higher = report.modes[mode].measures[label], report.higher_is_better(label)
+            mean, queries, is_sum = result.mean, result.n, report.is_sum(label)
+        else:
+            assert scored is not None
+            measure = scored.definition(name)
+            mean, queries = none_if_nan(scored.mean(mode, name)), scored.n(mode, name)
+            higher, is_sum = measure.higher_is_better, measure.aggregate == "sum"
+        table = tables[label is None]
         values = None
         if table is not None:
             found = table.filter(run=mode, measure=label or name)
             values = found.select("query_id", "value").sort("query_id")
             _refuse_other_values(source, (mode, name, mean), values, is_sum=is_sum)
         shown = report.modes[mode].label
-        figures[mode, name] = StoredFigures(mode, shown, name, mean, count, higher, is_sum, values)
+        figures[mode, name] = StoredFigures(
+            mode, shown, name, mean, queries, higher, is_sum, values
+        )
     return figures
 
 
@@ -373,12 +375,13 @@ def pair_scores(before: StoredFigures, after: StoredFigures) -> PairedScores | N
             f"{before.measure} of {before.mode} is averaged over different queries: "
             f"{len(differing)} are in only one report, for example {min(differing)}"
         )
-    values = [
+    first, second = (
         one["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         for one in (before.values, after.values)
-    ]
-    modes = before.mode, after.mode
-    return PairedScores(*modes, before.measure, ids[0], *values, before.higher_is_better)
+    )
+    return PairedScores(
+        before.mode, after.mode, before.measure, ids[0], first, second, before.higher_is_better
+    )
 
 
 def _pair_latency(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> PairedScores | None:

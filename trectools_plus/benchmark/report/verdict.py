@@ -150,7 +150,8 @@ def make_verdict(report: ReportFigures, measure: str) -> Verdict | None:
     )
     unscored = [mode.label for mode in report.unscored.values()]
     end = f"; not scored: {join_names(unscored, f'{report.noun}s', _NAMED)}" if unscored else ""
-    tied = [mode for mode, mean in means.items() if is_tie and abs(mean - verdict.value) <= EQUAL]
+    top = verdict.value or 0.0
+    tied = [mode for mode, mean in means.items() if is_tie and abs(mean - top) <= EQUAL]
     text = _describe(report, verdict, tied, _show_interval(verdict.ci, "+", entry))
     return verdict.model_copy(update={"text": f"{text}{end}."})
 

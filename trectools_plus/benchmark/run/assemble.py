@@ -113,7 +113,7 @@ def make_report(
         config.comparing,
         evaluation,
         primary,
-        config.noun_of(evaluation.run_names),
+        "mode" if config.runs is None else "run",
         (dataset.qrels, without),
     )
     best = find_best(evaluation, config.baseline)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -228,17 +228,6 @@ class DataSettings(BackendSettings):
                 "the names of two runs differ only by upper and lower case — rename one"
             )
         return runs
-
-    def noun_of(self, names: Iterable[str]) -> str:
-        """Return the word for what is compared: ``run`` for files of the user, else ``mode``.
-
-        Args:
-            names: The names of the runs or modes.
-        """
-        if self.runs is None:
-            given = (self.dataset, self.corpus, self.topics)
-            return "run" if all(one is None for one in given) else "mode"
-        return "run" if set(names) <= set(self.runs) else "mode"
 
     @property
     def topic_options(self) -> TopicOptions:

@@ -349,12 +349,9 @@ def _anchor_paths(
             name in names or parent in names or (parent and name == "path")
         ):
             anchored[name] = _anchor(value, folder)
-    if (
-        not parent
-        and isinstance(name := values.get("dataset"), str)
-        and not is_named_collection(name)
-    ):
-        path = _anchor(name, folder)  # without "./", a folder could be read as a name
+    dataset = None if parent else values.get("dataset")
+    if isinstance(dataset, str) and not is_named_collection(dataset):
+        path = _anchor(dataset, folder)  # without "./", a folder could be read as a name
         anchored["dataset"] = f"./{path}" if is_named_collection(path) else path
     return anchored
 

@@ -26,9 +26,7 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run, Topics
-from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs
-from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import (
     Clock,
@@ -140,10 +138,6 @@ class BenchmarkInputs:
             return found
         return {f"{role}-{mode}": model for role, mode, model in models}
 
-    def find_ontology(self, measures: Sequence[Measure]) -> Ontology | None:
-        """Return the ontology of the documents; ``None`` if they are not known to be terms."""
-        return find_ontology(self.config, measures)
-
 
 def run_benchmark(
     config: BenchmarkConfig,
@@ -227,7 +221,7 @@ def run_on_inputs(
         manifest = make_manifest(
             config, moment, experiment_id, described, scored, command
         ).model_copy(update={"models": inputs.list_models()})
-        ontology = inputs.find_ontology(evaluation.measures)
+        ontology = find_ontology(config, evaluation.measures)
         report = make_report(config, dataset, modes, evaluation, manifest, ontology)
         folder.keep_components([one.run.path or "" for one in report.components])
         if strict_input:

@@ -209,7 +209,7 @@ def _check_measures(config: SweepConfig, measures: Sequence[Measure]) -> Iterato
 
     unset = ((), ("headline_measures",), ("measures",), ("headline_measures", "measures"))
     settings = [config.model_copy(update=dict.fromkeys(fields, ())) for fields in unset]
-    if measures not in map(choose_measures, settings):
+    if [*measures] not in map(choose_measures, settings):
         shown = ", ".join(one.requested_name for one in measures)
         yield f"{SWEEP_FILE}: the settings do not choose the measures {shown}"
 

@@ -120,8 +120,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
 
     The writer of the folder may be a stranger: code and addresses that it names are not used, and
     only plain files inside it are read. Original files are read again if they are available and
-    unchanged. Without them, the findings on them are unproven, as are the values of measures that
-    are classes of users, measured times, the date, the machine and the command.
+    unchanged. Without them, the findings on them are unproven, as are measured times, the date, the
+    machine and the command. A measure that is a class of the writer is not computed.
 
     A plan of judgments is verified too: its files, the order in which people judged, and the
     estimate that was made from them.
@@ -135,7 +135,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         The number of checked figures and files, the problems, and the unproven parts.
 
     Raises:
-        InputError: If the report, a run or the judgments are missing or cannot be read.
+        InputError: If the report, a run or the judgments are missing or cannot be read, or a
+            measure needs code or a file of the writer that cannot be used.
     """
     if (plan := find_plan(path)) is not None:
         return _verify_judgments(plan)
