@@ -78,7 +78,9 @@ def test_reports_on_the_parts(bench) -> None:
 def test_queries_without_a_value_are_named(bench) -> None:
     folder = bench.make("r", {"a": ALIKE}, queries=50)
     found = check_overfitting([folder], USED, HELD_OUT)
-    assert found.notes == ("10 queries of the held-out part have no value: q50, q51, q52, … (7 more)",)
+    assert found.notes == (
+        "10 queries of the held-out part have no value: q50, q51, q52, … (7 more)",
+    )
 
 
 def test_what_cannot_be_checked_is_refused(bench, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from polars import selectors
 
 from trectools_plus.benchmark.rebuild import find_other_version, rebuild_result
 from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.run.dataset import TERM_FILES
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     COMPONENTS_FOLDER,
@@ -351,6 +352,9 @@ def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
     runs = {run.path: run.sha256 for run in report.runs if run.path is not None}
     comparison.check_hashes(runs)
     comparison.check_originals(source.originals)
+    terms = [report.manifest.config.get(name) for name in TERM_FILES]
+    if any(one.startswith(f"{path}: ") for path in terms if path for one in comparison.problems):
+        return comparison.result()  # without them, nothing is computed again
     progress("hashing files", 1, 1)
     with tempfile.TemporaryDirectory() as temporary:
         rebuilt = rebuild_result(source, Path(temporary, "again"), progress)
