@@ -232,7 +232,7 @@ NoCache = Annotated[
     typer.Option(
         "--no-cache",
         help="Accepted for scripts of earlier versions: everything is always computed.",
-        hidden=True,
+        rich_help_panel=Panel.WORK,
     ),
 ]
 
