@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.report import BenchmarkReport, UnscoredMode
-from trectools_plus.benchmark.report.verdict import make_verdict
+from trectools_plus.benchmark.report.verdict import add_result, make_verdict
 from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.wording import equal_line
@@ -26,7 +26,7 @@ def changed(report: BenchmarkReport, **fields: Any) -> BenchmarkReport:
     document = report.model_dump(mode="json")
     for name in ("primary_measure", "headline_measures", "verdict", "best_overall"):
         del document[name]
-    return BenchmarkReport.model_validate({**document, **fields})
+    return add_result(BenchmarkReport.model_validate({**document, **fields}))
 
 
 def text_of(report: BenchmarkReport) -> str:

@@ -230,10 +230,11 @@ def find_pool(
     if len(pairs) >= _FEWEST_MODES_TO_CORRELATE:
         shares, means = np.round(np.array(pairs, np.float64).T, 12)
         tau = none_if_nan(kendall_tau(shares, means))
-    modes = {}
-    for name in runs:
-        low, high = bounds.get(name, (None, None))
-        modes[name] = PoolMode(judged=judged[name], score=scores[name], low=low, high=high)
+    modes = {
+        name: PoolMode(judged=judged[name], score=scores[name], low=low, high=high)
+        for name in runs
+        for low, high in [bounds.get(name, (None, None))]
+    }
     return Pool(measure=measure, modes=modes, tau=tau)
 
 

@@ -235,14 +235,16 @@ def baselines_of(report: ReportFigures) -> list[str]:
 
 
 def add_result(report: AnyReport) -> AnyReport:
-    """Return the report with its best mode overall and its verdict computed.
+    """Return the report with its result, and with primary and headline measures if it lacks them.
 
     Args:
-        report: The report, with its primary measure.
+        report: The report.
     """
-    measure = report.primary_measure
-    overall, verdict = find_best_overall(report, measure), make_verdict(report, measure)
-    return report.model_copy(update={"best_overall": overall, "verdict": verdict})
+    measure = report.primary_measure or choose_primary(report)
+    headlines = report.headline_measures or choose_headlines(report, measure)
+    named = report.model_copy(update={"primary_measure": measure, "headline_measures": headlines})
+    overall, verdict = find_best_overall(named, measure), make_verdict(named, measure)
+    return named.model_copy(update={"best_overall": overall, "verdict": verdict})
 
 
 def _is_over_terms(config: Mapping[str, Any]) -> bool:
