@@ -73,16 +73,29 @@ def load_hpo_collection(
         FormatError: If a file is malformed, no query is in the language, or the test file expects
             an id that is not a term and ``unknown_terms`` is ``error``.
     """
-    return _load_hpo(test_file, ontology, unknown_terms)[0]
+    return load_hpo(test_file, ontology, unknown_terms)[0]
 
 
-def _load_hpo(
+def load_hpo(
     test_file: str | Path | None = None,
     ontology: str | Path | None = None,
     unknown_terms: UnknownTerms = "error",
     language: str | None = None,
 ) -> tuple[Collection, list[str], list[Finding]]:
-    """Return terms and test cases, notes on languages and changed ids, and findings on the ids."""
+    """Load the collection ``hpo``; see :func:`load_hpo_collection`.
+
+    Args:
+        test_file: As in :func:`load_hpo_collection`.
+        ontology: As in :func:`load_hpo_collection`.
+        unknown_terms: As in :func:`load_hpo_collection`.
+        language: Use only the queries in this language, as ISO 639-1 code.
+
+    Returns:
+        Terms and test cases, notes on languages and changed ids, and findings on the ids.
+
+    Raises:
+        TrectoolsPlusError: As :func:`load_hpo_collection`.
+    """
     where = str(DEFAULT_TEST_SET if test_file is None else test_file)
     test_set, notes = load_with_notes(where)
     if language is not None:
@@ -437,7 +450,7 @@ def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
     notes: list[str] = []
     changed: list[Finding] = []
     if spec == "hpo" and corpus is None:
-        collection, notes, changed = _load_hpo(
+        collection, notes, changed = load_hpo(
             config.test_file, config.ontology, config.unknown_terms, config.language
         )
     else:
