@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.formats.trec_files import read_qrels, read_run
 from trectools_plus.measures import DEFAULT_MEASURES, evaluate
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.judged import JudgedQueries
@@ -339,8 +338,8 @@ ELEVEN = {
 
 @pytest.mark.parametrize("name", ["oce03noXbmD", "humR03dc", "aplrob03a"])
 def test_robust_2003_scores_as_pytrec_eval_does(shared_data, name):
-    qrels = read_qrels(shared_data / "robust03" / "qrels.txt.gz")
-    run = read_run(shared_data / "robust03" / f"input.{name}.gz")
+    qrels = load_qrels(shared_data / "robust03" / "qrels.txt.gz")
+    run = load_run(shared_data / "robust03" / f"input.{name}.gz")
     evaluation = evaluate(qrels, {name: run}, ELEVEN)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels.to_dict(), set(ELEVEN.values()))
     theirs = evaluator.evaluate(run.to_dict())
@@ -352,8 +351,8 @@ def test_robust_2003_scores_as_pytrec_eval_does(shared_data, name):
 
 
 def test_default_measures_equal_ir_measures(shared_data):
-    qrels = read_qrels(shared_data / "robust03" / "qrels.txt.gz")
-    run = read_run(shared_data / "robust03" / "input.humR03dc.gz")
+    qrels = load_qrels(shared_data / "robust03" / "qrels.txt.gz")
+    run = load_run(shared_data / "robust03" / "input.humR03dc.gz")
     evaluation = evaluate(qrels, {"run": run})
     names = [name.replace("HitRate", "Success") for name in DEFAULT_MEASURES]
     measures = [getattr(ir_measures, n.split("@")[0]) @ int(n.split("@")[1]) for n in names]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Topics
-from trectools_plus.formats.trec_files import read_qrels
 from trectools_plus.testsets.conversion import (
     convert_test_set,
     form_of_output,
@@ -28,6 +27,7 @@ from trectools_plus.testsets.model import (
     qrels_of,
     topics_of,
 )
+from trectools_plus.validation.loading import load_qrels
 
 IDS = st.text("abcXYZ019-_.:é", min_size=1, max_size=6).filter(lambda text: text[0] not in "#")
 TEXTS = st.text(
@@ -106,7 +106,7 @@ def test_tsv_keeps_ids_texts_and_grades(
     convert_test_set(test_set, folder, "trec")
     back = read_folder(folder)
     assert back.metadata == test_set.metadata
-    assert read_qrels(folder / "qrels.txt").to_dict() == qrels_of(test_set).to_dict()
+    assert load_qrels(folder / "qrels.txt").to_dict() == qrels_of(test_set).to_dict()
     for one, other in zip(back.queries, test_set.queries, strict=True):
         without_spans = [term.model_copy(update={"span": None}) for term in other.relevant]
         assert (one.query_id, [*one.relevant]) == (other.query_id, without_spans)

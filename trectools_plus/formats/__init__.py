@@ -14,7 +14,6 @@ __getattr__, __dir__ = import_lazily(
             "Collection",
             "SAMPLE",
             "SAMPLE_FOLDER",
-            "load_collection",
             "sample_files",
         ],
         "formats.corpus": ["DocumentCollection", "load_corpus"],

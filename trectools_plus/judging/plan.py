@@ -38,7 +38,6 @@ from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import CorpusDocument, Run, Topics
-from trectools_plus.formats.trec_files import read_run
 from trectools_plus.formats.writing import refuse_unwritable, valid_tag
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
@@ -48,6 +47,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.topics import check_topics, hash_topics
 from trectools_plus.text import listed
+from trectools_plus.validation.loading import load_run
 
 PLAN_FILE = "plan.json"
 POOL_FILE = "pool.jsonl"
@@ -313,7 +313,7 @@ class PlanFolder(Displayed):
 
     def _read_run(self, planned: PlanRun) -> Run:
         self._check(planned.path, planned.sha256)
-        return read_run(self.files.file(planned.path))  # validated when the plan was made
+        return load_run(self.files.file(planned.path))  # validated when the plan was made
 
     def manifest_of(self, planned: PlanRun) -> str:
         """The manifest of a run as text; empty without one."""

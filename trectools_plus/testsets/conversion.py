@@ -21,7 +21,7 @@ from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.tables import Qrels, Topics
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.formats.topics import read_topics, write_topics
-from trectools_plus.formats.trec_files import read_qrels, write_qrels
+from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.formats.writing import open_output, refuse_unwritable
 from trectools_plus.testsets.model import (
     QUERY_FIELDS,
@@ -31,6 +31,7 @@ from trectools_plus.testsets.model import (
     qrels_of,
     topics_of,
 )
+from trectools_plus.validation.loading import load_qrels
 
 Layout = Literal["trec", "trec-jsonl", "beir"]
 
@@ -220,7 +221,7 @@ def read_parts(
 
     Args:
         topics: Topics in any format; see :func:`trectools_plus.formats.topics.read_topics`.
-        qrels: Qrels in any format; see :func:`trectools_plus.formats.trec_files.read_qrels`.
+        qrels: Qrels in any format; see :func:`trectools_plus.load_qrels`.
         metadata: The metadata; by default the set is named after the file of topics.
         where: The name of the set in error messages.
         options: The fields and the language of the topics.
@@ -235,7 +236,7 @@ def read_parts(
     if note is not None and read.read_as is not None:
         note(f"{topics} {read.read_as}")
     found = _without_empty_fields(read)
-    judged = _without_repeats(read_qrels(qrels))
+    judged = _without_repeats(load_qrels(qrels))
     return from_tables(found, judged, metadata, where or str(topics), _read_spans(topics))
 
 

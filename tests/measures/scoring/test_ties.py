@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures import evaluate, parse_measures
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring.bounds import tie_bounds, tie_counts
 from trectools_plus.measures.scoring.scores import score_ranking
+from trectools_plus.validation.loading import load_run
 
 MEASURES = ["nDCG@3", "nDCG", "AP", "AP@2", "RR", "RR@2", "P@2", "R@3", "Success@1", "Rprec"]
 
@@ -41,7 +41,7 @@ def test_a_tie_between_queries_is_none():
     ("name", "only_in_32", "in_64"), [("oce03noXbmD", 1497, 1638), ("aplrob03a", 0, 6703)]
 )
 def test_robust_2003(shared_data, name, only_in_32, in_64):
-    counts = tie_counts(read_run(shared_data / "robust03" / f"input.{name}.gz"))
+    counts = tie_counts(load_run(shared_data / "robust03" / f"input.{name}.gz"))
     in_32 = counts.in_32_bits.pairs - counts.in_64_bits.pairs
     assert (in_32, counts.in_64_bits.pairs) == (only_in_32, in_64)
 

@@ -81,13 +81,12 @@ def list_reports(folder: str | Path) -> Listing:
 
 def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
     manifest, measure, verdict = report.manifest, report.primary_measure, report.verdict
-    best = f"not ranked, {measure}"
-    if verdict is not None and verdict.value is not None:
-        result = f"{measure} {verdict.value:.4f}"
-        mode = verdict.best or next(iter(report.modes))
-        is_tie = verdict.best is None and len(report.modes) > 1
+    best = f"not ranked, {measure}" if measure in report.unranked else f"tie, {measure}"
+    mode = next(iter(report.modes)) if len(report.modes) == 1 else verdict and verdict.best
+    if mode is not None and verdict is not None:
+        mean = "undefined" if verdict.value is None else f"{verdict.value:.4f}"
         mark = {None: "", True: " *", False: " n.s."}[verdict.significant]
-        best = f"{'tie' if is_tie else report.modes[mode].label}, {result}{mark}"
+        best = f"{report.modes[mode].label}, {measure} {mean}{mark}"
     return ListedReport(
         folder=str(folder),
         experiment_id=manifest.experiment_id,
