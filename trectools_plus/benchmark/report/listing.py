@@ -11,6 +11,7 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError
+from trectools_plus.text import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,10 @@ class ListedReport:
         dataset: Name of the dataset.
         queries: Number of queries in the means.
         modes: The compared modes.
-        best: The best mode of the verdict with its mean on the primary measure; ``*`` if it differs
-            significantly from the next one or from the baseline, else ``n.s.``.
+        best: The best mode on the primary measure with its mean, marked ``*`` if it is
+            significantly best, else ``n.s.``; with a baseline, the numbers of modes that are
+            significantly better and worse than it; only the mean of a single mode; ``not ranked``
+            if the means are over different queries.
     """
 
     folder: str
@@ -80,13 +83,27 @@ def list_reports(folder: str | Path) -> Listing:
 
 
 def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
-    manifest, measure, verdict = report.manifest, report.primary_measure, report.verdict
-    best = f"not ranked, {measure}" if measure in report.unranked else f"tie, {measure}"
-    mode = next(iter(report.modes)) if len(report.modes) == 1 else verdict and verdict.best
-    if mode is not None and verdict is not None:
-        mean = "undefined" if verdict.value is None else f"{verdict.value:.4f}"
-        mark = {None: "", True: " *", False: " n.s."}[verdict.significant]
-        best = f"{report.modes[mode].label}, {measure} {mean}{mark}"
+    manifest, measure = report.manifest, report.primary_measure
+
+    def show(mode: str) -> str:
+        result = report.modes[mode]
+        mean = result.measures[measure].mean
+        return f"{result.label}, {measure} {'undefined' if mean is None else f'{mean:.4f}'}"
+
+    mode, verdict = report.best_mode[measure], report.verdict
+    if mode is not None:
+        mark = "*" if report.best_mode_significant[measure] else "n.s."
+        best = f"{show(mode)} {mark}"
+    elif verdict is not None and verdict.best is not None and verdict.second is not None:
+        counts = f"{verdict.better or 0} better, {verdict.worse or 0} worse"
+        others = f"of {plural(verdict.compared or 0, report.noun)}"
+        best = f"{counts} {others} than {show(verdict.second)}"
+    elif len(report.modes) == 1:
+        best = show(next(iter(report.modes)))
+    elif measure in report.unranked:
+        best = f"not ranked, {measure}"
+    else:
+        best = f"tie, {measure}"
     return ListedReport(
         folder=str(folder),
         experiment_id=manifest.experiment_id,
