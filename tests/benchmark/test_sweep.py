@@ -301,25 +301,6 @@ def test_the_report_of_a_benchmark_is_not_overwritten(tmp_path):
     assert files == _files(tmp_path / "out")
 
 
-def test_reports_on_the_same_data_are_counted(small, tmp_path):
-    write_sweep_report(fused(tmp_path / "results/one"))
-    benchmark = {"runs": RUNS, "qrels": QRELS, **FEW, "output_dir": tmp_path / "results/two"}
-    second = run_benchmark(load_config(None, benchmark))
-    write_reports(second)
-    other = {name: small.write_run(name, {"q1": ["d1"], "q2": ["d2"]}) for name in ("x", "y")}
-    write_sweep_report(sweep(tmp_path / "results/other", runs=other, qrels=small.qrels))
-    third = fused(tmp_path / "results/three", primary_measure="nDCG@10")
-    assert second.report.manifest.other_reports == 1
-    page = (tmp_path / "results/two/BenchmarkReport.html").read_text()
-    assert "1 other report" in page
-    assert third.report.other_reports == 2
-    files = write_sweep_report(third)
-    text = files["md"].read_text()
-    assert "Tried: 2 other reports" in text
-    assert "declared: nDCG@10" in text
-    assert third.report.config_hash[:12] in text
-
-
 def test_a_held_out_part_is_scored_once(tmp_path):
     parts = split_test_set(load_test_set("hpo-en-tiny"), 0.3, 4)
     files = {name: tmp_path / f"mine-{name}.json" for name in ("used", "held-out")}

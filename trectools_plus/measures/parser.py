@@ -13,9 +13,8 @@ import ast
 import copy
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
@@ -27,30 +26,12 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
     measures_of,
 )
-from trectools_plus.plugins import without_user_code
 from trectools_plus.text import split_list
 
 USER, IR_MEASURES = "user", "ir_measures"
 BUILTIN = ("standard", "builtin")
 PROVIDERS = (*BUILTIN, USER, IR_MEASURES)
 """The modules of all providers."""
-
-_STORED: ContextVar[Mapping[str, Measure] | None] = ContextVar("stored", default=None)
-
-
-@contextmanager
-def of_a_report(stored: Mapping[str, Measure]) -> Iterator[None]:
-    """Parse the names in a report: import no code, and read no file that a name contains.
-
-    Args:
-        stored: The measures that are not computed again, by each of their names.
-    """
-    token = _STORED.set(stored)
-    try:
-        with without_user_code():
-            yield
-    finally:
-        _STORED.reset(token)
 
 
 def load_provider(name: str) -> Provider:
@@ -300,9 +281,6 @@ def split_names(text: str) -> list[str]:
 
 def _parse(name: str) -> list[Measure]:
     text = name.strip()
-    stored = (_STORED.get() or {}).get(text)
-    if stored is not None:
-        return [copy.copy(stored)]
     named = _from_values(text) or [(text, _from_label(text))]
     for typed, measure in named:
         _refuse_misleading_name(measure)

@@ -14,7 +14,6 @@ from trectools_plus.benchmark.report import (
     TargetResult,
     UpliftResult,
 )
-from trectools_plus.benchmark.tried import tried_sentence
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import (
     DEFAULT_CORRECTION,
@@ -121,8 +120,6 @@ def list_claims(report: BenchmarkReport) -> list[str]:
             "computes them again."
         )
     claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
-    if manifest.other_reports is not None:
-        claims.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
     versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
     claims += [
         f"Experiment {manifest.experiment_id}, created {manifest.created_at}.",

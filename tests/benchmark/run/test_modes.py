@@ -101,10 +101,6 @@ def test_without_a_scored_mode_there_is_no_report(data: dict[str, str]) -> None:
     assert not Path("out").exists()
 
 
-def test_unscored_modes_are_not_cached(data: dict[str, str]) -> None:
-    assert run(data, "good").report.manifest.cache_key is None
-
-
 def test_the_command_writes_the_report_and_fails(data: dict[str, str]) -> None:
     words = ["run", "--topics", "topics.tsv", "--qrels", "qrels.txt", "--output-dir", "out"]
     for name in ("good", "broken"):

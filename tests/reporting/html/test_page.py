@@ -19,7 +19,6 @@ from trectools_plus.benchmark.report import (
     Diagnosis,
     FailingQuery,
     NearMiss,
-    SetSize,
     StratumResult,
     TermLabel,
 )
@@ -259,7 +258,6 @@ def test_tests_and_groups_are_shown_and_a_judgment_of_the_size_is_not(make_repor
         update={
             "comparisons": [tested, *report.comparisons[1:]],
             "groups": {"nDCG@10": [["hybrid", "lexical"], ["vector"]]},
-            "size": SetSize(queries=66, use="development", warning="a set of 66 is small"),
         }
     )
     text = " ".join(render_html(report).split())
@@ -267,7 +265,6 @@ def test_tests_and_groups_are_shown_and_a_judgment_of_the_size_is_not(make_repor
     assert "&lt;0.0001" in text
     groups = re.sub("<.*?>", "", text.partition("the best first:")[2].partition(".")[0])
     assert groups.strip() == "Hybrid and Lexical-Only"
-    assert "66 is small" not in text
 
 
 def test_strata_are_tables(make_report: Any) -> None:

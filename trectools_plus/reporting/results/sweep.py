@@ -17,7 +17,6 @@ from trectools_plus.benchmark.run.output_folder import SWEEP_MARKDOWN_FILE as MA
 from trectools_plus.benchmark.run.output_folder import WINNER_FILE as RUN_FILE
 from trectools_plus.benchmark.sweep.report import SweepReport, SweepVariant
 from trectools_plus.benchmark.sweep.runner import SweepResult
-from trectools_plus.benchmark.tried import tried_sentence
 from trectools_plus.display import Cell, TextTable
 from trectools_plus.errors import InputError
 from trectools_plus.formats.trec_files import write_qrels, write_run
@@ -139,7 +138,6 @@ def sweep_claims(report: SweepReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     versions = ", ".join(f"{name} {version}" for name, version in report.packages.items())
     return [
-        tried_sentence(report.other_reports, report.config, report.config_hash),
         f"Command: {report.command or 'called from Python'}",
         f"Machine: {report.platform}; {versions}.",
         *dataset_claims(report.dataset),

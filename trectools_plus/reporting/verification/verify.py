@@ -17,6 +17,7 @@ from polars import selectors
 
 from trectools_plus.benchmark.rebuild import find_other_version, rebuild_result
 from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.run.dataset import TERM_FILES
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     COMPONENTS_FOLDER,
@@ -118,8 +119,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
 
     The writer of the folder may be a stranger: code and addresses that it names are not used, and
     only plain files inside it are read. Original files are read again if they are available and
-    unchanged. Without them, the findings on them are unproven, as are the values of measures that
-    are classes of users, measured times, the date, the machine and the command.
+    unchanged. Without them, the findings on them are unproven, as are measured times, the date, the
+    machine and the command. A measure that is a class of the writer is not computed.
 
     A plan of judgments is verified too: its files, the order in which people judged, and the
     estimate that was made from them.
@@ -133,7 +134,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         The number of checked figures and files, the problems, and the unproven parts.
 
     Raises:
-        InputError: If the report, a run or the judgments are missing or cannot be read.
+        InputError: If the report, a run or the judgments are missing or cannot be read, or a
+            measure needs code or a file of the writer that cannot be used.
     """
     if (plan := find_plan(path)) is not None:
         return _verify_judgments(plan)
@@ -337,6 +339,9 @@ def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
     progress("hashing files", 0, 1)
     runs = {run.path: run.sha256 for run in report.runs if run.path is not None}
     comparison.check_hashes(runs, source.originals)
+    terms = [report.manifest.config.get(name) for name in TERM_FILES]
+    if any(one.startswith(f"{path}: ") for path in terms if path for one in comparison.problems):
+        return comparison.result()  # without them, nothing is computed again
     progress("hashing files", 1, 1)
     with tempfile.TemporaryDirectory() as temporary:
         rebuilt = rebuild_result(source, Path(temporary, "again"), progress)
