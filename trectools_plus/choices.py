@@ -107,7 +107,6 @@ MODE_ALIASES = {"bm25": "lexical", "dense": "vector"}
 ALL_MODES = (*MODES, f"hybrid{EXACT_FIRST}", "ngram", "splade", *STRATEGIES, *MODE_ALIASES)
 
 FindingsFormat = Literal["text", "json", "github"]
-ProfileName = Literal["default", "trec", "submission"]
 
 MODEL_JUDGED = "model:"
 """The begin of the second column of qrels in judgments of a model, before its name."""
@@ -139,11 +138,10 @@ QrelsFormat = Literal[
 ]
 """The formats of ``qrels convert``."""
 TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
-StratumField = Literal["query_type", "category", "difficulty", "hpo_domain", "language"]
+StratumField = Literal["query_type", "category", "difficulty"]
 """Fields of test cases that form strata."""
 UnknownTerms = Literal["error", "drop"]
 """Expected ids that are not terms of the ontology are an error, or are left out."""
-KappaWeights = Literal["none", "linear", "quadratic"]
 
 ExtractionMethod = Literal["dictionary", "retrieval", "both"]
 RetrieverName = Literal["lexical", "vector", "hybrid"]
