@@ -34,7 +34,6 @@ from trectools_plus.validation.loading import load_run as load_run
 from trectools_plus.validation.loading import load_runs as load_runs
 from trectools_plus.validation.loading import load_topics as load_topics
 from trectools_plus.validation.registry import Rule as Rule
-from trectools_plus.validation.rendering import FIXES as FIXES
 from trectools_plus.validation.rendering import RENDERERS as RENDERERS
 from trectools_plus.validation.rendering import print_text as print_text
 from trectools_plus.validation.rendering import render_rules_markdown as render_rules_markdown
