@@ -142,7 +142,7 @@ QrelsFormat = Literal[
 ]
 """The formats of ``qrels convert``."""
 TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
-StratumField = Literal["query_type", "category", "difficulty", "hpo_domain", "language"]
+StratumField = Literal["query_type", "category", "difficulty"]
 """Fields of test cases that form strata."""
 UnknownTerms = Literal["error", "drop"]
 """Expected ids that are not terms of the ontology are an error, or are left out."""

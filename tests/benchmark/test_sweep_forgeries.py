@@ -304,7 +304,8 @@ def iter_texts(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ..
 
 def test_a_sentence_that_nobody_can_derive_is_in_one_place_of_a_sweep(folder: Path) -> None:
     from trectools_plus.benchmark.sweep.rebuild import load_sweep_report
-    from trectools_plus.reporting.results.sweep import render_sweep_markdown, render_sweep_page
+    from trectools_plus.reporting.document import html_page, markdown
+    from trectools_plus.reporting.results.sweep import sweep_blocks
 
     document = json.loads((folder / JSON).read_text())
     shown = missed = 0
@@ -317,7 +318,7 @@ def test_a_sentence_that_nobody_can_derive_is_in_one_place_of_a_sweep(folder: Pa
         (folder / JSON).write_text(json.dumps(copy))
         try:
             report = load_sweep_report(folder / JSON)
-            texts = render_sweep_markdown(report), render_sweep_page(report)
+            texts = markdown(sweep_blocks(report)), html_page(sweep_blocks(report))
         except (TrectoolsPlusError, LookupError, TypeError, ValueError, AttributeError):
             continue
         parts = [text.partition(f"{mark}{CLAIMS_TITLE}")

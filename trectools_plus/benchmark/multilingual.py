@@ -169,6 +169,7 @@ def run_multilingual(
     *,
     command: str | None = None,
     clock: Clock = utc_now,
+    cached: bool = False,
 ) -> MultilingualResult:
     """Evaluate each language separately over the terms of the Human Phenotype Ontology.
 
@@ -182,6 +183,8 @@ def run_multilingual(
         progress: Called as ``progress(description, done, total)``.
         command: The command line to put into the report, without secrets.
         clock: Returns the time in UTC.
+        cached: Reuse earlier results, as in
+            :func:`trectools_plus.benchmark.run.runner.run_benchmark`.
 
     Returns:
         The results. The folder is still unchanged:
@@ -215,6 +218,7 @@ def run_multilingual(
                 partial(_report_progress, progress or no_progress, language),
                 command=command,
                 clock=clock,
+                cached=cached,
             )
     except BaseException:
         for result in results.values():

@@ -52,7 +52,10 @@ from trectools_plus.retrieval.index.models import ModelRecord
 _MOST_DOCUMENTS = 1_000_000
 """Larger collections are not read again."""
 _ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")
-_OF_WRITER = (*("packages", "python", "platform", "blas_threads", "models"),)
+_OF_WRITER = (
+    *("packages", "python", "platform", "blas_threads", "models"),
+    *("cache_key", "cached_from"),
+)
 """Fields of the manifest that only the writer knows; every rendering shows them as such."""
 
 

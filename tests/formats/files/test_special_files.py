@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO
 
 import pytest
 
@@ -121,15 +120,13 @@ def test_a_file_that_shrinks_while_it_is_read_gives_what_is_left(
 ) -> None:
     path = tmp_path / "file"
     path.write_bytes(ROW * 100_000)
-    regular_size = source_module.regular_size
 
-    def shrink_after(stream: IO[bytes]) -> int | None:
-        size = regular_size(stream)
+    def shrink(_: bytes) -> None:
         os.truncate(path, left)
-        return size
 
-    monkeypatch.setattr(source_module, "regular_size", shrink_after)
-    assert read_file(path).data == (ROW * 100_000)[:left]
+    monkeypatch.setattr(source_module, "detect", shrink)  # called with the first chunk
+    n_read = max(left, source_module.CHUNK_BYTES)
+    assert read_file(path).data == (ROW * 100_000)[:n_read]
 
 
 @needs_unix

@@ -96,11 +96,7 @@ def unpack(packed: Any) -> list[int | None]:
 def values_of(data: Any, measure: int) -> list[list[int | None]]:
     """The values by mode and query, decoded."""
     encoded = data["values"][measure]
-    palette = encoded.get("palette")
-    values = [
-        None if number is None else palette[number] if palette else number + encoded["from"]
-        for number in unpack(encoded)
-    ]
+    values = [None if number is None else number + encoded["from"] for number in unpack(encoded)]
     size = len(data["ids"])
     return [values[start : start + size] for start in range(0, len(values), size)]
 

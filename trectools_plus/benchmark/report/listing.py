@@ -29,6 +29,7 @@ class ListedReport:
             significantly best, else ``n.s.``; with a baseline, the numbers of modes that are
             significantly better and worse than it; only the mean of a single mode; ``not ranked``
             if the means are over different queries.
+        cached_from: The experiment whose results are reused; ``None`` if all were computed.
     """
 
     folder: str
@@ -38,6 +39,7 @@ class ListedReport:
     queries: int
     modes: list[str]
     best: str
+    cached_from: str | None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -112,4 +114,5 @@ def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
         queries=manifest.dataset.queries,
         modes=list(report.modes),
         best=best,
+        cached_from=manifest.cached_from,
     )

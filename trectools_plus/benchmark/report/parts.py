@@ -327,6 +327,10 @@ class Manifest(ConfiguredConditions, BaseManifest):
     blas_threads: int | None = None
     """Threads of a matrix product during the search; null if nothing was searched, if the number
     could not be limited, and in reports of earlier versions, which did not limit it."""
+    cache_key: str | None = None
+    """SHA-256 over configuration, data and code; null if results cannot be reused."""
+    cached_from: str | None = None
+    """The experiment whose results, latencies included, are reused; null if all were computed."""
 
     @property
     def averaging(self) -> Averaging:

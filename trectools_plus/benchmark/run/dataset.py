@@ -39,7 +39,7 @@ from trectools_plus.testsets.loading import (
     DEFAULT_TEST_SET,
     find_shipped,
     find_test_set,
-    load_with_notes,
+    load_test_set,
 )
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resolve_terms
@@ -98,12 +98,12 @@ def load_hpo(
         TrectoolsPlusError: As :func:`load_hpo_collection`.
     """
     where = str(DEFAULT_TEST_SET if test_file is None else test_file)
-    test_set, notes = load_with_notes(where)
+    test_set = load_test_set(where)
     if language is not None:
         test_set = select_language(test_set, language, where)
     terms = load_ontology(ontology)
     found = resolve_terms(test_set, terms, unknown_terms, where)
-    notes += [*language_notes(test_set), *found.notes]
+    notes = [*language_notes(test_set), *found.notes]
     return _collection_of_terms(found, terms, where), notes, found.findings(where)
 
 
@@ -357,7 +357,7 @@ def _from_test_set(
 ) -> Dataset:
     """Return documents with the queries and judgments of a test set."""
     path = str(config.test_file)
-    test_set, notes = load_with_notes(path)
+    test_set = load_test_set(path)
     qrels = qrels_of(test_set, path)
     findings = check_qrels(qrels)
     refuse_errors(findings)
@@ -370,7 +370,7 @@ def _from_test_set(
         version=f"with {facts.dataset_id} {facts.version}".strip(),
         files=_files({"corpus": config.corpus, "test_file": _test_file(config)}),
         findings=record_findings(findings),
-        notes=[*notes, *language_notes(test_set)],
+        notes=language_notes(test_set),
     )
 
 

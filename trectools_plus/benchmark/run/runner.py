@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from trectools_plus.benchmark.analyses import find_ontology
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.report import BenchmarkReport
+from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id, restore_findings
 from trectools_plus.benchmark.run.assemble import make_manifest, make_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
@@ -23,6 +24,7 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
     claim_folder,
 )
+from trectools_plus.benchmark.run.reuse import copy_files, find_cached, make_cache_key
 from trectools_plus.display import Displayed, TextTable
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run, Topics
@@ -30,6 +32,7 @@ from trectools_plus.measures.evaluation import Evaluation, notes_without_relevan
 from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import (
     Clock,
+    format_time,
     utc_now,
 )
 from trectools_plus.retrieval.backends.embedded.modes import models_used
@@ -145,6 +148,7 @@ def run_benchmark(
     *,
     command: str | None = None,
     clock: Clock = utc_now,
+    cached: bool = False,
     strict_input: bool = False,
 ) -> BenchmarkResult:
     """Compare modes of retrieval, or given runs, on one set of queries.
@@ -158,6 +162,8 @@ def run_benchmark(
         progress: Called as ``progress(description, done, total)``; by default a bar in notebooks.
         command: The command line to put into the manifest, free of secrets.
         clock: Returns the time in UTC.
+        cached: Reuse results from the output folder or a folder beside it, if configuration, data
+            and code are the same. The report then names the earlier experiment.
         strict_input: Refuse every error of the qrels and the given runs, also those that change
             no figure.
 
@@ -175,7 +181,9 @@ def run_benchmark(
     """
     with notebook_progress(progress) as shown:
         inputs = BenchmarkInputs(config)
-        return run_on_inputs(inputs, shown, command, clock, strict_input=strict_input)
+        return run_on_inputs(
+            inputs, shown, command, clock, cached=cached, strict_input=strict_input
+        )
 
 
 def run_on_inputs(
@@ -184,6 +192,7 @@ def run_on_inputs(
     command: str | None,
     clock: Clock,
     *,
+    cached: bool = False,
     strict_input: bool = False,
 ) -> BenchmarkResult:
     """Do the same as :func:`run_benchmark` with other data and runs, for example those of a report.
@@ -193,6 +202,7 @@ def run_on_inputs(
         progress: Called as ``progress(description, done, total)``.
         command: As for :func:`run_benchmark`, as the following arguments.
         clock: Returns the time in UTC.
+        cached: Reuse earlier results.
         strict_input: Refuse every error.
 
     Raises:
@@ -213,6 +223,13 @@ def run_on_inputs(
         dataset = inputs.load_dataset()
         progress("reading the data", 1, 1)
         contents = dataset.hash_contents(progress)
+        key = make_cache_key(config, contents) if cached else None
+        earlier = None if key is None else find_cached(key, folder.path)
+        if earlier is not None:
+            if strict_input:
+                refuse_errors(_input_findings(earlier.report, config), strict_input=True)
+            now = {"created_at": format_time(moment), "command": command}
+            return _reuse(earlier, dataset, folder, {"experiment_id": experiment_id, **now})
         modes = inputs.prepare_modes(dataset, folder, progress)
         scored = modes.scored
         evaluation = inputs.score(dataset, scored, progress)
@@ -220,7 +237,7 @@ def run_on_inputs(
         described = dataset.describe(len(evaluation.query_ids[next(iter(scored))]), contents)
         manifest = make_manifest(
             config, moment, experiment_id, described, scored, command
-        ).model_copy(update={"models": inputs.list_models()})
+        ).model_copy(update={"models": inputs.list_models(), "cache_key": key})
         ontology = find_ontology(config, evaluation.measures)
         report = make_report(config, dataset, modes, evaluation, manifest, ontology)
         folder.keep_components([one.run.path or "" for one in report.components])
@@ -259,6 +276,20 @@ def _input_findings(report: BenchmarkReport, config: BenchmarkConfig) -> list[Fi
 def _qrels_path(report: BenchmarkReport) -> str:
     file = report.manifest.dataset.files.get("qrels")
     return report.manifest.dataset.id if file is None else file.path
+
+
+def _reuse(
+    source: ReportFolder, dataset: Dataset, folder: OutputFolder, changes: dict[str, Any]
+) -> BenchmarkResult:
+    """Return earlier results as those of this benchmark, with their origin in the manifest."""
+    report, per_query = source.report, source.per_query
+    assert per_query is not None
+    copy_files(source, folder)
+    origin = report.manifest.cached_from or report.manifest.experiment_id
+    manifest = report.manifest.model_copy(update={**changes, "cached_from": origin})
+    runs = {mode: source.read_run(mode) for mode in report.modes}
+    report = report.model_copy(update={"manifest": manifest})
+    return BenchmarkResult(report, per_query, runs, folder, dataset, source.latency)
 
 
 def make_latency_table(topics: Topics | None, modes: Mapping[str, ModeRun]) -> pl.DataFrame | None:

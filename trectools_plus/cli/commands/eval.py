@@ -206,7 +206,9 @@ def as_table(
     ]
     counts = [evaluation.counts[name] for name in runs]
     counted = (
-        "without results, counted 0" if evaluation.missing == "zero" else "left out: no result"
+        "without results, counted 0"
+        if evaluation.averaging.missing == "zero"
+        else "left out: no result"
     )
     rows += [
         ["queries averaged over", *(f"{c.n_scored:,} of {c.n_qrels:,}" for c in counts)],
@@ -217,7 +219,7 @@ def as_table(
 
 def _label(measure: measures.Measure) -> str:
     """Return the name as requested, followed by the canonical name if that differs, and "sum"."""
-    further = [] if measure.requested_name == measure.name else [measure.full_name]
+    further = [] if measure.requested_name == measure.name else [measure.name]
     further += ["sum"] if measure.aggregate == "sum" else []
     return f"{measure.requested_name} ({', '.join(further)})" if further else measure.requested_name
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -154,11 +155,14 @@ def extraction_run(
     files = {} if output_dir is None else reporting.write_extraction(result, output_dir)
     if phenopackets is not None:
         write_packets(_findings(result.predictions), phenopackets, ontology)
+    blocks = reporting.extraction_blocks(result.report)
     write_as(
         output_format,
         json=lambda: reporting.render_json(result.report),
-        markdown=lambda: reporting.render_extraction_markdown(result.report),
-        text=lambda: reporting.print_extraction(result.report, sys.stdout),
+        markdown=lambda: reporting.markdown(blocks),
+        text=lambda: reporting.print_blocks(
+            [*blocks, reporting.Bullets(result.report.reported)], sys.stdout
+        ),
     )
     if output_format == "text":
         write_files(files)
@@ -228,11 +232,12 @@ def extraction_compare(
         matching=matching,
         resampling=statistics.Resampling(resamples, seed, confidence, interval or "auto"),
     )
+    blocks = reporting.comparison_blocks(comparison)
     write_as(
         output_format,
         json=lambda: write_document(reporting.comparison_document(comparison)),
-        markdown=lambda: reporting.render_comparison_markdown(comparison),
-        text=lambda: reporting.print_comparison(comparison, sys.stdout),
+        markdown=lambda: reporting.markdown(blocks),
+        text=lambda: reporting.print_blocks(blocks, sys.stdout),
     )
 
 
@@ -297,8 +302,8 @@ def extraction_sweep(
     files = [] if output_dir is None else reporting.write_sweep(found, output_dir)
     write_as(
         output_format,
-        json=lambda: write_document(reporting.sweep_document(found)),
-        text=lambda: reporting.print_sweep(found, sys.stdout),
+        json=lambda: write_document(asdict(found)),
+        text=lambda: reporting.print_blocks(reporting.extraction_sweep_blocks(found), sys.stdout),
     )
     if output_format == "text":
         write_files({str(file): file for file in files})

@@ -10,8 +10,16 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus import benchmark, formats, measures, reporting, statistics, testsets
-from trectools_plus.choices import StratumField, TestSetForm, UnknownTerms
+from trectools_plus import (
+    benchmark,
+    formats,
+    measures,
+    reporting,
+    statistics,
+    testsets,
+    validation,
+)
+from trectools_plus.choices import TestSetForm, UnknownTerms
 from trectools_plus.cli.options.common import (
     Confidence,
     IdField,
@@ -81,16 +89,25 @@ def testset_validate(
       trectools-plus testset validate parts/mine-used.json parts/mine-held-out.json
       trectools-plus testset validate mine.yaml --ontology hp.obo --format json
     """
-    checker = testsets.TestSetChecker(
-        ontology, apart=apart, unknown_terms=unknown_terms, every_line=output.every
-    )
+    parts: list[testsets.TestSetView] = []
+    unchecked: list[str] = []
+
+    def check(name: str) -> validation.FileReport:
+        return testsets.check_test_set(
+            name,
+            None if apart else parts,
+            ontology=ontology,
+            drops_unknown_terms=unknown_terms == "drop",
+            every_line=output.every,
+            unchecked=unchecked.append,
+        )
 
     try:
-        check_files(sets, checker.check, rules.choices(), output)
+        check_files(sets, check, rules.choices(), output)
     finally:
-        if checker.unchecked:
+        if unchecked:
             note(
-                f"term ids of {', '.join(checker.unchecked)} were not looked up: install "
+                f"term ids of {', '.join(unchecked)} were not looked up: install "
                 "trectools-plus[hpo], or name an ontology with --ontology"
             )
 
@@ -139,7 +156,8 @@ def testset_agreement(
     if output_format == "json":
         write_document(reporting.agreement_document(found))
     else:
-        reporting.print_agreement(found, (first, second), sys.stdout, every=every)
+        blocks = reporting.agreement_blocks(found, (first, second), every=every)
+        reporting.print_blocks(blocks, sys.stdout)
     if not found.accepted:
         raise typer.Exit(1)
 
@@ -191,7 +209,7 @@ def testset_overfitting(
     if output_format == "json":
         write_document(reporting.overfitting_document(found))
     else:
-        reporting.print_overfitting(found, sys.stdout)
+        reporting.print_blocks(reporting.overfitting_blocks(found), sys.stdout)
     if found.flagged:
         raise typer.Exit(1)
 
@@ -220,7 +238,7 @@ def testset_convert(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="Test set, folder in TREC or BEIR layout, or topics with --qrels.",
+            help="Test set, or topics with --qrels.",
         ),
     ],
     output: Annotated[
@@ -275,7 +293,7 @@ def testset_convert(
     ] = None,
 ) -> None:
     """A folder also contains metadata.json with the set's metadata. TSV topics contain ids and
-    texts only; the other formats contain categories and all other fields.
+    texts only; the other topics contain all fields but spans.
 
     \b
     Examples:
@@ -306,7 +324,7 @@ def testset_convert(
             number = plural(len(one.queries), "query", "queries")
             typer.echo(f"{number}: {', '.join(map(str, written.files))}")
     if dropped:
-        note(f"TSV topics leave out {', '.join(dropped)}; --to trec-jsonl keeps them")
+        note(f"the topics leave out {', '.join(dropped)}; --to json keeps all fields")
 
 
 def _resolve(
@@ -330,12 +348,7 @@ def _read_source(
     if qrels is not None:
         read = testsets.read_parts(source, qrels, options=fields, note=note)
         return testsets.with_text_field(read, text_field, language, source)
-    if Path(source).is_dir():
-        return testsets.with_text_field(testsets.read_folder(source), text_field, language, source)
-    test_set, notes = testsets.load_with_notes(source, text_field=text_field, language=language)
-    for one in notes:
-        note(one)
-    return test_set
+    return testsets.load_test_set(source, text_field=text_field, language=language)
 
 
 Set = Annotated[
@@ -355,16 +368,6 @@ ChoiceSeed = Annotated[
 ]
 
 
-StratifyBy = Annotated[
-    StratumField | None,
-    typer.Option(
-        metavar="FIELD",
-        help="Stratify by this field only: query_type, category, difficulty, hpo_domain or "
-        "language.  [default: query_type, then category, then difficulty]",
-    ),
-]
-
-
 def testset_split(
     source: Set,
     output_dir: Annotated[
@@ -374,7 +377,6 @@ def testset_split(
         float,
         typer.Option(metavar="SHARE", help="Share of the queries to hold out, between 0 and 1."),
     ] = 0.2,
-    stratify_by: StratifyBy = None,
     seed: ChoiceSeed = 42,
     output_format: TextOrJson = "text",
 ) -> None:
@@ -387,11 +389,10 @@ def testset_split(
     Examples:
       trectools-plus testset split hpo-en-standard --output-dir parts
       trectools-plus testset split mine.json --held-out 0.3 --seed 7
-      trectools-plus testset split mine.json --stratify-by hpo_domain
     """
     test_set = testsets.load_test_set(source)
-    split = testsets.split_test_set(test_set, held_out, seed, stratify_by=stratify_by)
-    field = testsets.strata_fields(test_set, stratify_by=stratify_by)[0]
+    split = testsets.split_test_set(test_set, held_out, seed)
+    field = testsets.strata_fields(test_set)[0]
     files = testsets.write_split(split, output_dir)
     document: dict[str, Any] = {"seed": seed}
     fields = {"categories": "category", testsets.PLURALS[field]: field}
@@ -419,7 +420,6 @@ def testset_refresh(
         int,
         typer.Option("--count", "-n", min=1, metavar="N", help="Number of queries to replace."),
     ],
-    stratify_by: StratifyBy = None,
     seed: ChoiceSeed = 42,
     annotators: Annotated[
         tuple[str, str] | None,
@@ -463,7 +463,6 @@ def testset_refresh(
         testsets.load_test_set(pool),
         count,
         seed=seed,
-        stratify_by=stratify_by,
     )
     agreement = None
     if annotators is not None:

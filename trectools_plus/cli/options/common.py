@@ -221,7 +221,8 @@ NoCache = Annotated[
     bool,
     typer.Option(
         "--no-cache",
-        help="Accepted for scripts of earlier versions: everything is always computed.",
+        help="Compute everything again, even if the output folder or a sibling folder contains "
+        "the results of the same configuration, data and code.",
         rich_help_panel=Panel.WORK,
     ),
 ]

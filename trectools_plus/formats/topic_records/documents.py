@@ -83,17 +83,19 @@ def record_of(mapping: Mapping) -> Record:
     Raises:
         TreeError: If it is a conversation, whose turns are several queries.
     """
-    fields = dict(mapping.scalars)
+    fields: dict[str, Scalar] = {}
     hidden: dict[str, Scalar] = {}
-    for name, value in mapping.fields.items() if len(fields) < len(mapping.pairs) else ():
-        if not isinstance(value, Scalar):
-            hidden[name] = Scalar(value.line, value.column, "", None)
+    for name, (_, value) in mapping.pairs.items():
+        if isinstance(value, Scalar):
+            fields[name] = value
+            continue
+        hidden[name] = Scalar(value.line, value.column, "", None)
         if isinstance(value, Items) and normalize(name) in _TURNS:
             remedy = "write one topic for each turn, with an id and a text"
             raise TreeError("turns of a conversation are not read", value.line, remedy=remedy)
         if isinstance(value, Mapping):
             hidden |= {f"{name}.{key}": scalar for key, scalar in value.scalars.items()}
-    return Record(mapping.line, fields | hidden, hidden=frozenset(hidden))
+    return Record(mapping.line, {**fields, **hidden}, hidden=frozenset(hidden))
 
 
 def _records_in_list(

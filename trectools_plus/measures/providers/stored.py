@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     TIES,
     Definition,
 )
-
-if TYPE_CHECKING:
-    pass
-
 
 _CLASS = re.compile(r"[\w.<>]+:[\w.<>]+")
 

@@ -102,7 +102,7 @@ def _get_annotator(
     controller: Controller, x_review_session: Annotated[str, Header()] = ""
 ) -> Annotator:
     annotator = judgments.find_session_annotator(controller.store, x_review_session)
-    if annotator is None or annotator.adjudicates:
+    if annotator is None:
         # The key is correct, so the status is not 401.
         raise ProblemError(403, "no-session", "the session is unknown", remedy="enter your name")
     return annotator

@@ -453,6 +453,11 @@ def test_settings_from_yaml_texts() -> None:
     assert HttpSettings.model_validate(settings.model_dump(mode="json")) == settings
 
 
+def test_a_setting_of_earlier_reports_is_ignored() -> None:
+    old = HttpSettings.model_validate({"url": URL, "diagnostics": "$.took"})
+    assert old == HttpSettings.model_validate({"url": URL})
+
+
 def test_facts_leave_out_what_only_shapes_the_speed() -> None:
     slow = HttpSettings.model_validate({"url": URL, "concurrency": 1, "retries": 9, "key_env": "K"})
     assert slow.facts == HttpSettings.model_validate({"url": URL}).facts

@@ -48,6 +48,8 @@ def benchmark_compare(
     write_as(
         output_format,
         json=lambda: write_document(reporting.contrast_document(contrast)),
-        markdown=lambda: reporting.render_contrast_markdown(contrast),
-        table=lambda: reporting.print_contrast(contrast, sys.stdout, full=everything),
+        markdown=lambda: reporting.markdown(reporting.contrast_blocks(contrast)),
+        table=lambda: reporting.print_blocks(
+            reporting.contrast_blocks(contrast, full=everything), sys.stdout, folds=everything
+        ),
     )

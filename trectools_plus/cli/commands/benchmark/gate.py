@@ -106,7 +106,7 @@ def benchmark_gate(
         output_format,
         json=lambda: write_document(reporting.gate_document(result)),
         markdown=lambda: markdown,
-        text=lambda: reporting.print_gate(result, sys.stdout),
+        text=lambda: reporting.print_blocks(reporting.gate_blocks(result), sys.stdout, folds=True),
     )
     _publish(markdown, target, final=result.passed)
     if not result.passed:

@@ -86,7 +86,7 @@ def benchmark_run(
             "override it.",
         ),
     ] = None,
-    no_cache: NoCache = False,  # noqa: ARG001 - for scripts of earlier versions
+    no_cache: NoCache = False,
     strict_input: StrictInput = False,
     plots: Plots = False,
     scheduler: Scheduler = None,
@@ -125,6 +125,7 @@ def benchmark_run(
         searching.check_used(configuration.mode_keys, configuration.retrieval)
     report_benchmark(
         configuration,
+        cached=not no_cache,
         strict_input=strict_input,
         as_json=output_format == "json",
         everything=everything,
@@ -136,6 +137,7 @@ def benchmark_run(
 def report_benchmark(
     config: benchmark.BenchmarkConfig,
     *,
+    cached: bool,
     strict_input: bool = False,
     as_json: bool = False,
     everything: bool = False,
@@ -146,6 +148,7 @@ def report_benchmark(
 
     Args:
         config: The benchmark.
+        cached: Whether earlier results of the same configuration, data and code are reused.
         strict_input: Whether every error of the qrels and of given runs is refused.
         as_json: Whether the report is printed as JSON instead of text.
         everything: Whether all measures and notes are printed.
@@ -157,7 +160,7 @@ def report_benchmark(
     with use_scheduler(scheduler), show_progress() as progress:
         command = format_command(sys.argv)
         result = benchmark.run_benchmark(
-            config, progress, command=command, strict_input=strict_input
+            config, progress, command=command, cached=cached, strict_input=strict_input
         )
     topics = None if result.dataset is None else result.dataset.topics
     if topics is not None and topics.read_as is not None:
@@ -223,7 +226,7 @@ def benchmark_compare_vectors(
     ] = False,
     searching: Annotated[Given, _VECTOR_SEARCH],
     setting: Setting = None,
-    no_cache: NoCache = False,  # noqa: ARG001 - for scripts of earlier versions
+    no_cache: NoCache = False,
     plots: Plots = False,
     output_format: TextOrJson = "text",
     everything: Everything = False,
@@ -250,6 +253,7 @@ def benchmark_compare_vectors(
     options.check_used(config.mode_keys, config.retrieval)
     report_benchmark(
         config,
+        cached=not no_cache,
         as_json=output_format == "json",
         everything=everything,
         plots=plots,
@@ -279,7 +283,7 @@ def benchmark_multilingual(
     ] = Path("results/multilingual"),
     given: Annotated[Given, _LANGUAGE_SETTINGS],
     setting: Setting = None,
-    no_cache: NoCache = False,  # noqa: ARG001 - for scripts of earlier versions
+    no_cache: NoCache = False,
     output_format: TextMarkdownJson = "text",
 ) -> None:
     """The command writes a report for each language, in a folder named after the language. In
@@ -310,13 +314,16 @@ def benchmark_multilingual(
             options,
             progress,
             command=format_command(sys.argv),
+            cached=not no_cache,
         )
     files = reporting.write_multilingual(result)
     write_as(
         output_format,
         json=lambda: reporting.render_json(result.report),
-        markdown=lambda: reporting.render_multilingual_markdown(result.report),
-        text=lambda: reporting.print_multilingual(result.report, sys.stdout),
+        markdown=lambda: reporting.markdown(reporting.multilingual_blocks(result.report)),
+        text=lambda: reporting.print_blocks(
+            reporting.multilingual_blocks(result.report), sys.stdout
+        ),
     )
     if output_format == "text":
         write_files(files, "markdown", "json", *result.results)

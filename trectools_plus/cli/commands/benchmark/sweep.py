@@ -85,8 +85,10 @@ def benchmark_sweep(
     write_as(
         output_format,
         json=lambda: reporting.render_json(result.report),
-        markdown=lambda: reporting.render_sweep_markdown(result.report),
-        text=lambda: reporting.print_sweep_report(result.report, sys.stdout),
+        markdown=lambda: reporting.markdown(reporting.sweep_blocks(result.report)),
+        text=lambda: reporting.print_blocks(
+            reporting.sweep_blocks(result.report, full=False), sys.stdout
+        ),
     )
     if output_format == "text":
         write_files(written)

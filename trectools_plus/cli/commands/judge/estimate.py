@@ -80,8 +80,8 @@ def judge_estimate(
     write_as(
         output_format,
         json=lambda: reporting.render_json(report),
-        markdown=lambda: reporting.render_judgment_markdown(report),
-        text=lambda: reporting.print_judgment_report(report, sys.stdout),
+        markdown=lambda: reporting.markdown(reporting.judgment_blocks(report)),
+        text=lambda: reporting.print_blocks(reporting.judgment_blocks(report), sys.stdout),
     )
     if output_format == "text":
         write_files(written)

@@ -282,10 +282,12 @@ class HttpSettings(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _omit_body_of_get(cls, values: Any) -> Any:
-        if isinstance(values, dict) and values.get("method") == "GET":
-            return {"body": None, **values}
-        return values
+    def _read_values(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        # Reports of earlier versions have the setting diagnostics, which is not needed.
+        values = {name: value for name, value in values.items() if name != "diagnostics"}
+        return {"body": None, **values} if values.get("method") == "GET" else values
 
     @model_validator(mode="after")
     def _check_template(self) -> Self:
