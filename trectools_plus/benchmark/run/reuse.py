@@ -1,7 +1,8 @@
 """Output folders are a cache: the same configuration, data and code give the same figures.
 
 A report contains a key, which is a hash of everything that the figures depend on, and
-``SHA256SUMS`` has the hash of each file. A folder is not reused if a file has changed or is missing.
+``SHA256SUMS`` has the hash of each file. A folder is not reused if a file has changed or is
+missing.
 """
 
 from __future__ import annotations
