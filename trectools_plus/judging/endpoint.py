@@ -20,12 +20,11 @@ from trectools_plus.judging.prompt import Prompt
 from trectools_plus.plugins import (
     describe_error,
     import_object,
-    raise_for_signal,
     working_directory_on_path,
 )
 from trectools_plus.redaction import is_secret_name, secret_in_url
-from trectools_plus.retrieval.backends.http.answers import AnswerError, refuse_error
-from trectools_plus.retrieval.backends.http.client import JsonClient
+from trectools_plus.retrieval.backends.http.answers import AnswerError, refuse_incomplete
+from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
 from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.source import Failure
 
@@ -130,7 +129,7 @@ class ModelLabeller:
         headers = {"accept": "application/json", "user-agent": "trectools-plus"}
         if options.key is not None:
             headers["authorization"] = f"Bearer {options.key.value}"
-        self._client = JsonClient(options, headers, options.key)
+        self._client = JsonClient(RequestLimits.of(options), headers, options.key)
 
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
         """Send a request, again after failures that can pass."""
@@ -203,10 +202,10 @@ def read_reply(document: Any) -> Reply:
     Raises:
         AnswerError: If it is not a chat completion, or reports an error.
     """
-    refuse_error(document, "choices")
+    refuse_incomplete(document)
     choices = document.get("choices") if isinstance(document, dict) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
-    refuse_error(choice, "message")
+    refuse_incomplete(choice)
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise AnswerError("the answer has no choices with a message", document)
@@ -255,7 +254,6 @@ class FunctionLabeller:
         except TrectoolsPlusError:
             raise
         except (Exception, SystemExit) as error:
-            raise_for_signal()
             raise UsageError(
                 describe_error(error), where=f"--judge {name}", remedy=remedy
             ) from error
@@ -274,9 +272,7 @@ class FunctionLabeller:
             with working_directory_on_path():
                 answer = self._function(query, document)
         except (Exception, SystemExit) as error:
-            raise_for_signal()
             return Failure(describe_error(error), lasting=True)
-        raise_for_signal()
         if isinstance(answer, str):
             return Reply(answer)
         try:

@@ -251,7 +251,9 @@ class Labelling:
         breaker = CircuitBreaker()
         done, answered, total = 0, False, len(self.questions)
         progress("judging", done, total)
-        for outcomes in call_concurrently(self._ask, iter(self.questions), self, breaker):
+        for outcomes in call_concurrently(
+            self._ask, iter(self.questions), breaker, self.concurrency, self.close
+        ):
             for failure in outcomes:
                 answered = answered or failure is None
                 # Until the first answer, a failure probably concerns every question.

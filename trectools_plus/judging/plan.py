@@ -40,7 +40,6 @@ from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import CorpusDocument, Run, Topics
-from trectools_plus.formats.trec_files import read_run
 from trectools_plus.formats.writing import refuse_unwritable, valid_tag
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
@@ -50,6 +49,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.topics import check_topics, hash_topics
 from trectools_plus.text import listed
+from trectools_plus.validation.loading import load_run
 
 PLAN_FILE = "plan.json"
 POOL_FILE = "pool.jsonl"
@@ -291,7 +291,7 @@ class PlanFolder(Displayed):
     def runs(self) -> dict[str, Run]:
         """The pooled results of each run, by name."""
         # They were validated when the plan was made.
-        return {run.name: read_run(self._file(run.path, run.sha256)) for run in self.plan.runs}
+        return {run.name: load_run(self._file(run.path, run.sha256)) for run in self.plan.runs}
 
     def manifest_of(self, planned: PlanRun) -> str:
         """The manifest of a run as text; empty without one."""

@@ -91,22 +91,15 @@ def test_a_query_that_cannot_be_judged_is_complete_and_does_not_count(
     state = anna.say("cannot-judge", query=2, reason="  no\x1b[31m idea ")
     assert state["cannot_judge"] == "no[31m idea"
     assert state["progress"]["complete"]
-    assert anna.say("comments", query=2, text=HOSTILE)["comment"] == HOSTILE
-    assert not anna.say("comments", query=1, text=" ")["progress"]["commented"]
     with closing(read_store(tmp_path / "review.db")) as store:
         assert export_qrels(store).frame["query_id"].n_unique() == 1
         assert export_qrels(store, choices=True).frame["relevance"].sum() == 1
         summary = summarise_review(store, Resampling(200))
         assert (summary.annotators[0].graded, summary.annotators[0].cannot_judge) == (1, 1)
-        assert summary.as_dict()["remarks"][0]["comment"] == HOSTILE
+        assert summary.as_dict()["remarks"][0]["cannot_judge"] == "no[31m idea"
     assert anna.say("cannot-judge", query=2, reason=None)["progress"]["judged"] == 1
     assert anna.say("undo")["what"] == "cannot_judge"
-    for path, body in (
-        ("cannot-judge", {"reason": "x" * 501}),
-        ("comments", {"text": "x" * 4001}),
-        ("comments", {"text": None}),
-    ):
-        assert anna.say(path, query=1, **body)["status"] == 422
+    assert anna.say("cannot-judge", query=1, reason="x" * 501)["status"] == 422
 
 
 def judge_differently(client: TestClient) -> tuple[list[str], list[str]]:
@@ -117,7 +110,6 @@ def judge_differently(client: TestClient) -> tuple[list[str], list[str]]:
         one.say("grades", query=1, doc_id=shown[0][0], grade=3 if place else 1)
         one.say("grades", query=1, doc_id=shown[0][1], grade=0)
         one.say("results", query=1, doc_id=shown[0][place])
-        one.say("comments", query=1, text=HOSTILE)
         one.say("grades", query=2, doc_id=shown[1][0], grade=2)
         one.say("results", query=2, doc_id=shown[1][0])
     return shown

@@ -90,12 +90,6 @@ class CannotJudge(QueryMessage):
     reason: Reason | None
 
 
-class Comment(QueryMessage):
-    """Comment on a query; an empty text removes the comment."""
-
-    text: str = Field(max_length=4000)
-
-
 def _get_controller(request: Request) -> ReviewController:
     controller: ReviewController = request.app.state.controller
     return controller
@@ -242,17 +236,11 @@ def set_cannot_judge(
     return _record(controller, annotator, body, "cannot_judge", reason)
 
 
-@router.post("/comments")
-def comment(controller: Controller, annotator: CurrentAnnotator, body: Comment) -> State:
-    """Record a comment on a query."""
-    return _record(controller, annotator, body, "comment", clean_text(body.text) or None)
-
-
 def _record(
     controller: ReviewController,
     annotator: Annotator,
     body: QueryMessage,
-    kind: Literal["result", "cannot_judge", "comment"],
+    kind: Literal["result", "cannot_judge"],
     value: str | None,
 ) -> State:
     query = controller.offer(annotator, body.query)
