@@ -190,10 +190,9 @@ def complete_url(url: str) -> str:
 
 def is_local(url: str) -> bool:
     """Return whether an address is on this machine."""
-    try:
+    host = ""
+    with suppress(ValueError):
         host = urlsplit(url).hostname or ""
-    except ValueError:
-        return False
     return host in _LOCAL or host.endswith(".localhost")
 
 
@@ -205,14 +204,12 @@ def read_reply(document: Any) -> Reply:
     """
     refuse_incomplete(document)
     choices = document.get("choices") if isinstance(document, dict) else None
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        raise AnswerError("the answer has no choices", document)
-    refuse_incomplete(choices[0])
-    message = choices[0].get("message")
-    if not isinstance(message, Mapping):
-        raise AnswerError("the answer has no message", document)
-    text, problem = _text_of(message.get("content")), None
-    finish = choices[0].get("finish_reason")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    refuse_incomplete(choice)
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise AnswerError("the answer has no choices with a message", document)
+    text, problem, finish = _text_of(message.get("content")), None, choice.get("finish_reason")
     if message.get("refusal"):
         text, problem = text or str(message["refusal"]), "a refusal"
     elif finish == "content_filter":

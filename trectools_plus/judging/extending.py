@@ -64,8 +64,7 @@ def extend_plan(
         InputError: As :func:`~trectools_plus.judging.plan.make_plan`.
     """
     plan, target = old.plan, Path(folder)
-    options = options or PlanOptions(people=plan.people)
-    options = replace(options, depth=plan.depth)
+    options = replace(options or PlanOptions(people=plan.people), depth=plan.depth)
     measures = old.parse_measures(options.measures or None)
     check_options(options, measures, target)
     if known := [name for name in runs if name in old.runs]:
@@ -108,14 +107,14 @@ def _open_recorded(plan: JudgmentPlan) -> DocumentCollection:
     Raises:
         UsageError: If they are not.
     """
-    recorded = plan.corpus
-    if not is_unchanged(recorded.path, {recorded.sha256}):
+    path = plan.corpus.path
+    if not is_unchanged(path, {plan.corpus.sha256}):
         raise UsageError(
-            f"the documents from which the plan was made are not in {recorded.path}",
+            f"the documents from which the plan was made are not in {path}",
             where="--extend",
             remedy="give them with --corpus or --dataset",
         )
-    return stream_file(recorded.path)
+    return stream_file(path)
 
 
 def _copy_judgments(old: PlanFolder, new: PlanFolder) -> None:

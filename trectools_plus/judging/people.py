@@ -36,10 +36,9 @@ def read_people(folder: Path) -> list[Label]:
     Raises:
         InputError: If the database cannot be read.
     """
-    path = folder / DATABASE_NAME
-    if find_inside(path, folder) is None:
+    if find_inside(folder / DATABASE_NAME, folder) is None:
         return []
-    with closing(read_store(path)) as store:
+    with closing(read_store(folder)) as store:
         return list(_iter_labels(store))
 
 

@@ -54,10 +54,8 @@ class NeededQueries:
 
     def helps(self, model: str) -> bool | None:
         """Return whether a model is worth a tenth more queries; ``None`` if all are too few."""
-        needed = self.needed[model]
-        if needed is None:
-            return None
-        return self.without is None or self.without >= WORTHWHILE * needed
+        needed, without = self.needed[model], self.without
+        return None if needed is None else without is None or without >= WORTHWHILE * needed
 
 
 @dataclass(frozen=True, slots=True)

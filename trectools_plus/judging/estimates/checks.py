@@ -47,14 +47,16 @@ def check_asked(folder: PlanFolder, labels: Sequence[Label]) -> str | None:
 
 def describe_missing_intervals(estimates: Sequence[RunEstimate]) -> list[str]:
     """Return why a mean has no combined interval although people judged enough."""
-    sentences = []
-    for row in estimates:
-        what = f"{row.measure} of {row.run}{f' minus {row.baseline}' if row.baseline else ''}"
-        if row.estimates[0].people.low is None:
-            sentences.append(f"{what} has no interval: all values of people are equal.")
-        elif row.estimates[0].combined is None:
-            sentences.append(f"{what} has no combined interval: its mean is not between 0 and 1.")
-    return sentences
+    return [
+        f"{row.measure} of {row.run}{f' minus {row.baseline}' if row.baseline else ''} has no "
+        + (
+            "interval: all values of people are equal."
+            if row.estimates[0].people.low is None
+            else "combined interval: its mean is not between 0 and 1."
+        )
+        for row in estimates
+        if row.estimates[0].combined is None
+    ]
 
 
 def describe_doubts(

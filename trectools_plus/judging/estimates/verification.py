@@ -121,20 +121,17 @@ def _read_people(folder: PlanFolder, scratch: Path) -> list[Label]:
 
 
 def _read_report(folder: PlanFolder) -> JudgmentReport | None:
-    if folder.files.find(REPORT_FILE) is None:
-        return None
-    path = folder.path / REPORT_FILE
+    path = folder.files.find(REPORT_FILE)
     try:
-        return JudgmentReport.model_validate(read_json(path))
+        return None if path is None else JudgmentReport.model_validate(read_json(path))
     except ValidationError as error:
         raise InputError("not an estimate from judgments", where=str(path)) from error
 
 
-def _list_refusals(made: JudgmentReport) -> Iterator[str]:
-    if made.refusal is not None:
-        yield f"no combined interval: {made.refusal}"
-    for query in made.counts.left_out:
-        yield f"query {query.query_id} does not count: {query.reason}"
+def _list_refusals(made: JudgmentReport) -> list[str]:
+    refusals = [] if made.refusal is None else [f"no combined interval: {made.refusal}"]
+    left_out = made.counts.left_out
+    return refusals + [f"query {one.query_id} does not count: {one.reason}" for one in left_out]
 
 
 def _compare(folder: PlanFolder, made: JudgmentReport) -> list[str]:

@@ -255,13 +255,8 @@ def _translated_errors(path: str) -> Iterator[None]:
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with connection:  # commits, or rolls back
         yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _is_new(connection: sqlite3.Connection) -> bool:
