@@ -70,6 +70,8 @@ def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
     Nulls and empty lists are left out. A record of an interval is shown as ``0.5 [0.4, 0.6]``.
     """
     values = _flat({key: value for key, value in document.items() if not _records(value)})
+    tables = {**document, **values}
+    values = {key: value for key, value in values.items() if not _records(value)}
     width = max(map(len, values), default=0) + 2
     for key, value in values.items():
         is_text = isinstance(value, list) and any(" " in str(item) for item in value)
@@ -77,7 +79,7 @@ def document_lines(document: Mapping[str, Any]) -> Iterator[str]:
         lines = (line for text in texts for line in textwrap.wrap(text, WIDTH - width))
         for at, line in enumerate(lines):
             yield f"{'' if at else key:<{width}}{line}"
-    for key, value in document.items():
+    for key, value in tables.items():
         if records := _records(value):
             yield from filter(None, ["", *([_words(key)] if len(document) > 1 else [])])
             yield from records_table(records)
@@ -114,6 +116,8 @@ def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, dict) and not _is_interval(value):
+        return ", ".join(f"{key} {_cell(item)}" for key, item in value.items())
     if isinstance(value, dict):
         ends = f"[{as_cell(value['low'])}, {as_cell(value['high'])}]"
         return f"{as_cell(value['value'])} {ends}" if "value" in value else ends

@@ -21,6 +21,7 @@ from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import split_measures
 from trectools_plus.cli.printing import write_as, write_document
 from trectools_plus.cli.verbosity import inform, is_quiet, note, show_progress
+from trectools_plus.text import plural
 
 _MOST_PROBLEMS = 30
 """Maximum number of printed problems of a report."""
@@ -125,6 +126,9 @@ def benchmark_verify(
     if output_format == "text" and not every:
         document["problems"] = found.problems[:_MOST_PROBLEMS]
         document["further problems"] = max(0, len(found.problems) - _MOST_PROBLEMS) or None
+    if output_format == "text":
+        result = plural(len(found.problems), "problem") if found.problems else "all hold"
+        document = {"result": result, **document}
     write_document(document, output_format)
     if found.problems:
         raise typer.Exit(1)
