@@ -81,8 +81,9 @@ def validate_test_sets(
         reported = [*check_topics(topics), *run_rules(view, ("testset",), topics, rules=CATALOGUE)]
         superseded = {code for finding in reported for code in _SUPERSEDED.get(finding.code, ())}
         findings = tuple(finding for finding in reported if finding.code not in superseded)
-        line = topics.line_index.text if every_line else None
-        yield FileReport(shown, "testset", topics.n_rows, topics.n_queries, findings, line)
+        index = topics.line_index if every_line else None
+        text = None if index is None else index.text
+        yield FileReport(shown, "testset", topics.n_rows, topics.n_queries, findings, text)
 
 
 def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Ontology | None:
