@@ -9,7 +9,6 @@ from typing import Any
 
 import matplotlib as mpl
 import pytest
-from matplotlib.figure import Figure
 
 from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
@@ -20,7 +19,7 @@ from trectools_plus.benchmark.run.targets import Target, judge_mean
 from trectools_plus.measures import BaseMeasure, explain
 from trectools_plus.reporting import render_markdown
 from trectools_plus.reporting.comparison import report_table
-from trectools_plus.reporting.plots.differences import plot_differences
+from trectools_plus.reporting.plots import draw_plot
 
 mpl.use("Agg")
 
@@ -90,12 +89,12 @@ def test_marks_verdict_texts_and_plots_follow(folder: Path) -> None:
     assert '<th scope="col" data-measure="Cost" data-sort="asc">Cost</th>' in html
     assert '"lower":[true,false]' in html
     source = load_report(folder / "BenchmarkReport.json")
-    figure = Figure().add_subplot()
     from trectools_plus.benchmark.report.folder import ReportFolder
 
     table = ReportFolder(folder).per_query
-    plot_differences(figure, source, table, "near", "far", "Cost")
-    assert "second run better" in figure.get_legend_handles_labels()[1]
+    figure = draw_plot(source, table, "differences", "Cost").figure
+    shown = figure.axes[0].get_legend_handles_labels()[1]
+    assert shown[:2] == ["second run better", "first run better"]
 
 
 def test_only_a_rising_cost_fails_the_gate(folder: Path, bench: Any) -> None:

@@ -29,9 +29,10 @@ from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels
+from trectools_plus.reporting.document import markdown as markdown_of
+from trectools_plus.reporting.document import print_blocks
 from trectools_plus.reporting.results.multilingual import (
-    print_multilingual,
-    render_multilingual_markdown,
+    multilingual_blocks,
     write_multilingual,
 )
 from trectools_plus.reporting.verification.verify import verify_report
@@ -198,7 +199,7 @@ def test_every_language_is_its_own_benchmark(tmp_path: Path) -> None:
     assert report.not_parallel.startswith("en lacks 41 queries of de (hpo-")
     assert report.average_mrr == {"lexical": report.across["lexical"]["MRR"].mean}
     markdown = files["markdown"].read_text("utf-8")
-    assert markdown == render_multilingual_markdown(report)
+    assert markdown == markdown_of(multilingual_blocks(report))
     assert f"{across.mean:.4f}" in markdown
     assert " en–de |" in markdown
     assert f"gap and variance have no intervals: {report.not_parallel}." in markdown
@@ -274,9 +275,9 @@ def test_the_report_shows_the_paired_figures(parallel: MultilingualResult) -> No
     document = json.loads((parallel.output_dir / "MultilingualReport.json").read_text("utf-8"))
     jsonschema.validate(document, multilingual_report_schema())
     assert MultilingualReport.model_validate(document) == report
-    markdown = render_multilingual_markdown(report)
+    markdown = markdown_of(multilingual_blocks(report))
     stream = io.StringIO()
-    print_multilingual(report, stream)
+    print_blocks(multilingual_blocks(report), stream)
     across = report.across["lexical"]["RR@10"]
     for shown in (markdown, stream.getvalue()):
         assert "sets are parallel" in shown
@@ -298,7 +299,7 @@ def test_reports_of_schema_version_1_0_are_read(parallel: MultilingualResult) ->
             del figures[name]
     report = MultilingualReport.model_validate(document)
     assert (report.parallel, report.differences) == (None, {})
-    assert "parallel" not in render_multilingual_markdown(report)
+    assert "parallel" not in markdown_of(multilingual_blocks(report))
 
 
 def test_the_default_is_the_parallel_core() -> None:
@@ -321,7 +322,7 @@ def test_advice_to_use_another_model_is_that_of_the_languages_concerned(tmp_path
         if any("a multilingual model may give" in note for note in one.notes)
     ]
     assert advised == ["de"]
-    markdown = render_multilingual_markdown(result.report)
+    markdown = markdown_of(multilingual_blocks(result.report))
     assert "> Note on de:" in markdown
     assert "> Note on en, de:" in markdown
 

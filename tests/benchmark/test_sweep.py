@@ -15,7 +15,7 @@ from trectools_plus.benchmark import load_config, load_sweep_config, run_benchma
 from trectools_plus.cli.commands.benchmark.sweep import benchmark_sweep
 from trectools_plus.errors import CheckFailedError, IncomparableError, InputError, UsageError
 from trectools_plus.reporting import write_reports, write_sweep_report
-from trectools_plus.reporting.results.sweep import sweep_sentence
+from trectools_plus.reporting.results.sweep import sweep_blocks
 from trectools_plus.retrieval.index.lexical import LexicalRetriever
 from trectools_plus.retrieval.index.vector import VectorRetriever
 from trectools_plus.statistics import compare_columns, select_winner
@@ -106,7 +106,7 @@ def test_the_figures_are_those_of_the_values_of_all_queries(tmp_path):
     assert best.corrected_advantage < best.advantage.difference
     interval = best.corrected_advantage_ci
     assert interval.low < best.corrected_advantage < interval.high
-    assert f"{best.corrected_advantage:+.4f}" in sweep_sentence(result.report)
+    assert f"{best.corrected_advantage:+.4f}" in sweep_blocks(result.report)[1].text
 
 
 def test_the_primary_measure_need_not_be_among_the_measures(call, tmp_path):
@@ -301,25 +301,6 @@ def test_the_report_of_a_benchmark_is_not_overwritten(tmp_path):
     assert files == _files(tmp_path / "out")
 
 
-def test_reports_on_the_same_data_are_counted(small, tmp_path):
-    write_sweep_report(fused(tmp_path / "results/one"))
-    benchmark = {"runs": RUNS, "qrels": QRELS, **FEW, "output_dir": tmp_path / "results/two"}
-    second = run_benchmark(load_config(None, benchmark))
-    write_reports(second)
-    other = {name: small.write_run(name, {"q1": ["d1"], "q2": ["d2"]}) for name in ("x", "y")}
-    write_sweep_report(sweep(tmp_path / "results/other", runs=other, qrels=small.qrels))
-    third = fused(tmp_path / "results/three", primary_measure="nDCG@10")
-    assert second.report.manifest.other_reports == 1
-    page = (tmp_path / "results/two/BenchmarkReport.html").read_text()
-    assert "1 other report" in page
-    assert third.report.other_reports == 2
-    files = write_sweep_report(third)
-    text = files["md"].read_text()
-    assert "Tried: 2 other reports" in text
-    assert "declared: nDCG@10" in text
-    assert third.report.config_hash[:12] in text
-
-
 def test_a_held_out_part_is_scored_once(tmp_path):
     parts = split_test_set(load_test_set("hpo-en-tiny"), 0.3, 4)
     files = {name: tmp_path / f"mine-{name}.json" for name in ("used", "held-out")}
@@ -378,7 +359,7 @@ def test_long_sweeps_show_twenty_variants(call):
 
 def test_the_plot_has_a_panel_for_each_setting(tmp_path):
     pytest.importorskip("matplotlib")
-    from trectools_plus.reporting.plots.variants import draw_variants
+    from trectools_plus.reporting.plots.sweep import draw_variants
 
     grid = {"fusion.weights": "0.2,0.4,0.6", "fusion.normalisation": "min-max,z-score"}
     plot = draw_variants(fused(tmp_path / "out", grid=grid).report)

@@ -19,8 +19,9 @@ from trectools_plus.extraction.report import load_extraction_report
 from trectools_plus.extraction.runner import ExtractionOptions, run_extraction
 from trectools_plus.extraction.settings import ExtractionSettings
 from trectools_plus.formats.hashing import sha256_file
+from trectools_plus.reporting.document import markdown
 from trectools_plus.reporting.results.extraction import (
-    render_extraction_markdown,
+    extraction_blocks,
     write_extraction,
 )
 from trectools_plus.reporting.wording import CLAIMS_TITLE
@@ -195,7 +196,7 @@ def test_paths_of_a_report_are_not_read(
     edit_json(lambda d: d["manifest"].update(ontology=path), JSON)(folder)
     edit_json(lambda d: d["system"].update(predictions=path), JSON)(folder)
     (folder / MARKDOWN).write_text(
-        render_extraction_markdown(load_extraction_report(folder / JSON))
+        markdown(extraction_blocks(load_extraction_report(folder / JSON)))
     )
     assert verify_report(folder).problems == []
 
@@ -219,7 +220,7 @@ def test_a_sentence_that_nobody_can_derive_is_in_one_place_of_a_report(folder: P
         inner[path[-1]] = [SENTENCE] if isinstance(inner[path[-1]], list) else SENTENCE
         (folder / JSON).write_text(json.dumps(copy))
         try:
-            text = render_extraction_markdown(load_extraction_report(folder / JSON))
+            text = markdown(extraction_blocks(load_extraction_report(folder / JSON)))
         except (TrectoolsPlusError, LookupError, TypeError, ValueError, AttributeError):
             continue
         before, heading, claims = text.partition(f"## {CLAIMS_TITLE}")

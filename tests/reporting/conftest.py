@@ -20,6 +20,7 @@ from trectools_plus.benchmark.report import (
     RunFile,
     TieInfo,
 )
+from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.targets import AD_HOC_TARGETS, judge_mean
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 
@@ -168,6 +169,6 @@ def make_report() -> MakeReport:
             "failing_queries": [],
             **fields,
         }
-        return BenchmarkReport(**whole)
+        return add_result(BenchmarkReport(**whole))
 
     return make

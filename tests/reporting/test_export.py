@@ -22,10 +22,10 @@ from trectools_plus.reporting.export import (
     frame_as_csv,
     table_as_csv,
     table_as_frame,
-    table_as_html,
     table_as_json,
     table_as_latex,
     table_as_markdown,
+    table_as_text,
     table_with_pairs,
 )
 from trectools_plus.reporting.latex import escape_latex
@@ -202,7 +202,7 @@ def test_html_is_escaped_and_has_the_same_cells(make_report: Any) -> None:
     report = make_report(MEANS)
     mode = report.modes["vector"].model_copy(update={"label": "<script>&"})
     odd = report.model_copy(update={"modes": {**report.modes, "vector": mode}})
-    page = table_as_html(report_table(odd), Layout(caption="A & <b>"))
+    page = table_as_text(report_table(odd), "html", Layout(caption="A & <b>"))
     assert "<script>" not in page
     table = ET.fromstring(
         "<table>" + page.partition("<table>")[2].partition("</table>")[0] + "</table>"
@@ -217,7 +217,7 @@ def test_html_is_escaped_and_has_the_same_cells(make_report: Any) -> None:
 @pytest.mark.parametrize("labels", [("a", "b"), ("run a", "run-B"), ("modelA", "x1")])
 def test_the_first_letter_is_a(make_report: Any, labels: Any) -> None:
     table = report_table(make_report({label: {"P@5": 0.3 * n} for n, label in enumerate(labels)}))
-    assert "".join(table.paper_letters.values()) == "ab"
+    assert "".join(table.letters("abc").values()) == "ab"
     assert unicodedata.normalize("NFKC", "".join(table.letters().values())) == "ab"
     assert "textsuperscript{a}" in table_as_latex(table)
 

@@ -20,7 +20,8 @@ from trectools_plus.reporting import (
     table_as_markdown,
     write_reports,
 )
-from trectools_plus.reporting.results.gate import print_gate
+from trectools_plus.reporting.document import print_blocks
+from trectools_plus.reporting.results.gate import gate_blocks
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
@@ -93,7 +94,7 @@ def test_gates_of_reports(
         other = tmp_path / noun
         shutil.copytree(result.output_dir, other)
         stream = io.StringIO()
-        print_gate(run_gate(other, result.output_dir), stream)
+        print_blocks(gate_blocks(run_gate(other, result.output_dir)), stream)
         assert re.search(rf"^ {noun} ", stream.getvalue(), re.MULTILINE)
 
 

@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report import BenchmarkReport, SetSize
+from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.reporting import print_report, render_markdown
 from trectools_plus.reporting.comparison import report_table
 from trectools_plus.reporting.export import table_as_latex, table_as_markdown
 from trectools_plus.reporting.html.page import render_html
 from trectools_plus.reporting.wording import denominator_line, group_lines, method_line, show_p
-
-WARNING = "a set of 9 queries is a sanity check"
 
 
 def console(report: Any) -> str:
@@ -111,12 +109,6 @@ def test_groups_are_named_once_for_measures_that_share_them(make_report: Any) ->
     assert f"- {said}" in render_markdown(report)
     apart = [["hybrid"], ["lexical"], ["vector"]]
     assert group_lines(make_report(groups={"nDCG@10": apart})) == []
-
-
-def test_the_number_of_queries_is_not_judged(make_report: Any) -> None:
-    report = make_report(size=SetSize(queries=9, use="sanity_check", warning=WARNING))
-    for text in (console(report), render_markdown(report), render_html(report)):
-        assert "sanity" not in text
 
 
 def test_one_denominator_is_stated(make_report: Any) -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Topics
-from trectools_plus.formats.trec_files import read_qrels
 from trectools_plus.testsets.conversion import (
     LAYOUTS,
     convert_test_set,
@@ -31,6 +30,7 @@ from trectools_plus.testsets.model import (
     qrels_of,
     topics_of,
 )
+from trectools_plus.validation.loading import load_qrels
 
 IDS = st.text("abcXYZ019-_.:é", min_size=1, max_size=6).filter(lambda text: text[0] not in "#")
 TEXTS = st.text(
@@ -106,7 +106,7 @@ def test_folders_have_all_fields_but_spans(
     back = read_parts(topics, qrels)
     metadata = json.loads((folder / "metadata.json").read_text())
     assert metadata == test_set.metadata.model_dump(mode="json")
-    assert read_qrels(qrels).to_dict() == qrels_of(test_set).to_dict()
+    assert load_qrels(qrels).to_dict() == qrels_of(test_set).to_dict()
     has_spans = any(term.span for query in test_set.queries for term in query.relevant)
     assert ("span" in converted.dropped) == has_spans
     if form == "trec":

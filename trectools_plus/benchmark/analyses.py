@@ -6,7 +6,7 @@ A near miss is a wrong first result that is a neighbour of an expected term in t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ import polars as pl
 from trectools_plus.benchmark.report import NearMiss, Relation, TermLabel
 from trectools_plus.benchmark.report.figures import (
     Difficulty,
-    DiscriminativePower,
     Pool,
     PoolMode,
     QueryDifficulty,
@@ -26,19 +25,16 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
 from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
-from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun, first_documents
+from trectools_plus.measures.judged import IntArray, JudgedQueries, first_documents
 from trectools_plus.measures.scoring.bounds import bound_by_unjudged
 from trectools_plus.measures.scoring.scores import depend_on_grades_only
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology, relation_of
 from trectools_plus.statistics.arrays import none_if_nan
-from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.systems import kendall_tau
 
 _LISTED = 10
 _FEWEST_MODES = 2
-_FEWEST_TO_DISCRIMINATE = 4
-"""With fewer modes there are at most three pairs, so a share of them would have no meaning."""
 
 
 def find_difficulty(evaluation: Evaluation, measure: str) -> Difficulty | None:
@@ -94,42 +90,6 @@ def _list_queries(ids: Sequence[str], means: FloatArray, order: IntArray) -> lis
         QueryDifficulty(query_id=ids[place], mean=float(means[place]))
         for place in order[:_LISTED].tolist()
     ]
-
-
-def find_discriminative_power(
-    every_pair: Iterable[Comparison], measures: Sequence[str], modes: int
-) -> dict[str, DiscriminativePower]:
-    """Count by measure the pairs of modes that differ significantly.
-
-    Sakai, Evaluating Evaluation Metrics based on the Bootstrap, SIGIR 2006; here with the test and
-    the correction of the report, so that there is no second family of tests.
-
-    Args:
-        every_pair: The comparisons of every pair of modes.
-        measures: The compared measures.
-        modes: Number of modes.
-
-    Returns:
-        Empty for fewer than four modes.
-    """
-    if modes < _FEWEST_TO_DISCRIMINATE:
-        return {}
-    found: dict[str, DiscriminativePower] = {}
-    entries = [*every_pair]
-    for name in measures:
-        significant, others = (
-            [abs(one.difference) for one in entries
-             if one.measure == name and one.difference is not None and one.significant == is_so]
-            for is_so in (True, False)
-        )  # fmt: skip
-        if significant or others:
-            found[name] = DiscriminativePower(
-                pairs=len(significant) + len(others),
-                significant=len(significant),
-                smallest_significant=min(significant, default=None),
-                largest_not_significant=max(others, default=None),
-            )
-    return found
 
 
 _NEAREST: tuple[Relation, ...] = ("parent", "child", "sibling")
@@ -270,10 +230,11 @@ def find_pool(
     if len(pairs) >= _FEWEST_MODES_TO_CORRELATE:
         shares, means = np.round(np.array(pairs, np.float64).T, 12)
         tau = none_if_nan(kendall_tau(shares, means))
-    modes = {}
-    for name in runs:
-        low, high = bounds.get(name, (None, None))
-        modes[name] = PoolMode(judged=judged[name], score=scores[name], low=low, high=high)
+    modes = {
+        name: PoolMode(judged=judged[name], score=scores[name], low=low, high=high)
+        for name in runs
+        for low, high in [bounds.get(name, (None, None))]
+    }
     return Pool(measure=measure, modes=modes, tau=tau)
 
 
@@ -285,11 +246,10 @@ def _find_bounds(
     counted: npt.NDArray[np.bool_],
 ) -> tuple[float | None, float | None]:
     """Return the bounds of a run's mean over the counted queries; ``None`` if they take long."""
-    ranked = queries.find(run).cut(measure.depth)
+    ranked = queries.judge(run).cut(measure.depth)
     if ranked.retrieved.sum() > _MOST_DOCUMENTS:
         return None, None
-    in_order = JudgedRun.of(ranked.retrieved, ranked.query, ranked.rank, ranked.grade)
-    low, high, _ = bound_by_unjudged([measure], queries.query_ids, in_order, highest_grade)
+    low, high = bound_by_unjudged([measure], ranked, highest_grade)
     empty = measure.values_without_results(ranked.query, ranked.grade, len(ranked.retrieved))
     ends = [np.where(ranked.retrieved == 0, empty, end[:, 0])[counted] for end in (low, high)]
     defined = [end[~np.isnan(end)] for end in ends]
@@ -341,7 +301,7 @@ def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]
     deepest = min(max(one.cutoff or 0 for one in measures), _DEEPEST)
     copies, ranking = _draw_rankings(qrels, evaluation.query_ids[evaluation.run_names[0]], deepest)
     drawn = score_runs(
-        copies, {"": ranking}, measures, Averaging(no_relevant=evaluation.no_relevant)
+        copies, {"": ranking}, measures, Averaging(no_relevant=evaluation.averaging.no_relevant)
     )
     return [
         equal

@@ -33,39 +33,45 @@ def compare_vectors_options(
             settings include ``multi_vector`` or several embedding models.
     """
     chosen = STRATEGIES if strategies is None else tuple(strategies)
+    modes, retrieval = (SINGLE, *chosen) if single else chosen, options.get("retrieval") or {}
     unknown = [name for name in chosen if name not in STRATEGIES]
-    if unknown:
-        raise UsageError(
-            f"unknown strategy '{unknown[0]}'",
-            where="--strategies",
-            remedy=f"use one of {', '.join(STRATEGIES)}",
-        )
-    if len(set(chosen)) < len(chosen):
-        raise UsageError(
+    has_models = isinstance(split_models(retrieval.get("embedding_model")), Mapping)
+    problems = (
+        (
+            bool(unknown),
+            f"unknown strategy '{''.join(unknown[:1])}'",
+            "--strategies",
+            f"use one of {', '.join(STRATEGIES)}",
+        ),
+        (
+            len(set(chosen)) < len(chosen),
             f"a strategy is given twice: {', '.join(chosen)}",
-            where="--strategies",
-            remedy="give each strategy once",
-        )
-    if "multi_vector" in (options.get("retrieval") or {}):
-        raise UsageError(
+            "--strategies",
+            "give each strategy once",
+        ),
+        (
+            "multi_vector" in retrieval,
             "cannot be set here: the strategies set it for each mode",
-            where="multi_vector",
-            remedy="leave it out",
-        )
-    if isinstance(split_models((options.get("retrieval") or {}).get("embedding_model")), Mapping):
-        raise UsageError(
+            "multi_vector",
+            "leave it out",
+        ),
+        (
+            has_models,
             "compares kinds of search with one embedding model",
-            where="compare-vectors",
-            remedy=f"use benchmark run --modes {','.join((SINGLE, *chosen))} with several models",
-        )
-    modes = (SINGLE, *chosen) if single else chosen
-    if len(modes) < 2:
-        raise UsageError(
+            "compare-vectors",
+            f"use benchmark run --modes {','.join((SINGLE, *chosen))} with several models",
+        ),
+        (
+            len(modes) < 2,
             "there is nothing to compare",
-            where="--strategies",
-            remedy="give at least one strategy, or two with --no-single",
-        )
-    single_vector = {**(options.get("retrieval") or {}), "multi_vector": False}
+            "--strategies",
+            "give at least one strategy, or two with --no-single",
+        ),
+    )
+    for is_wrong, what, where, remedy in problems:
+        if is_wrong:
+            raise UsageError(what, where=where, remedy=remedy)
+    single_vector = {**retrieval, "multi_vector": False}
     settings: ConfigOptions = {**options, "modes": modes, "retrieval": single_vector}
     if single:
         settings = {**settings, "baseline": (SINGLE,), "mode_names": {SINGLE: SINGLE_LABEL}}

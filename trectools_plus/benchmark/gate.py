@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from trectools_plus.benchmark.compare.compare_reports import (
+    StoredFigures,
+    list_figures,
     note_undefined,
     pair_scores,
     refuse_incomparable,
 )
-from trectools_plus.benchmark.condensed import JudgedShares
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.folder import (
-    ReportFolder,
-    ReportScores,
-    read_report_topics,
-)
+from trectools_plus.benchmark.report.folder import ReportFolder, read_report_topics
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed
-from trectools_plus.errors import (
-    IncomparableError,
-    InputError,
-    TrectoolsPlusError,
-    UsageError,
+from trectools_plus.errors import IncomparableError, InputError, TrectoolsPlusError, UsageError
+from trectools_plus.formats.tables import Run
+from trectools_plus.measures.definitions.base import FloatArray, Measure
+from trectools_plus.measures.definitions.builtin import Judged
+from trectools_plus.measures.evaluation import JUDGED, Evaluation, score_runs
+from trectools_plus.measures.judged import (
+    has_few_judged,
+    has_nonrelevant,
+    notes_on_judges,
+    notes_on_unjudged,
 )
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import queries_needed
@@ -222,33 +225,32 @@ def run_gate(
     """
     rules = rules or GateRules()
     rules.check()
-    sources = ReportFolder(current), ReportFolder(baseline)
-    if sources[0].path.samefile(sources[1].path):
+    after, before = ReportFolder(current), ReportFolder(baseline)
+    if after.path.samefile(before.path):
         raise UsageError("a report cannot be its own baseline", where=str(current))
-    reports = sources[0].report, sources[1].report
-    refuse_incomparable(*reports, (str(current), str(baseline)))
-    missing = [mode for mode in reports[1].modes if mode not in reports[0].modes]
-    if missing:
+    refuse_incomparable(after.report, before.report, (str(current), str(baseline)))
+    if missing := [mode for mode in before.report.modes if mode not in after.report.modes]:
         raise IncomparableError(
             f"modes of the baseline are missing in the current report: {', '.join(missing)}",
-            where=str(sources[0].path),
+            where=str(after.path),
             remedy="compare the same modes, or make a new baseline",
         )
-    gate = _Gate(sources, rules)
+    gate = _Gate(after, before, rules)
     entries = gate.make_entries()
-    shares = JudgedShares.of(sources[1], sources[0])
-    notes = [*_notes(sources, is_tested=None not in gate.pairs), *shares.notes]
+    judged, notes = _list_judged(before, after)
+    notes = [*_list_notes(after, before), *notes]
     try:
-        entries = gate.fail_without_unjudged(entries, shares)
+        entries = gate.fail_without_unjudged(entries, judged)
     except InputError as error:
         notes.append(f"the means without unjudged documents are not known: {error}")
     worse = {query.query_id for entry in entries for query in entry.fallen or ()}
-    texts = {one.query_id: one.text or "" for one in reports[0].failing_queries}
+    texts = {one.query_id: one.text or "" for one in after.report.failing_queries}
     with suppress(TrectoolsPlusError):
-        topics = read_report_topics(sources[0])
+        topics = read_report_topics(after)
         texts |= {} if topics is None else topics.to_dict()
     texts = {query_id: text for query_id, text in texts.items() if text and query_id in worse}
-    return GateResult(rules, entries, [*notes, *gate.notes], *reports, shares.by_mode, texts)
+    notes += gate.notes
+    return GateResult(rules, entries, notes, after.report, before.report, judged, texts)
 
 
 def parse_drop(text: str, where: str = "--max-drop") -> float:
@@ -275,100 +277,74 @@ def parse_drop(text: str, where: str = "--max-drop") -> float:
     return value
 
 
-class _Change(NamedTuple):
-    """The change of one entry.
+class _Case(NamedTuple):
+    """One mode and measure of both reports.
 
     Attributes:
-        scores: The scores of the queries with a value in both reports, at least one.
-        comparison: Current minus baseline.
-        level: The confidence level.
+        measure: The measure.
+        current: The figures of the current report.
+        baseline: Those of the baseline.
+        pair: The scores in the baseline and in the current report, if they have them per query.
+        means: The current mean and the baseline's, over the same queries.
     """
 
-    scores: PairedScores
-    comparison: Comparison
-    level: float
+    measure: Measure
+    current: StoredFigures
+    baseline: StoredFigures
+    pair: PairedScores | None
+    means: tuple[float, float]
 
 
 class _Gate:
     """The modes and measures of a gate.
 
     Args:
-        sources: The current report and the baseline.
+        current: The current report.
+        baseline: The report that it is compared with.
         rules: The limits.
 
     Attributes:
-        pairs: The scores of each mode and measure in the baseline and in the current report;
-            ``None`` without values per query.
+        cases: Each mode of the baseline with each measure.
         notes: Notes on means over the queries that both reports define.
     """
 
-    def __init__(self, sources: tuple[ReportFolder, ReportFolder], rules: GateRules) -> None:
-        self._reports, self._rules = (sources[0].report, sources[1].report), rules
-        self._measures = parse_measures(rules.measures)
-        self._stored = [ReportScores(source, self._measures) for source in sources]
-        self._config = sources[0].report.manifest.config
-        self._cases = [
-            (mode, measure.requested_name)
-            for mode in self._reports[1].modes
-            for measure in self._measures
-        ]
-        current, baseline = self._stored
-        self.pairs = [
-            pair_scores((baseline, current), (mode, mode), name) for mode, name in self._cases
-        ]
+    def __init__(self, current: ReportFolder, baseline: ReportFolder, rules: GateRules) -> None:
+        self._sources, self._rules = (current, baseline), rules
+        self._resampling = resampling_of(current.report.manifest.config)
         self.notes: list[str] = []
+        measures, modes = parse_measures(rules.measures), [*baseline.report.modes]
+        tables = [list_figures(source, modes, measures) for source in (current, baseline)]
+        self.cases = []
+        for mode, measure in product(modes, measures):
+            after, before = (table[mode, measure.requested_name] for table in tables)
+            pair = pair_scores(before, after)
+            means = self._means(after, before, pair)
+            self.cases.append(_Case(measure, after, before, pair, means))
 
-    def make_entries(self) -> list[GateEntry]:
-        """Apply the rules to each mode and measure."""
-        means = [
-            self._means(case, pair) for case, pair in zip(self._cases, self.pairs, strict=True)
-        ]
-        needs = {
-            "--require-significant": self._rules.require_significant,
-            "--non-inferior": self._rules.non_inferior is not None,
-        }
-        option = next((name for name, needed in needs.items() if needed), None)
-        if option and None in self.pairs:
-            raise InputError(
-                f"{option} needs the per-query values of both reports",
-                remedy="keep per_query.parquet beside BenchmarkReport.json",
-            )
-        sums = [name for _, name in self._cases if self._stored[0].is_sum(name)]
-        if self._rules.non_inferior is not None and sums:
-            raise UsageError(
-                f"{sums[0]} is a sum over the queries and has no interval",
-                where="--non-inferior",
-                remedy="use a measure that is averaged over queries, or --max-drop",
-            )
-        changes = self._test(self.pairs)
-        return [self._entry(*one) for one in zip(self._cases, means, changes, strict=True)]
-
-    def _means(self, case: tuple[str, str], pair: PairedScores | None) -> tuple[float, float]:
+    def _means(
+        self, current: StoredFigures, baseline: StoredFigures, pair: PairedScores | None
+    ) -> tuple[float, float]:
         """Return the current mean and the baseline's, over the queries with a value in both.
 
         If a mode no longer answers its worst queries, the mean of a measure that is undefined
         without results gets better. So means over different queries are not compared.
         """
-        mode, measure = case
-        means = [scores.mean(mode, measure) for scores in self._stored]
-        for mean, name in zip(means, ("the current report", "the baseline"), strict=True):
-            if mean is None or not math.isfinite(mean):
+        measure, label = baseline.measure, current.label
+        for one, name in ((current, "the current report"), (baseline, "the baseline")):
+            if one.mean is None or not math.isfinite(one.mean):
                 raise IncomparableError(
-                    f"{measure} of {mode} is undefined in {name}",
+                    f"{measure} of {one.mode} is undefined in {name}",
                     remedy="use a measure that is defined for at least one query",
                 )
-        current, baseline = (mean or 0.0 for mean in means)
-        if baseline == 0:
+        if baseline.mean == 0:
             raise IncomparableError(
-                f"{measure} of {mode} is 0 in the baseline and cannot get worse",
+                f"{measure} of {baseline.mode} is 0 in the baseline and cannot get worse",
                 remedy="leave out that mode or measure, or make a new baseline",
             )
-        counts = [scores.count(mode, measure) for scores in self._stored]
-        counts = counts if pair is None else list(pair.counts[::-1])
+        counts = (current.queries, baseline.queries) if pair is None else pair.counts[::-1]
         shared = counts[0] if pair is None else len(pair.shared.ids)
-        if counts == [shared] * 2:
-            return current, baseline
-        label = self._stored[0].label(mode)
+        if counts == (shared, shared):
+            return current.mean or 0.0, baseline.mean or 0.0
         if pair is None or not shared:
             raise IncomparableError(
                 f"{measure} of {label} is defined for {counts[0]} queries in the current report "
@@ -376,91 +352,122 @@ class _Gate:
                 "cannot be compared",
                 remedy="use a measure that is defined for every query, for example RR@10",
             )
-        both = (
-            f"{measure} of {label} is compared over the {shared} queries that both reports define"
-        )
-        self.notes += [note_undefined(label, pair), both]
-        baseline, current = pair.shared.means
-        return current, baseline
+        self.notes += [
+            note_undefined(label, pair),
+            f"{measure} of {label} is compared over the {shared} queries that both reports define",
+        ]
+        before, after = pair.shared.means
+        return after, before
 
-    def _test(self, pairs: Sequence[PairedScores | None]) -> list[_Change | None]:
-        """Test several changes as one family, by the paired t-test with Holm.
+    def make_entries(self) -> list[GateEntry]:
+        """Apply the rules to each mode and measure.
+
+        Raises:
+            InputError: If a rule needs values per query that are absent.
+            UsageError: If a rule needs the interval of a sum.
+        """
+        needs = {
+            "--require-significant": self._rules.require_significant,
+            "--non-inferior": self._rules.non_inferior is not None,
+        }
+        option = next((name for name, is_needed in needs.items() if is_needed), None)
+        if option and any(case.pair is None for case in self.cases):
+            raise InputError(
+                f"{option} needs the per-query values of both reports",
+                remedy="keep per_query.parquet beside BenchmarkReport.json",
+            )
+        sums = [case.current.measure for case in self.cases if case.current.is_sum]
+        if self._rules.non_inferior is not None and sums:
+            raise UsageError(
+                f"{sums[0]} is a sum over the queries and has no interval",
+                where="--non-inferior",
+                remedy="use a measure that is averaged over queries, or --max-drop",
+            )
+        return self._judge(self.cases)
+
+    def _judge(self, cases: Sequence[_Case]) -> list[GateEntry]:
+        """Test the changes as one family, by the paired t-test with Holm, and apply the rules.
 
         With a margin of non-inferiority, each change has the interval for itself alone.
         """
-        shared = [None if pair is None else pair.shared for pair in pairs]
-        method = Method(resampling_of(self._config))
-        tested = [pair for pair in shared if pair is not None and pair.ids]
-        compared = iter(compare_scores(tested, method, one_family=True) if tested else [])
-        level = method.options["confidence"]
-        changes: list[_Change | None] = []
-        for pair in shared:
-            if pair is None or not pair.ids:
-                changes.append(None)
-                continue
-            comparison = next(compared)
-            if self._rules.non_inferior is not None:
-                ci = _interval_alone(pair, level)
+        pairs = [None if case.pair is None else case.pair.shared for case in cases]
+        tested = [pair for pair in pairs if pair is not None and pair.ids]
+        method = Method(self._resampling)
+        found = iter(compare_scores(tested, method, one_family=True) if tested else ())
+        entries = []
+        for case, pair in zip(cases, pairs, strict=True):
+            comparison = next(found) if pair is not None and pair.ids else None
+            if comparison is not None and pair is not None and self._rules.non_inferior is not None:
+                ci = _interval_alone(pair, self._resampling["confidence"])
                 comparison = comparison.model_copy(update={"ci": ci})
-            changes.append(_Change(pair, comparison, level))
-        return changes
+            entries.append(self._apply(case, pair, comparison))
+        return entries
 
-    def _entry(
-        self, case: tuple[str, str], means: tuple[float, float], change: _Change | None
+    def _apply(
+        self, case: _Case, pair: PairedScores | None, comparison: Comparison | None
     ) -> GateEntry:
-        (mode, measure), (current, baseline), rules = case, means, self._rules
-        scores, is_sum = self._stored[0], self._stored[0].is_sum(measure)
-        sign = 1.0 if scores.higher_is_better(measure) else -1.0
+        """Apply the three rules: the limit of the drop, its significance, and non-inferiority."""
+        (current, baseline), rules, figures = case.means, self._rules, case.current
+        sign = 1.0 if figures.higher_is_better else -1.0
         unit = 1.0 if rules.absolute else abs(baseline)
         drop = sign * (baseline - current) / unit
-        comparison = None if change is None else change.comparison
         significant = None if comparison is None else comparison.significant
-        beyond = rules.max_drop is not None and drop > rules.max_drop + EQUAL
+        is_beyond = rules.max_drop is not None and drop > rules.max_drop + EQUAL
         limit = (rules.non_inferior if rules.max_drop is None else rules.max_drop) or 0.0
         margin = non_inferior = None
-        undecided = beyond and significant is False
+        is_undecided = is_beyond and significant is False
         if rules.non_inferior is not None:
             margin = rules.non_inferior * unit
             ends = ends_of(None if comparison is None else comparison.ci)
-            worst, best = sorted(sign * end for end in ends if end is not None) or (
-                -math.inf,
-                math.inf,
-            )
+            known = sorted(sign * end for end in ends if end is not None)
+            worst, best = known or (-math.inf, math.inf)
             non_inferior = worst > -margin + EQUAL
-            undecided = not non_inferior and best > -margin
+            is_undecided = not non_inferior and best > -margin
         needed = None
-        if undecided and change is not None and not is_sum:
-            difference = limit * unit if margin is None else margin
-            needed = _count_queries(change, difference, one_sided=margin is not None)
+        if is_undecided and pair is not None and pair.ids and not figures.is_sum:
+            needed = self._count_queries(pair, limit * unit if margin is None else margin)
         is_proven = significant is True or not rules.require_significant
         return GateEntry(
-            mode=mode,
-            label=scores.label(mode),
-            measure=measure,
+            mode=figures.mode,
+            label=figures.label,
+            measure=figures.measure,
             baseline=baseline,
             current=current,
             drop=0.0 if abs(drop) <= EQUAL else drop,
-            ci=None if comparison is None or is_sum else comparison.ci,
+            ci=None if comparison is None or figures.is_sum else comparison.ci,
             p_adjusted=None if comparison is None else comparison.p_adjusted,
             significant=significant,
             margin=margin,
             non_inferior=non_inferior,
             queries=None if comparison is None else comparison.n,
-            undecided=undecided,
+            undecided=is_undecided,
             queries_needed=needed,
-            failed=non_inferior is False or (beyond and is_proven),
+            failed=non_inferior is False or (is_beyond and is_proven),
             higher=drop < -EQUAL and (-drop > limit + EQUAL or significant is True),
-            fallen=None if change is None else change.scores.changes(only_losses=True),
+            fallen=None if comparison is None or pair is None else pair.changes(only_losses=True),
         )
 
+    def _count_queries(self, pair: PairedScores, difference: float) -> int | None:
+        """Return the number of queries that detect a difference with a probability of 80%.
+
+        With a true difference of 0, non-inferiority is shown if a difference of the margin is
+        detected on one side, at the level of one end of the interval.
+        """
+        one_sided = self._rules.non_inferior is not None
+        level = alpha_of(self._resampling["confidence"]) / (2 if one_sided else 1)
+        if pair.spread and difference:
+            with suppress(UsageError):  # more than a billion
+                return queries_needed(difference, pair.spread, level=level, one_sided=one_sided)
+        return None
+
     def fail_without_unjudged(
-        self, entries: Sequence[GateEntry], shares: JudgedShares
+        self, entries: Sequence[GateEntry], judged: Mapping[str, tuple[float, float]]
     ) -> list[GateEntry]:
         """Check failures that unjudged documents may explain again, without these documents.
 
         Args:
             entries: The entries of all cases.
-            shares: The judgments.
+            judged: The shares of judged documents by mode.
 
         Returns:
             The entries; a failure that is gone is not decidable.
@@ -468,51 +475,44 @@ class _Gate:
         Raises:
             InputError: If runs or judgments are missing, or not those of the report.
         """
-        measures = self._measures * len(self._reports[1].modes)
-        cases = zip(entries, self.pairs, measures, strict=True)
-        checked = {
-            place: (pair, measure)
-            for place, (entry, pair, measure) in enumerate(cases)
-            if entry.failed and pair is not None and shares.may_explain(entry.mode, measure)
-        }
-        if not checked:
+        doubted = [
+            place
+            for place, (entry, case) in enumerate(zip(entries, self.cases, strict=True))
+            if entry.failed
+            and case.pair is not None
+            and entry.mode in judged
+            and has_few_judged(judged[entry.mode])
+            and case.measure.aggregate == "mean"
+            and not (case.measure.sees_unjudged or isinstance(case.measure, Judged))
+        ]
+        if not doubted:
             return [*entries]
-        condensed = dict(
-            zip(checked, shares.condense(*zip(*checked.values(), strict=True)), strict=True)
-        )
-        changes = self._test([condensed.get(place, pair) for place, pair in enumerate(self.pairs)])
-        found = [*entries]
-        for place, pair in condensed.items():
-            baseline, current = pair.means
-            if not baseline:
+        modes = dict.fromkeys(entries[place].mode for place in doubted)
+        measures = {self.cases[place].measure.name: self.cases[place].measure for place in doubted}
+        scores = [_score_condensed(one, [*modes], [*measures.values()]) for one in self._sources]
+        cases, found = [*self.cases], [*entries]
+        for place in doubted:
+            case = cases[place]
+            after, before = (_values_of(one, case) for one in scores)
+            assert case.pair is not None
+            pair = replace(case.pair.shared, before=before, after=after)
+            cases[place] = case._replace(pair=pair, means=pair.means[::-1])
+        # A mean of 0 has no share that it can lose.
+        both = zip(cases, self.cases, strict=True)
+        defined = [case if case.means[1] else old for case, old in both]
+        again = self._judge(defined)
+        for place in doubted:
+            entry, other = entries[place], again[place]
+            if defined[place] is not cases[place]:
                 continue
-            entry = found[place]
-            again = self._entry(self._cases[place], (current, baseline), changes[place])
             limit = self._rules.max_drop
-            is_within = limit is None or again.drop <= limit + EQUAL
+            is_within = limit is None or other.drop <= limit + EQUAL
             # An inferior mean that is no longer inferior, but not shown to be non-inferior.
-            lacks_proof = again.margin is not None and again.undecided and not entry.undecided
-            fails = again.failed and not (lacks_proof and is_within)
-            found[place] = replace(
-                entry, condensed=(baseline, current), failed=fails, decidable=fails
-            )
+            lacks_proof = other.margin is not None and other.undecided and not entry.undecided
+            fails = other.failed and not (lacks_proof and is_within)
+            condensed = other.baseline, other.current
+            found[place] = replace(entry, condensed=condensed, failed=fails, decidable=fails)
         return found
-
-
-def _count_queries(change: _Change, difference: float, *, one_sided: bool) -> int | None:
-    """Return the number of queries that detect a difference with a probability of 80%.
-
-    Args:
-        change: The paired differences, whose spread is used.
-        difference: In the measure's unit. With a true difference of 0, non-inferiority is shown if
-            a difference of the margin is detected on one side.
-        one_sided: Use the level of one end of the interval.
-    """
-    spread, level = change.scores.spread, alpha_of(change.level) / (2 if one_sided else 1)
-    if spread and difference:
-        with suppress(UsageError):  # more than a billion
-            return queries_needed(difference, spread, level=level, one_sided=one_sided)
-    return None
 
 
 def _interval_alone(pair: PairedScores, confidence: float) -> ConfidenceInterval | None:
@@ -524,21 +524,63 @@ def _interval_alone(pair: PairedScores, confidence: float) -> ConfidenceInterval
     return report_interval((low, high), Resampling(confidence=confidence), interval[2])
 
 
-def _notes(sources: tuple[ReportFolder, ReportFolder], *, is_tested: bool) -> list[str]:
-    notes = []
-    if not is_tested:
-        lacking = [str(one.path) for one in sources if one.per_query is None]
-        notes.append(
+def _list_judged(
+    baseline: ReportFolder, current: ReportFolder
+) -> tuple[dict[str, tuple[float, float]], list[str]]:
+    """Return the shares of judged documents by mode, and notes on judgments and shares."""
+    try:
+        qrels = current.read_qrels()
+        notes, is_pooled = notes_on_judges(qrels), has_nonrelevant(qrels)
+    except InputError:
+        notes, is_pooled = [], current.report.pool is not None
+    by_mode: dict[str, tuple[float, float]] = {}
+    for mode in baseline.report.modes if is_pooled else ():
+        modes = (baseline.report.modes[mode], current.report.modes[mode])
+        before, after = (one.diagnostics.judged.get(JUDGED) for one in modes)
+        if before is not None and after is not None:
+            by_mode[mode] = before, after
+            label = modes[1].label
+            notes += notes_on_unjudged({f"{label} (baseline)": before, f"{label} (current)": after})
+    return by_mode, notes
+
+
+def _score_condensed(
+    source: ReportFolder, modes: Sequence[str], measures: Sequence[Measure]
+) -> Evaluation:
+    """Score runs without unjudged documents; a query without any other document counts 0."""
+    qrels = source.read_qrels()
+    judged = qrels.frame.select("query_id", "doc_id")
+    frames = {mode: source.read_run(mode).frame for mode in modes}
+    runs = {
+        mode: Run(frame.join(judged, on=["query_id", "doc_id"], how="semi"), mode)
+        for mode, frame in frames.items()
+    }
+    averaging = source.report.manifest.averaging._replace(missing="zero")
+    return score_runs(qrels, runs, source.bind_measures(measures), averaging)
+
+
+def _values_of(scores: Evaluation, case: _Case) -> FloatArray:
+    """Return the scores of the queries that both reports define."""
+    assert case.pair is not None
+    mode = case.current.mode
+    place = {query_id: row for row, query_id in enumerate(scores.query_ids[mode])}
+    rows = [place[query_id] for query_id in case.pair.shared.ids]
+    return scores.values(mode, case.measure.name)[rows]
+
+
+def _list_notes(current: ReportFolder, baseline: ReportFolder) -> Iterator[str]:
+    lacking = [str(one.path) for one in (current, baseline) if one.per_query is None]
+    if lacking:
+        yield (
             f"no per_query.parquet beside {' and '.join(lacking)}: queries cannot be listed, and "
             "significance is not tested"
         )
-    current, baseline = (source.report for source in sources)
-    new = [mode for mode in current.modes if mode not in baseline.modes]
+    new = [mode for mode in current.report.modes if mode not in baseline.report.modes]
     if new:
-        notes.append(f"modes that are not in the baseline are not compared: {', '.join(new)}")
-    fields = [one.manifest.dataset.contents.get("query_fields") for one in (current, baseline)]
+        yield f"modes that are not in the baseline are not compared: {', '.join(new)}"
+    manifests = [one.report.manifest for one in (current, baseline)]
+    fields = [one.dataset.contents.get("query_fields") for one in manifests]
     if None not in fields and fields[0] != fields[1]:
-        notes.append("the fields of queries changed, so a stratum may have different queries")
-    if current.manifest.experiment_id == baseline.manifest.experiment_id:
-        notes.append("both reports are of the same experiment")
-    return notes
+        yield "the fields of queries changed, so a stratum may have different queries"
+    if manifests[0].experiment_id == manifests[1].experiment_id:
+        yield "both reports are of the same experiment"

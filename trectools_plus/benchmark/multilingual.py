@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,22 +23,23 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from trectools_plus.benchmark.compare.compare import orient_pairs
+from trectools_plus.benchmark.compare.compare import find_differences, refuse_different_queries
 from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
-from trectools_plus.benchmark.run.config import resampling_of
+from trectools_plus.benchmark.run.comparing import Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.formats.tables import Qrels
+from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import Clock, utc_now
 from trectools_plus.statistics import variance_of_means
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
-from trectools_plus.statistics.method import describe_family
-from trectools_plus.statistics.scores import Method, PairedScores, compare_scores, interval_of
+from trectools_plus.statistics.scores import interval_of
 from trectools_plus.testsets.languages import languages_in
 from trectools_plus.testsets.loading import load_test_set
 from trectools_plus.text import listed, plural
@@ -333,51 +333,42 @@ def _compare_languages(
 ) -> list[Comparison]:
     """Return the paired differences of a mode, and add their intervals to its figures.
 
-    The p-values are adjusted for all pairs of languages on one measure.
+    The languages are compared like systems: the p-values are adjusted for all pairs of languages on
+    one measure.
     """
     report = next(iter(results.values())).report
-    config, primary = report.manifest.config, report.primary_measure
-    options, languages, tables = resampling_of(config), list(results), []
-    for result in results.values():
-        table = result.per_query.filter(run=mode).pivot("measure", index="query_id", values="value")
-        tables.append(table.sort("query_id"))
-    query_ids = tables[0]["query_id"].to_list()
-    assert all(table["query_id"].to_list() == query_ids for table in tables)
-    values = {
-        name: np.column_stack([table[name].cast(pl.Float64).fill_null(np.nan) for table in tables])
-        for name in across
+    comparing = Comparing.of(report.manifest.config, ())
+    tables = {
+        language: one.per_query.filter(run=mode)
+        .pivot("measure", index="query_id", values="value")
+        .sort("query_id")
+        for language, one in results.items()
     }
-    pairs = orient_pairs(
-        combinations(range(len(languages)), 2),
-        list(values[primary].T),
-        higher_is_better=report.higher_is_better(primary),
+    evaluation = Evaluation(
+        measures=parse_measures(report.measure_names),
+        averaging=report.manifest.averaging,
+        query_ids={language: table["query_id"].to_list() for language, table in tables.items()},
+        counts={},
+        queries_without_relevant=[],
+        tables={
+            language: table.select(
+                pl.col(report.measure_names).cast(pl.Float64).fill_null(np.nan)
+            ).to_numpy()
+            for language, table in tables.items()
+        },
     )
-    scores = [
-        PairedScores(
-            languages[one],
-            languages[other],
-            name,
-            query_ids,
-            values[name][:, one],
-            values[name][:, other],
-            report.higher_is_better(name),
-        )
-        for one, other in pairs
-        for name in across
-        if not report.is_sum(name)
-    ]
-    family = describe_family(len(pairs), len(languages))
-    method = Method(options, str(config["test"]), str(config["correction"]), family)
-    compared = compare_scores(scores, method) if scores else []
+    refuse_different_queries(evaluation)
+    compared = find_differences(comparing, evaluation, report.primary_measure, "mode").comparisons
     by_pair = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
     for measure, figures in across.items():
         changes: dict[str, object] = {}
-        if not np.isnan(values[measure]).any():
+        values = np.column_stack([evaluation.values(one, measure) for one in tables])
+        if not np.isnan(values).any():
             # Each resample draws the same queries for all languages.
-            changes["variance_ci"] = interval_of(variance_of_means(values[measure], **options), 0)
+            variance = variance_of_means(values, **comparing.options)
+            changes["variance_ci"] = interval_of(variance, 0)
         ends = frozenset((figures.best_language or "", figures.worst_language or ""))
-        pair = by_pair.get((measure, ends))
-        if pair is not None:
+        if (pair := by_pair.get((measure, ends))) is not None:
             ahead = pair if (pair.difference or 0.0) >= 0 else pair.turned()
             changes |= {"gap_ci": ahead.ci, "gap_p_adjusted": pair.p_adjusted}
         across[measure] = figures.model_copy(update=changes)
@@ -387,6 +378,14 @@ def _compare_languages(
 def multilingual_report_schema() -> dict[str, Any]:
     """Return the JSON Schema of the report."""
     return MultilingualReport.model_json_schema(mode="serialization")
+
+
+_ACROSS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "mean": statistics.fmean,
+    "variance": statistics.variance,
+    "cross_lingual_variance": statistics.pvariance,
+}
+"""Figures of the languages' means."""
 
 
 def summarise(
@@ -403,16 +402,14 @@ def summarise(
     known = {code: mean for code, mean in means.items() if mean is not None}
     figures: dict[str, float | str | None] = dict.fromkeys(CrossLingual.model_fields)
     if len(known) == len(means):
-        values = list(known.values())
-        figures["mean"] = statistics.fmean(values)
-        figures["variance"] = statistics.variance(values)
-        figures["cross_lingual_variance"] = statistics.pvariance(values)
-        if ranked:
-            choose = (max, min) if higher_is_better else (min, max)
-            best, worst = (one(known, key=lambda code: known[code]) for one in choose)
-            figures |= {"best": known[best], "worst": known[worst]}
-            figures |= {"best_language": best, "worst_language": worst}
-            figures["gap"] = abs(known[best] - known[worst])
+        for name, function in _ACROSS.items():
+            figures[name] = function(list(known.values()))
+    if len(known) == len(means) and ranked:
+        choose = (max, min) if higher_is_better else (min, max)
+        best, worst = (one(known, key=known.__getitem__) for one in choose)
+        figures |= {"best": known[best], "worst": known[worst]}
+        figures |= {"best_language": best, "worst_language": worst}
+        figures["gap"] = abs(known[best] - known[worst])
     return CrossLingual.model_validate(figures)
 
 
@@ -455,13 +452,12 @@ def describe_differences(judged: Mapping[str, Qrels]) -> str | None:
     here, reasons = expected[first], []
     for other in others:
         there = expected[other]
-        for lacking, having in ((other, first), (first, other)):
-            absent = [one for one in expected[having] if one not in expected[lacking]]
-            if absent:
-                reasons.append(
-                    f"{lacking} lacks {plural(len(absent), 'query', 'queries')} of {having} "
-                    f"({listed(absent, _SHOWN)})"
-                )
+        reasons += [
+            f"{lacking} lacks {plural(len(absent), 'query', 'queries')} of {having} "
+            f"({listed(absent, _SHOWN)})"
+            for lacking, having in ((other, first), (first, other))
+            if (absent := [one for one in expected[having] if one not in expected[lacking]])
+        ]
         differing = [one for one in here if one in there and here[one] != there[one]]
         if differing:
             terms = [" and ".join(sorted(one[differing[0]])) for one in (here, there)]

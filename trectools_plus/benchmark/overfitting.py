@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
 import polars as pl
 
+from trectools_plus.benchmark.compare.compare_reports import StoredFigures, list_figures
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import IncomparableError, InputError, UsageError
-from trectools_plus.measures.parser import match_name, parse_measures
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics.arrays import ResamplingOptions
 from trectools_plus.statistics.paired import UnpairedComparison, unpaired_difference
 from trectools_plus.statistics.systems import adjust_p_values
 from trectools_plus.testsets.model import TestSet
+from trectools_plus.text import listed
 
 LEAST_QUERIES = 2
 
@@ -116,54 +118,36 @@ def check_overfitting(
             remedy="use the two parts of one split",
         )
     sources = [ReportFolder(path) for path in reports]
-    labels: dict[str, str] = {}  # by canonical name, those of the first report
-    for source in sources:
-        for label, name in source.report.canonical_names.items():
-            labels.setdefault(name, label)
-    table = _values(sources, labels)
-    canonical = {label: name for name, label in labels.items()}
-    directions = {
-        labels[name]: one.report.higher_is_better(label)
-        for one in sources
-        for label, name in one.report.canonical_names.items()
-    }
-    names = _measures(table, measures, canonical)
-    found = []
-    for mode in table["run"].unique(maintain_order=True).to_list():
-        for measure in names:
-            values = table.filter(run=mode, measure=measure)
-            samples = [_sample(values, part, ids) for part, ids in parts.items()]
-            found.append((mode, measure, unpaired_difference(*samples, **resampling)))
-    adjusted = adjust_p_values([one.p_permutation for *_, one in found])
-    contrasts = tuple(
-        PartContrast(
-            mode,
-            measure,
-            one,
-            float(p),
-            bool(p <= 1.0 - options["confidence"]),
-            (one.difference > 0) if directions[measure] else (one.difference < 0),
+    first = sources[0].report
+    wanted = first.measure_names[:1] if measures is None else parse_measures(measures)
+    tables = [list_figures(one, [*one.report.modes], wanted) for one in sources]
+    cases = dict.fromkeys(case for table in tables for case in table)
+    values = {case: _join([table[case] for table in tables if case in table]) for case in cases}
+    compared = [
+        unpaired_difference(*(_sample(table, *part) for part in parts.items()), **resampling)
+        for table in values.values()
+    ]
+    adjusted = adjust_p_values([one.p_permutation for one in compared])
+    contrasts = []
+    for (mode, name), one, p in zip(values, compared, adjusted, strict=True):
+        label = first.find_measure(name) or name
+        is_higher = next(table[mode, name] for table in tables if (mode, name) in table)
+        is_better = one.difference > 0 if is_higher.higher_is_better else one.difference < 0
+        is_flagged = bool(p <= 1.0 - options["confidence"])
+        contrasts.append(PartContrast(mode, label, one, float(p), is_flagged, is_better))
+    known = {query_id for table in values.values() for query_id in table["query_id"]}
+    return OverfittingCheck(tuple(contrasts), tuple(_list_notes(known, parts)))
+
+
+def _join(figures: Sequence[StoredFigures]) -> pl.DataFrame:
+    """Return the defined values of a mode and measure in all reports."""
+    tables = [one.values for one in figures if one.values is not None]
+    if len(tables) < len(figures):
+        raise InputError(
+            "the values per query are missing", remedy="keep per_query.parquet beside the report"
         )
-        for (mode, measure, one), p in zip(found, adjusted, strict=True)
-    )
-    return OverfittingCheck(contrasts, tuple(_notes(table, parts)))
-
-
-def _values(sources: Sequence[ReportFolder], labels: Mapping[str, str]) -> pl.DataFrame:
-    """Return columns ``run, query_id, measure, value`` of all reports, without undefined values."""
-    tables = []
-    for source in sources:
-        if source.per_query is None:
-            raise InputError(
-                "the values per query are missing",
-                where=str(source.folder),
-                remedy="keep per_query.parquet beside the report",
-            )
-        names = source.report.canonical_names
-        renamed = {label: labels[name] for label, name in names.items()}
-        tables.append(source.per_query.with_columns(pl.col("measure").replace(renamed)))
     table = pl.concat(tables).drop_nulls("value").unique(maintain_order=True)
-    if table.select("run", "query_id", "measure").is_duplicated().any():
+    if table["query_id"].is_duplicated().any():
         raise IncomparableError(
             "the reports have different values for one query and mode",
             remedy="use one report on all queries, or one on each part",
@@ -171,49 +155,19 @@ def _values(sources: Sequence[ReportFolder], labels: Mapping[str, str]) -> pl.Da
     return table
 
 
-def _measures(
-    table: pl.DataFrame, wanted: Sequence[str] | None, canonical: Mapping[str, str]
-) -> list[str]:
-    known = table["measure"].unique(maintain_order=True).to_list()
-    if not known:
-        raise InputError("the reports have no values", remedy="run the benchmark again")
-    if wanted is None:
-        return known[:1]
-    names = []
-    for measure in parse_measures(wanted):
-        label = match_name(measure.name, {name: canonical.get(name, name) for name in known})
-        if label is None:
-            raise UsageError(
-                f"{measure.requested_name} is not in the reports",
-                remedy=f"use one of {', '.join(known)}",
-            )
-        names.append(label)
-    return names
-
-
 def _sample(values: pl.DataFrame, part: str, query_ids: Sequence[str]) -> list[float]:
     sample = values.filter(pl.col("query_id").is_in(query_ids))["value"].to_list()
-    if len(query_ids) < LEAST_QUERIES:
-        raise UsageError(
-            f"expected at least {LEAST_QUERIES} queries in the {part} part but got "
-            f"{len(query_ids)}",
-            remedy="hold out more queries",
-        )
     if len(sample) < LEAST_QUERIES:
         raise UsageError(
-            f"the reports have values for {len(sample)} of {len(query_ids)} queries of the "
-            f"{part} part",
-            remedy="use a report on all queries of both parts",
+            f"expected at least {LEAST_QUERIES} queries of the {part} part with values, but the "
+            f"reports have {len(sample)} of {len(query_ids)}",
+            remedy="hold out more queries, or use a report on all queries of both parts",
         )
     return [float(value) for value in sample]
 
 
-def _notes(table: pl.DataFrame, parts: dict[str, list[str]]) -> list[str]:
-    known = set(table["query_id"])
-    notes = []
+def _list_notes(known: Collection[str], parts: Mapping[str, list[str]]) -> Iterator[str]:
     for part, query_ids in parts.items():
         missing = [query_id for query_id in query_ids if query_id not in known]
         if missing:
-            named = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
-            notes.append(f"{len(missing)} queries of the {part} part have no value: {named}")
-    return notes
+            yield f"{len(missing)} queries of the {part} part have no value: {listed(missing, 3)}"

@@ -7,18 +7,21 @@ writer of the report knows is taken from it, and listed as unproven.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-from trectools_plus.benchmark.report import BenchmarkReport, ComponentResult, ModeResult, RunFile
-from trectools_plus.benchmark.report.folder import ReportFolder, StoredDocuments, read_report_topics
-from trectools_plus.benchmark.report.parts import hash_config
+from trectools_plus.benchmark.report import BenchmarkReport, ModeResult, RunFile
+from trectools_plus.benchmark.report.folder import (
+    ReportFolder,
+    StoredDocuments,
+    read_report_topics,
+    refuse_changed,
+)
 from trectools_plus.benchmark.run.dataset import Dataset, name_dataset
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (
@@ -30,14 +33,12 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
 )
 from trectools_plus.benchmark.run.runner import BenchmarkInputs, BenchmarkResult, run_on_inputs
-from trectools_plus.errors import InputError, TrectoolsPlusError
+from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.closed import is_unchanged
 from trectools_plus.formats.tables import Topics
 from trectools_plus.formats.trec_files import write_qrels
-from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import Evaluation, accept_unjudged
-from trectools_plus.measures.providers.stored import StoredMeasure
-from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.measures.evaluation import accept_unjudged
+from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
 from trectools_plus.retrieval.backends.embedded.modes import (
@@ -46,7 +47,6 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     model_of,
     puts_exact_first,
 )
-from trectools_plus.retrieval.backends.registry import BACKENDS
 from trectools_plus.retrieval.index.models import ModelRecord
 
 _MOST_DOCUMENTS = 1_000_000
@@ -54,7 +54,7 @@ _MOST_DOCUMENTS = 1_000_000
 _ALWAYS_UNPROVEN = ("date", "command", "machine", "package versions")
 _OF_WRITER = (
     *("packages", "python", "platform", "blas_threads", "models"),
-    *("cache_key", "cached_from", "other_reports"),
+    *("cache_key", "cached_from"),
 )
 """Fields of the manifest that only the writer knows; every rendering shows them as such."""
 
@@ -105,13 +105,15 @@ class _StoredInputs(BenchmarkInputs):
         self.unproven = dict.fromkeys(_ALWAYS_UNPROVEN)
         super().__init__(source.config.model_copy(update={"output_dir": str(output_dir)}))
 
-    def cache_key(self, contents: dict[str, str]) -> None:
-        """Return nothing: the results are computed again, and are not reused."""
-
     def load_dataset(self) -> Dataset:
         """Read the data from their source if they are unchanged, else from the folder."""
         source, info = self.source, self.source.report.manifest.dataset
-        source.refuse_missing_files()
+        for name in (QRELS_FILE, *(run.path for run in source.report.runs if run.path)):
+            source.files.file(name)
+        source.bind_measures(self.config.measure_names)
+        if self.config.over_terms:
+            files = (self.config.ontology, self.config.annotations)
+            refuse_changed(files, source.originals.values(), source.path)
         original, reason = self._load_original()
         if original is not None:
             return original
@@ -268,35 +270,9 @@ class _StoredInputs(BenchmarkInputs):
             or self._has_file(f"{COMPONENTS_FOLDER}/{mode}-without-{name}.run")
         }
 
-    def score(
-        self, dataset: Dataset, modes: Mapping[str, ModeRun], progress: Progress
-    ) -> Evaluation:
-        """Score every mode; the values of measures that are not computed are those stored."""
-        evaluation = super().score(dataset, modes, progress)
-        for column, measure in enumerate(evaluation.measures):
-            if not isinstance(measure, StoredMeasure):
-                continue
-            table = self.source.per_query
-            if table is None:
-                raise InputError("the values per query are missing", where=str(self.source.path))
-            name = measure.requested_name
-            self.unproven[f"the values per query of {name}, which were not computed again"] = None
-            for run, values in evaluation.tables.items():
-                stored = table.filter(run=run, measure=name).with_columns(
-                    pl.col("value").fill_null(np.nan)
-                )
-                known = dict(stored.select("query_id", "value").iter_rows())
-                ids = evaluation.query_ids[run]
-                values[:, column] = [known.get(query_id, np.nan) for query_id in ids]
-        return evaluation
-
     def list_models(self) -> dict[str, ModelRecord]:
         """Return no models: nothing is searched again."""
         return {}
-
-    def find_ontology(self, measures: Sequence[Measure]) -> Ontology | None:
-        """Return the ontology of the documents; ``None`` if it is not available."""
-        return None if self.source.terms is None else super().find_ontology(measures)
 
 
 def rebuild_result(
@@ -317,7 +293,7 @@ def rebuild_result(
         moment = datetime.fromisoformat(manifest.created_at)
     except ValueError:
         moment = datetime.fromtimestamp(0, UTC)
-    with source.closed():
+    with without_user_code():
         inputs = _StoredInputs(source, output_dir)
         result = run_on_inputs(inputs, progress, manifest.command, lambda: moment)
     dataset = result.dataset
@@ -348,47 +324,8 @@ def find_other_version(packages: Mapping[str, str]) -> str | None:
 
 def _restore_report(inputs: _StoredInputs, made: BenchmarkReport) -> BenchmarkReport:
     """Take from the report what only its writer knows."""
-    old, manifest = inputs.source.report, made.manifest
-    changes = {name: getattr(old.manifest, name) for name in _OF_WRITER}
-    claimed = old.manifest.config
-    if inputs.config.backend not in BACKENDS and "retrieval" in claimed:
-        # A backend of another package may have the settings for documents too.
-        settings = {**manifest.config, "retrieval": claimed["retrieval"]}
-        settings = {key: settings[key] for key in (*claimed, *settings) if key in settings}
-        changes |= {"config": settings, "config_hash": hash_config(settings)}
-        experiment_id = manifest.experiment_id.rpartition("-")[0]
-        changes["experiment_id"] = f"{experiment_id}-{hash_config(settings)[:8]}"
-    made_id, old_id = (
-        changes.get("experiment_id", manifest.experiment_id),
-        old.manifest.experiment_id,
-    )
-    changes["experiment_id"] = old_id if re.fullmatch(rf"{made_id}(-\d+)?", old_id) else made_id
-    near_misses = made.near_misses
-    if inputs.source.terms is None:
-        inputs.unproven["near misses, without the ontology"] = None
-        near_misses = old.near_misses
-    return made.model_copy(
-        update={
-            "manifest": manifest.model_copy(update=changes),
-            "near_misses": near_misses,
-            "components": _restore_components(inputs, made),
-        }
-    )
-
-
-def _restore_components(inputs: _StoredInputs, made: BenchmarkReport) -> list[ComponentResult]:
-    """Return the components; of measures that are not computed, with the figures of the report."""
-    names = {one.requested_name for one in inputs.source.stored_measures.values()}
-    old = {(one.mode, one.component): one.measures for one in inputs.source.report.components}
-    return [
-        component.model_copy(
-            update={
-                "measures": {
-                    name: stored.get(name, figures) if name in names else figures
-                    for name, figures in component.measures.items()
-                }
-            }
-        )
-        for component in made.components
-        for stored in [old.get((component.mode, component.component), {})]
-    ]
+    old, manifest = inputs.source.report.manifest, made.manifest
+    changes = {name: getattr(old, name) for name in _OF_WRITER}
+    if re.fullmatch(rf"{manifest.experiment_id}(-\d+)?", old.experiment_id):
+        changes["experiment_id"] = old.experiment_id
+    return made.model_copy(update={"manifest": manifest.model_copy(update=changes)})

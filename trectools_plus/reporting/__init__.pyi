@@ -7,13 +7,15 @@ from trectools_plus.display import TextTable as TextTable
 from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE as PREDICTIONS_FILE
 from trectools_plus.reporting.comparison import Layout as Layout
 from trectools_plus.reporting.comparison import report_table as report_table
+from trectools_plus.reporting.document import Bullets as Bullets
+from trectools_plus.reporting.document import markdown as markdown
+from trectools_plus.reporting.document import print_blocks as print_blocks
 from trectools_plus.reporting.document import print_table as print_table
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
 from trectools_plus.reporting.export import frame_as_csv as frame_as_csv
 from trectools_plus.reporting.export import render_json as render_json
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_frame as table_as_frame
-from trectools_plus.reporting.export import table_as_html as table_as_html
 from trectools_plus.reporting.export import table_as_latex as table_as_latex
 from trectools_plus.reporting.export import table_as_markdown as table_as_markdown
 from trectools_plus.reporting.export import write_table as write_table
@@ -24,17 +26,14 @@ from trectools_plus.reporting.github import find_pull_request as find_pull_reque
 from trectools_plus.reporting.github import post_comment as post_comment
 from trectools_plus.reporting.html.page import render_html as render_html
 from trectools_plus.reporting.plots.figures import draw_plot as draw_plot
+from trectools_plus.reporting.plots.figures import plot_evaluation as plot_evaluation
+from trectools_plus.reporting.plots.figures import plot_report as plot_report
 from trectools_plus.reporting.plots.figures import write_plots as write_plots
-from trectools_plus.reporting.plots.means import plot_evaluation as plot_evaluation
-from trectools_plus.reporting.plots.means import plot_report as plot_report
 from trectools_plus.reporting.plots.style import can_draw as can_draw
 from trectools_plus.reporting.results.benchmark import print_report as print_report
 from trectools_plus.reporting.results.benchmark import render_markdown as render_markdown
+from trectools_plus.reporting.results.compare_reports import contrast_blocks as contrast_blocks
 from trectools_plus.reporting.results.compare_reports import contrast_document as contrast_document
-from trectools_plus.reporting.results.compare_reports import print_contrast as print_contrast
-from trectools_plus.reporting.results.compare_reports import (
-    render_contrast_markdown as render_contrast_markdown,
-)
 from trectools_plus.reporting.results.comparisons import (
     comparisons_document as comparisons_document,
 )
@@ -61,50 +60,34 @@ from trectools_plus.reporting.results.extraction import (
     check_extraction_folder as check_extraction_folder,
 )
 from trectools_plus.reporting.results.extraction import check_sweep_folder as check_sweep_folder
+from trectools_plus.reporting.results.extraction import comparison_blocks as comparison_blocks
 from trectools_plus.reporting.results.extraction import comparison_document as comparison_document
-from trectools_plus.reporting.results.extraction import print_comparison as print_comparison
-from trectools_plus.reporting.results.extraction import print_extraction as print_extraction
-from trectools_plus.reporting.results.extraction import print_sweep as print_sweep
+from trectools_plus.reporting.results.extraction import extraction_blocks as extraction_blocks
 from trectools_plus.reporting.results.extraction import (
-    render_comparison_markdown as render_comparison_markdown,
+    extraction_sweep_blocks as extraction_sweep_blocks,
 )
-from trectools_plus.reporting.results.extraction import (
-    render_extraction_markdown as render_extraction_markdown,
-)
-from trectools_plus.reporting.results.extraction import sweep_document as sweep_document
 from trectools_plus.reporting.results.extraction import write_extraction as write_extraction
 from trectools_plus.reporting.results.extraction import write_sweep as write_sweep
 from trectools_plus.reporting.results.gate import MARKER as MARKER
+from trectools_plus.reporting.results.gate import gate_blocks as gate_blocks
 from trectools_plus.reporting.results.gate import gate_document as gate_document
-from trectools_plus.reporting.results.gate import print_gate as print_gate
 from trectools_plus.reporting.results.gate import render_gate_markdown as render_gate_markdown
 from trectools_plus.reporting.results.gate import render_refusal_markdown as render_refusal_markdown
 from trectools_plus.reporting.results.judgments import (
     check_judgment_folder as check_judgment_folder,
 )
-from trectools_plus.reporting.results.judgments import (
-    print_judgment_report as print_judgment_report,
-)
-from trectools_plus.reporting.results.judgments import (
-    render_judgment_markdown as render_judgment_markdown,
-)
+from trectools_plus.reporting.results.judgments import judgment_blocks as judgment_blocks
 from trectools_plus.reporting.results.judgments import (
     write_judgment_report as write_judgment_report,
 )
-from trectools_plus.reporting.results.multilingual import print_multilingual as print_multilingual
-from trectools_plus.reporting.results.multilingual import (
-    render_multilingual_markdown as render_multilingual_markdown,
-)
+from trectools_plus.reporting.results.multilingual import multilingual_blocks as multilingual_blocks
 from trectools_plus.reporting.results.multilingual import write_multilingual as write_multilingual
-from trectools_plus.reporting.results.sweep import print_sweep_report as print_sweep_report
-from trectools_plus.reporting.results.sweep import (
-    render_sweep_markdown as render_sweep_markdown,
-)
+from trectools_plus.reporting.results.sweep import sweep_blocks as sweep_blocks
 from trectools_plus.reporting.results.sweep import write_sweep_report as write_sweep_report
+from trectools_plus.reporting.results.testsets import agreement_blocks as agreement_blocks
 from trectools_plus.reporting.results.testsets import agreement_document as agreement_document
+from trectools_plus.reporting.results.testsets import overfitting_blocks as overfitting_blocks
 from trectools_plus.reporting.results.testsets import overfitting_document as overfitting_document
-from trectools_plus.reporting.results.testsets import print_agreement as print_agreement
-from trectools_plus.reporting.results.testsets import print_overfitting as print_overfitting
 from trectools_plus.reporting.verification.verify import Verification as Verification
 from trectools_plus.reporting.wording import method_line as method_line
 from trectools_plus.reporting.wording import show_ci as show_ci

@@ -6,7 +6,7 @@ Every rendering shows the same :class:`ComparisonTable`, so they cannot disagree
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Literal
@@ -16,12 +16,12 @@ from trectools_plus.benchmark.report.verdict import baselines_of
 from trectools_plus.display import Cell, Displayed, TableColumn, TableRow, TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.reporting.wording import (
-    NARROW,
     denominator_line,
     describe_difference_intervals,
     describe_test,
     method_line,
     name_interval,
+    narrow_lines,
     show,
     show_ci,
     show_p,
@@ -31,8 +31,6 @@ from trectools_plus.text import plural
 
 SUPERSCRIPTS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
 """The letters of modes on the terminal and on the page."""
-BEST = "Best "
-"""Begins the heading of the best run or mode."""
 AHEAD_OF_ALL = "*"
 NOT_AHEAD_OF_ALL = "n.s."
 _MOST_COLUMNS = 5
@@ -60,15 +58,9 @@ class Layout:
 
     def __post_init__(self) -> None:
         if self.decimals is not None and not 0 <= self.decimals <= 12:
-            raise UsageError(
-                f"expected decimals between 0 and 12 but got {self.decimals}",
-                remedy="use 3 or 4",
-            )
+            raise UsageError(f"expected decimals between 0 and 12 but got {self.decimals}")
         if self.systems not in (None, "rows", "columns"):
-            raise UsageError(
-                f"expected systems 'rows' or 'columns' but got {self.systems!r}",
-                remedy="use rows or columns",
-            )
+            raise UsageError(f"expected systems 'rows' or 'columns' but got {self.systems!r}")
         if self.label is not None and not _LABEL.fullmatch(self.label):
             raise UsageError(
                 f"invalid LaTeX label '{self.label}'",
@@ -140,6 +132,7 @@ class ComparisonTable(Displayed):
         best: By measure: the best mode's label with its mark; ``tie``; or a dash for a single
             mode and for means over different queries. Empty with a baseline.
         headline: The measures of a table for a paper.
+        paper_notes: The explanations below a table for a paper: means, marks and method.
         method: The method of all decisions, in one line; empty without comparisons.
         baselines: The modes that the others are compared with; empty if every pair is compared.
         differences: The comparisons with the baselines, by measure, in the order of the modes.
@@ -154,6 +147,7 @@ class ComparisonTable(Displayed):
     cells: dict[str, tuple[ShownMean, ...]]
     best: dict[str, Cell]
     headline: tuple[str, ...]
+    paper_notes: list[str] = field(default_factory=list)
     method: str = ""
     baselines: tuple[str, ...] = ()
     differences: Mapping[str, tuple[Comparison, ...]] = field(default_factory=dict)
@@ -167,15 +161,10 @@ class ComparisonTable(Displayed):
         ]
         return TextTable.of([column.name for column in table.columns], rows, caption=self.title)
 
-    @property
-    def note(self) -> str:
-        """The explanation of means and intervals."""
-        return self.legend[0]
-
     def letters(self, alphabet: str = SUPERSCRIPTS) -> dict[str, str]:
         """Return the letter of each mode; empty if no mode is marked, or there are too few letters.
 
-        With a baseline there are no letters: :meth:`against_baseline` shows the differences.
+        With a baseline there are no letters: :meth:`by_mode` shows the differences.
 
         Args:
             alphabet: The letters to choose from.
@@ -184,24 +173,20 @@ class ComparisonTable(Displayed):
             return {}
         return dict(zip(self.labels, alphabet, strict=False))
 
-    def by_measure(self, measures: Iterable[str] | None = None) -> TextTable:
-        """Return the table with a row per measure, a column per mode, and the best mode.
-
-        Args:
-            measures: The measures to show; all of them if ``None``.
-        """
-        names = list(self.cells if measures is None else measures)
-        table = self.means("Metric", names, self.letters())
+    def by_measure(self) -> TextTable:
+        """Return the table with a row per measure, a column per mode, and the best mode."""
+        table = self.means("Metric", list(self.cells), self.letters())
         modes = (TableColumn(Cell(label), widest=24) for label in self.labels.values())
         columns = (replace(table.columns[0], whole=True), *modes)
         if not self.best:
             return TextTable(columns, table.rows)
-        best = TableColumn(Cell(BEST + self.noun.capitalize()))
         rows = (
-            TableRow((*row.cells, self.best[name]))
-            for name, row in zip(names, table.rows, strict=True)
+            TableRow((*row.cells, best))
+            for row, best in zip(table.rows, self.best.values(), strict=True)
         )
-        return TextTable((*columns, best), tuple(rows))
+        return TextTable(
+            (*columns, TableColumn(Cell(f"Best {self.noun.capitalize()}"))), tuple(rows)
+        )
 
     def means(
         self,
@@ -228,131 +213,82 @@ class ComparisonTable(Displayed):
         )
         return TextTable.of([corner, *modes], rows)
 
-    def against_baseline(
+    def by_mode(
         self,
         measure: str,
         further: Sequence[str] = (),
         modes: Sequence[str] | None = None,
         decimals: int | None = None,
     ) -> TextTable:
-        """Return the differences from the baseline, a row per mode; the baseline is the first one.
+        """Return the means of a measure with intervals, or differences from the baselines, by mode.
 
-        The columns are the mean, the difference, its interval, the adjusted p-value, and the
-        numbers of queries won, tied and lost. With several baselines, each mode has a row for each.
+        For differences, the columns are the mean, the difference, its interval, the adjusted
+        p-value, and the numbers of queries won, tied and lost; the baseline is the first row. With
+        several baselines, each mode has a row for each.
 
         Args:
-            measure: The measure of the differences.
+            measure: The measure with intervals.
             further: Measures whose means follow; ``*`` marks a significant difference from the
                 only baseline.
-            modes: The other modes to show, in order; by default all.
+            modes: The other modes to show, in order, with short labels; by default all.
             decimals: As for a table for a paper.
         """
-        shown = [mode for mode in self.labels if mode not in self.baselines]
-        shown = shown if modes is None else [mode for mode in modes if mode in shown]
-        entries = {(one.contrast, one.baseline): one for one in self.differences[measure]}
-        first = next(iter(entries.values()), None)
-        level = name_interval(first)
+        entries = {(one.contrast, one.baseline): one for one in self.differences.get(measure, ())}
+        level = name_interval(next(iter(entries.values()), None))
         several = len(self.baselines) > 1
-        header: list[str | TableColumn] = [TableColumn(Cell(self.noun.capitalize()), widest=28)]
-        header += [TableColumn(Cell("Baseline"), widest=20)] if several else []
-        header += [
-            TableColumn(Cell(measure), right=True, whole=True),
-            TableColumn(Cell("Δ"), right=True, whole=True),
-            TableColumn(Cell(level), whole=True),
-            TableColumn(Cell("Adjusted p"), short="Adj. p", right=True, whole=True),
-            TableColumn(Cell("W/T/L"), right=True, whole=True),
-            *(TableColumn(Cell(name), right=True, whole=True) for name in further),
+        names = ["Δ", level, "Adj. p", "W/T/L"] if entries else [level]
+        columns = [TableColumn(Cell(self.noun.capitalize()), widest=28)]
+        columns += [TableColumn(Cell("Baseline"), widest=20)] * several
+        columns += [
+            TableColumn(Cell(name), right=name != level, whole=True)
+            for name in (measure, *names, *further)
+        ]
+        significant = {
+            (one.contrast, one.measure)
+            for name in further
+            for one in self.differences.get(name, ())
+            if one.significant and not several
+        }
+        others = [
+            mode for mode in (self.labels if modes is None else modes) if mode not in self.baselines
         ]
         rows = []
-        for mode in [*self.baselines, *shown]:
-            figure = self._figure(measure, mode)
-            for baseline in self.baselines[:1] if mode in self.baselines else self.baselines:
-                entry = entries.get((mode, baseline))
-                mean = replace(figure.as_cell({}, decimals), detail="")
-                rows.append(
-                    [
-                        Cell(self.labels[mode] if modes is None else cut_middle(self.labels[mode])),
-                        *([Cell("–" if entry is None else self.labels[baseline])] * several),
-                        mean,
-                        *_difference_cells(entry, decimals),
-                        *(self._brief_cell(name, mode, decimals) for name in further),
-                    ]
+        for mode in [*self.baselines, *others]:
+            figures = [
+                self.cells[name][list(self.labels).index(mode)] for name in (measure, *further)
+            ]
+            mean, *means = (
+                replace(
+                    figure.as_cell({}, decimals),
+                    detail="",
+                    marks="*" if (mode, figure.measure) in significant else "",
                 )
-        return TextTable.of(header, rows)
-
-    def _brief_cell(self, measure: str, mode: str, decimals: int | None) -> Cell:
-        """Return a mean, with ``*`` if it differs significantly from the only baseline."""
-        figure = self._figure(measure, mode)
-        marked = len(self.baselines) == 1 and any(
-            one.contrast == mode and one.significant for one in self.differences.get(measure, ())
-        )
-        return replace(figure.as_cell({}, decimals), detail="", marks="*" if marked else "")
-
-    def brief(self, primary: str, modes: Sequence[str]) -> TextTable:
-        """Return a line per mode, with the interval of the primary measure or of its difference.
-
-        Args:
-            primary: The primary measure.
-            modes: The modes to show, in order.
-        """
-        others = [name for name in self.cells if name != primary]
-        if self.differences.get(primary):
-            return self.against_baseline(primary, others, modes)
-        first = TableColumn(Cell(self.noun.capitalize()), widest=28)
-        interval = TableColumn(Cell("Interval"), whole=True)
-        measures = [TableColumn(Cell(name), right=True, whole=True) for name in (primary, *others)]
-        rows = []
-        for mode in modes:
-            figures = {name: self._figure(name, mode) for name in (primary, *others)}
-            means = [Cell(show(one.mean), count=one.n_text) for one in figures.values()]
-            shown = Cell(show_ci(figures[primary].ci) or "–")
-            rows.append([Cell(cut_middle(self.labels[mode])), means[0], shown, *means[1:]])
-        return TextTable.of([first, measures[0], interval, *measures[1:]], rows)
-
-    def _figure(self, measure: str, mode: str) -> ShownMean:
-        return self.cells[measure][list(self.labels).index(mode)]
-
-    @property
-    def paper_letters(self) -> dict[str, str]:
-        """The letter of each mode in a table for a paper."""
-        return self.letters(ascii_lowercase)
-
-    @property
-    def paper_notes(self) -> list[str]:
-        """The explanations below a table for a paper: means, intervals, letters and method."""
-        method = [self.method] if self.method else []
-        if self.baselines:
-            return [*self.difference_notes(self.headline[:1]), *method]
-        notes = [self.note, *(line for line in self.legend if line.startswith(NARROW))]
-        if self.paper_letters:
-            notes.append(f"A letter: significantly better than the {self.noun} with that letter.")
-        elif self.test:
-            notes.append(LETTERS_ELSEWHERE)
-        return [*notes, *method]
-
-    def difference_notes(self, measures: Sequence[str]) -> list[str]:
-        """Return the explanations below :meth:`against_baseline` for these measures."""
-        entries = [one for name in measures for one in self.differences[name]]
-        notes = dict.fromkeys(one.ci.note for one in entries if one.ci is not None and one.ci.note)
-        about_means = (self.note, *(line for line in self.legend if line.startswith(NARROW)))
-        others = [line for line in self.legend if line not in about_means]
-        return [*(f"{NARROW} {note}." for note in notes), *others]
+                for figure in figures
+            )
+            label = Cell(self.labels[mode] if modes is None else cut_middle(self.labels[mode]))
+            for baseline in self.baselines[: 1 if mode in self.baselines else None] or ("",):
+                entry = entries.get((mode, baseline))
+                against = [Cell("–" if entry is None else self.labels[baseline])] * several
+                cells = [Cell(show_ci(figures[0].ci) or "–")]
+                if entries:
+                    cells = _difference_cells(entry, decimals)
+                rows.append([label, *against, mean, *cells, *means])
+        return TextTable.of(columns, rows)
 
     def for_paper(self, layout: Layout) -> TextTable:
         """Return the headline measures, with the letter of each mode in its heading.
 
         With a baseline: the differences on the first headline measure, and the means of the others.
         """
+        noun = self.noun.capitalize()
         if self.baselines and self.headline and self.differences.get(self.headline[0]):
-            further = self.headline[1:]
-            table = self.against_baseline(self.headline[0], further, decimals=layout.decimals)
-            heading = self.noun.capitalize()
-            return table.transposed(heading) if layout.systems == "columns" else table
-        table = self.means("Measure", self.headline, self.paper_letters, layout.decimals)
-        modes = len(self.labels)
+            table = self.by_mode(self.headline[0], self.headline[1:], decimals=layout.decimals)
+            return table.transposed(noun) if layout.systems == "columns" else table
+        letters = self.letters(ascii_lowercase)
+        table = self.means("Measure", self.headline, letters, layout.decimals)
         if layout.systems is None:
-            return fold(table, modes, self.noun.capitalize())
-        return table.transposed(self.noun.capitalize()) if layout.systems == "rows" else table
+            return fold(table, len(self.labels), noun)
+        return table.transposed(noun) if layout.systems == "rows" else table
 
 
 def cut_middle(text: str, longest: int = 28) -> str:
@@ -365,15 +301,11 @@ def _difference_cells(entry: Comparison | None, decimals: int | None) -> list[Ce
     """Return a difference, its interval, its adjusted p-value, and queries won, tied and lost."""
     if entry is None or entry.difference is None:
         return [Cell("–")] * 4
-    digits = 4 if decimals is None else decimals
-    interval = show_ci(entry.ci, "+", decimals=3 if decimals is None else decimals)
+    mark = "*" if entry.significant else ""
+    shown = show(entry.difference, "+", decimals=4 if decimals is None else decimals)
     return [
-        Cell(
-            show(entry.difference, "+", decimals=digits),
-            marks="*" if entry.significant else "",
-            value=entry.difference,
-        ),
-        Cell(interval or "–"),
+        Cell(shown, marks=mark, value=entry.difference),
+        Cell(show_ci(entry.ci, "+", decimals=3 if decimals is None else decimals) or "–"),
         Cell(show_p(entry.p_adjusted)),
         Cell(f"{entry.wins:,}/{entry.ties:,}/{entry.losses:,}"),
     ]
@@ -397,12 +329,10 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
     Raises:
         UsageError: If the report does not have a measure.
     """
-    names = report.measure_names if measures is None else _choose(report, measures)
-    beaten = _find_beaten(report)
-    cells = {
-        measure: tuple(_figure(report, mode, measure, beaten) for mode in report.modes)
-        for measure in names
-    }
+    names = report.measure_names
+    if measures is not None:
+        names = list(dict.fromkeys(require_measure(report, name) for name in measures))
+    cells = {name: _list_means(report, name) for name in names}
     baselines = baselines_of(report)
     if any(report.best_mode[name] is not None for name in report.measure_names):
         baselines = []  # a report of a version before 0.2, which has a best mode
@@ -421,147 +351,143 @@ def report_table(report: BenchmarkReport, measures: Sequence[str] | None = None)
         pairs=pairs,
         labels={mode: result.label for mode, result in report.modes.items()},
         cells=cells,
-        best={} if baselines else {measure: _best_cell(report, measure) for measure in names},
+        best={} if baselines else {name: _best_cell(report, name) for name in names},
         headline=tuple(report.headline_measures if measures is None else names),
     )
-    return replace(table, legend=_legend(report, table))
+    means, sizes, marks = _explain_means(table), _explain_sizes(report, table), _explain(table)
+    notes = [*means, *_explain_letters(table)]
+    if baselines:
+        shown = table.differences.get(table.headline[0], ()) if table.headline else ()
+        notes = [*narrow_lines(one.ci for one in shown), *sizes, *marks]
+    if table.method:
+        notes.append(table.method)
+    return replace(table, legend=[*means, *sizes, *marks], paper_notes=notes)
 
 
-def _choose(report: BenchmarkReport, measures: Sequence[str]) -> list[str]:
-    """Return the report's names of measures in any spelling."""
-    found = {one: report.find_measure(one) for one in measures}
-    for requested, name in found.items():
-        if name is None:
-            raise UsageError(
-                f"the report has no measure '{requested}'",
-                remedy=f"it has {', '.join(report.measure_names)}",
-            )
-    return list(dict.fromkeys(name for name in found.values() if name is not None))
+def require_measure(report: BenchmarkReport, measure: str) -> str:
+    """Return the report's name of a measure in any spelling.
+
+    Raises:
+        UsageError: If the report does not have the measure.
+    """
+    found = report.find_measure(measure)
+    if found is None:
+        known = ", ".join(report.measure_names)
+        raise UsageError(f"the report has no measure {measure!r}", remedy=f"it has {known}")
+    return found
 
 
 def describe_dataset(report: BenchmarkReport) -> str:
     """Return the dataset with its number of queries, on one line."""
     dataset = report.manifest.dataset
-    parts = [plural(dataset.queries, "query", "queries")]
-    if dataset.id:
-        parts.insert(0, dataset.id)
-    return " · ".join(parts)
+    return " · ".join(filter(None, (dataset.id, plural(dataset.queries, "query", "queries"))))
 
 
-def _figure(
-    report: BenchmarkReport, mode: str, measure: str, beaten: Mapping[tuple[str, str], set[str]]
-) -> ShownMean:
-    figures = report.modes[mode].measures[measure]
-    means = [other.measures[measure].mean for other in report.modes.values()]
+def _list_means(report: BenchmarkReport, measure: str) -> tuple[ShownMean, ...]:
+    """Return the means of all modes on a measure.
+
+    On a measure with means over different queries, no mode is better than another: the difference
+    is over the queries that both define, so a mark next to the means would be about other queries.
+    """
+    figures = {mode: result.measures[measure] for mode, result in report.modes.items()}
+    means = [one.mean for one in figures.values()]
     defined = [mean for mean in means if mean is not None]
-    best = (max if report.higher_is_better(measure) else min)(defined, default=None)
-    ranked = len(set(means)) > 1 and measure not in report.unranked and not report.is_sum(measure)
-    worse = beaten.get((mode, measure), set())
-    return ShownMean(
-        mode=mode,
-        measure=measure,
-        mean=figures.mean,
-        ci=figures.ci,
-        level=report.confidence,
-        n=figures.n,
-        of_all=figures.n == report.manifest.dataset.queries and measure not in report.unranked,
-        best=ranked and figures.mean is not None and figures.mean == best,
-        better_than=tuple(other for other in report.modes if other in worse),
+    rising = report.higher_is_better(measure)
+    best = (max if rising else min)(defined, default=None)
+    leads = {
+        (one.contrast, one.baseline)
+        if (one.difference > 0) == rising
+        else (one.baseline, one.contrast)
+        for one in report.comparisons
+        if one.measure == measure and one.significant and one.difference
+        if measure not in report.unranked
+    }
+    ranked = len(set(means)) > 1 and _is_ranked(report, measure)
+    queries = report.manifest.dataset.queries
+    return tuple(
+        ShownMean(
+            mode=mode,
+            measure=measure,
+            mean=one.mean,
+            ci=one.ci,
+            level=report.confidence,
+            n=one.n,
+            of_all=one.n == queries and measure not in report.unranked,
+            best=ranked and one.mean is not None and one.mean == best,
+            better_than=tuple(other for other in report.modes if (mode, other) in leads),
+        )
+        for mode, one in figures.items()
     )
 
 
-def _find_beaten(report: BenchmarkReport) -> dict[tuple[str, str], set[str]]:
-    """Find, by mode and measure, the modes that it is significantly better than.
-
-    Measures with means over different queries are omitted: the difference is over the queries that
-    both modes define, so a mark next to the means would be about other queries.
-    """
-    beaten: dict[tuple[str, str], set[str]] = {}
-    for entry in report.comparisons:
-        if entry.measure in report.unranked or not entry.significant or not entry.difference:
-            continue
-        modes = [entry.contrast, entry.baseline]
-        if (entry.difference > 0) != report.higher_is_better(entry.measure):
-            modes.reverse()
-        beaten.setdefault((modes[0], entry.measure), set()).add(modes[1])
-    return beaten
+def _is_ranked(report: BenchmarkReport, measure: str) -> bool:
+    return len(report.modes) > 1 and measure not in report.unranked and not report.is_sum(measure)
 
 
 def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
     best = report.best_mode[measure]
     if best is None:
-        ranked = len(report.modes) > 1 and measure not in report.unranked
-        ranked = ranked and not report.is_sum(measure)
-        return Cell("tie" if ranked else "–")
+        return Cell("tie" if _is_ranked(report, measure) else "–")
     mark = AHEAD_OF_ALL if report.best_mode_significant[measure] else NOT_AHEAD_OF_ALL
     return Cell(report.modes[best].label, marks=mark)
 
 
-def _describe_methods(intervals: Iterable[ConfidenceInterval]) -> str:
-    """Describe the methods of intervals: ``BCa bootstrap, 10,000 resamples; Wilson``."""
-    resamples = {ci.method: ci.resamples for ci in intervals}
-    return "; ".join(
-        f"{method}, {count:,} resamples of the queries" if count else method
-        for method, count in resamples.items()
-    )
-
-
-def _legend(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
-    shown = [mode.measures[name].ci for mode in report.modes.values() for name in table.cells]
-    intervals = [ci for ci in shown if ci is not None]
+def _explain_means(table: ComparisonTable) -> list[str]:
+    """Explain the means and their intervals."""
+    shown = [cell for row in table.cells.values() for cell in row]
+    bold = " Bold: best mean." if any(cell.best for cell in shown) else ""
+    intervals = [cell.ci for cell in shown if cell.ci is not None]
     if not intervals:
-        alone = report.manifest.dataset.queries < 2
-        because = ", because there is only one query" if alone else ""
-        lines = [f"Mean. There are no intervals{because}."]
-    else:
-        level = intervals[0].level
-        lines = [f"Mean with its {level * 100:g}% interval ({_describe_methods(intervals)})."]
-    notes = dict.fromkeys(ci.note for ci in intervals if ci.note)
-    lines += [f"{NARROW} {note}." for note in notes]
-    lines.append(denominator_line(report, table.cells))
-    sums = [name for name in table.cells if report.is_sum(name)]
-    if sums:
-        lines.append(f"Sums over the queries, which are not compared: {', '.join(sums)}.")
-    if len(report.modes) < 2:
-        return lines
-    unranked = [name for name in table.cells if name in report.unranked]
-    if len(unranked) < len(table.cells):
-        lines[0] += " Bold: best mean."
-    if unranked:
-        lines.append(
-            f"Not ranked, because their means are over different queries (n): "
-            f"{', '.join(unranked)}."
-        )
-    beaten = {mode for row in table.cells.values() for cell in row for mode in cell.better_than}
-    if table.baselines:
-        return [*lines, *_baseline_lines(report, table)]
-    named = ", ".join(
-        f"{letter} {table.labels[mode]}"
-        for mode, letter in table.letters().items()
-        if mode in beaten
+        return [f"Mean. There are no intervals, as for a single query.{bold}"]
+    methods = dict.fromkeys(
+        f"{ci.method}, {ci.resamples:,} resamples of the queries" if ci.resamples else ci.method
+        for ci in intervals
     )
-    if named:
-        lines.append(f"Significantly above: {named}.")
-    elif table.test:
+    line = f"Mean with its {intervals[0].level * 100:g}% interval ({'; '.join(methods)}).{bold}"
+    return [line, *narrow_lines(intervals)]
+
+
+def _explain_sizes(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
+    """State the queries of the means, sums, and measures that are not ranked."""
+    sums = ", ".join(name for name in table.cells if report.is_sum(name))
+    unranked = ", ".join(name for name in table.cells if name in report.unranked)
+    lines = {
+        denominator_line(report, table.cells): True,
+        f"Sums over the queries, which are not compared: {sums}.": sums,
+        f"Not ranked, because their means are over different queries (n): {unranked}.": unranked,
+    }
+    return [line for line, applies in lines.items() if applies]
+
+
+def _explain(table: ComparisonTable) -> list[str]:
+    """Explain the columns of differences, or the letters and the marks of best modes."""
+    if table.baselines:
+        entry = next((one for pairs in table.pairs.values() for one in pairs), None)
+        names = " or ".join(table.labels[mode] for mode in table.baselines)
+        line = f"Δ: mean minus that of {names}, with its interval. W/T/L: queries won, tied and "
+        line += "lost. *: significant."
+        return [] if entry is None else [line, describe_difference_intervals(entry)]
+    beaten = {mode for row in table.cells.values() for cell in row for mode in cell.better_than}
+    letters = table.letters()
+    named = [f"{letters[mode]} {table.labels[mode]}" for mode in letters if mode in beaten]
+    lines = [f"Significantly above: {', '.join(named)}."] if named else []
+    if table.test and not letters:
         lines.append(LETTERS_ELSEWHERE)
-    meanings = {AHEAD_OF_ALL: "", NOT_AHEAD_OF_ALL: "not "}
     used = {cell.marks for cell in table.best.values()}
-    ahead = f"significantly ahead of every other {report.noun}"
-    marks = [f"{mark}: {word}{ahead}" for mark, word in meanings.items() if mark in used]
-    return [*lines, f"{'; '.join(marks)}."] if marks else lines
+    ahead = f"significantly ahead of every other {table.noun}"
+    meanings = {AHEAD_OF_ALL: ahead, NOT_AHEAD_OF_ALL: f"not {ahead}"}
+    marks = "; ".join(f"{mark}: {meanings[mark]}" for mark in meanings if mark in used)
+    return [*lines, f"{marks}."] if marks else lines
+
+
+def _explain_letters(table: ComparisonTable) -> list[str]:
+    """Explain the letters of a table for a paper."""
+    if table.letters(ascii_lowercase):
+        return [f"A letter: significantly better than the {table.noun} with that letter."]
+    return [LETTERS_ELSEWHERE] if table.test else []
 
 
 LETTERS_ELSEWHERE = (
     "There are too many modes for letters: the column better_than of the CSV table, and the "
     "comparisons in the JSON, name the significant differences."
 )
-
-
-def _baseline_lines(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
-    """Explain the columns of a table with a baseline."""
-    entry = next(iter(report.comparisons), None)
-    if entry is None:
-        return []
-    names = " or ".join(table.labels[mode] for mode in table.baselines)
-    line = f"Δ: mean minus that of {names}, with its interval. W/T/L: queries won, tied and lost. "
-    return [f"{line}*: significant.", describe_difference_intervals(entry)]

@@ -1,7 +1,9 @@
 """Results as blocks, and their renderings: the terminal, Markdown and HTML.
 
-A function of :mod:`trectools_plus.reporting.results` returns the blocks of a result; nothing else
-renders it. Every text may be from outside: each rendering escapes all of them.
+The first block of a whole result is its title, a heading of another level than 2, which the
+terminal omits. Empty paragraphs, lists, tables and folds are not rendered. A function of
+:mod:`trectools_plus.reporting.results` returns the blocks of a result; nothing else renders it.
+Every text may be from outside: each rendering escapes all of them.
 """
 
 from __future__ import annotations
@@ -134,13 +136,13 @@ def print_blocks(
 def print_table(console: Console, table: TextTable) -> None:
     """Print a table; columns that exceed the width follow below, each with the first column."""
     for part in _fit(console, table):
-        console.print(_as_rich(console, part))
+        console.print(_as_rich(part))
 
 
 def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[str]:
     """Return the lines of a block on a console."""
     match block:
-        case Heading():
+        case Heading(level=2):
             return ["", *_capture(console, printable(block.text), "bold")]
         case Paragraph():
             text = printable(block.text, breaks=True)
@@ -149,12 +151,12 @@ def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[
             return [line for text in block.items for line in _item(console, printable(text))]
         case Code():
             return printable(block.text, breaks=True).splitlines()
-        case TextTable():
-            tables = [_capture(console, _as_rich(console, part)) for part in _fit(console, block)]
+        case TextTable(rows=(_, *_)):
+            tables = [_capture(console, _as_rich(part)) for part in _fit(console, block)]
             return [line for place, one in enumerate(tables) for line in [""] * (place > 0) + one]
         case Fold() if folds:
-            lines = block_lines(console, Heading(block.title))
-            return lines + [line for each in block.blocks for line in block_lines(console, each)]
+            lines = [line for each in block.blocks for line in block_lines(console, each)]
+            return [*block_lines(console, Heading(block.title)), *lines] if lines else []
     return []
 
 
@@ -188,16 +190,16 @@ def table_width(console: Console, table: TextTable) -> int:
 
     columns = [
         column
-        if numeric or column.whole or column.fills
+        if numeric or column.whole
         else replace(column, widest=min(_TEXT_WIDTH, column.widest or _TEXT_WIDTH))
         for column, numeric in zip(table.columns, _numeric(table), strict=True)
     ]
     options = console.options.update(max_width=10_000)
-    content = _as_rich(console, replace(table, columns=tuple(columns)))
+    content = _as_rich(replace(table, columns=tuple(columns)))
     return Measurement.get(console, options, content).maximum
 
 
-def _as_rich(console: Console, table: TextTable) -> RichTable:
+def _as_rich(table: TextTable) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text as RichText
@@ -215,9 +217,9 @@ def _as_rich(console: Console, table: TextTable) -> RichTable:
         shown.add_column(
             printable(column.name if column.short is None else column.short),
             justify="right" if column.right or (numeric[place] and not widths[place]) else "left",
-            overflow="ellipsis" if column.fills else "fold",
-            no_wrap=column.whole or column.fills,
-            max_width=_room_left(console, table, place) if column.fills else column.widest,
+            overflow="fold",
+            no_wrap=column.whole,
+            max_width=column.widest,
         )
 
     def filled(cell: Cell, width: int) -> RichText:
@@ -233,14 +235,6 @@ def _as_rich(console: Console, table: TextTable) -> RichTable:
             end_section=row.ends_section,
         )
     return shown
-
-
-def _room_left(console: Console, table: TextTable, place: int) -> int:
-    """Return the width of the console that the other columns of the table leave."""
-    others = [other for other in range(len(table.columns)) if other != place]
-    lines = [[column.name for column in table.columns]]
-    lines += [[cell.text for cell in row.cells] for row in table.rows]
-    return console.width - 2 - sum(max(len(line[at]) for line in lines) + 2 for at in others)
 
 
 def markdown(blocks: Iterable[Block]) -> str:
@@ -273,8 +267,8 @@ def _as_markdown(block: Block) -> str:
             content = markdown(block.blocks).rstrip("\n")
             if content.count("\n") >= _LONG:
                 content = f"<details><summary>Show</summary>\n\n{content}\n\n</details>"
-            return f"## {harmless(block.title)}\n\n{content}"
-        case TextTable():
+            return f"## {harmless(block.title)}\n\n{content}" if content else ""
+        case TextTable(rows=(_, *_)):
             return markdown_table(block)
     return ""
 
@@ -321,9 +315,8 @@ def _as_html(block: Block) -> str:
             kind = {"result": "verdict", "small": "reading"}.get(block.role, "line")
             return f'<p class="{kind}">{_safe(block.text)}</p>' if block.text else ""
         case Bullets():
-            return "\n".join(
-                ["<ul>", *(f"<li>{_safe(text)}</li>" for text in block.items), "</ul>"]
-            )
+            items = "\n".join(f"<li>{_safe(text)}</li>" for text in block.items)
+            return f"<ul>\n{items}\n</ul>" if items else ""
         case Code():
             return f'<pre tabindex="0" aria-label="Code"><code>{_safe(block.text)}</code></pre>'
         case Picture():
@@ -332,10 +325,12 @@ def _as_html(block: Block) -> str:
         case Fold():
             summary = f"<summary><h2>{_safe(block.title)}</h2></summary>"
             key = f' id="{_safe(block.key)}"' if block.key else ""
-            content = f'<div class="content">\n{html(block.blocks)}\n</div>'
-            return f'<details class="section"{key}>\n{summary}\n{content}\n</details>'
+            inner = html(block.blocks)
+            content = f'<div class="content">\n{inner}\n</div>'
+            whole = f'<details class="section"{key}>\n{summary}\n{content}\n</details>'
+            return whole if inner else ""
         case TextTable():
-            return _html_table(block)
+            return _html_table(block) if block.rows else ""
 
 
 def _html_table(table: TextTable) -> str:
@@ -372,13 +367,9 @@ def _html_table(table: TextTable) -> str:
     )
 
 
-def html_page(title: str, blocks: Iterable[Block]) -> str:
-    """Return blocks as one page that loads nothing else.
-
-    Args:
-        title: The title.
-        blocks: The content below the title.
-    """
+def html_page(blocks: Sequence[Block]) -> str:
+    """Return blocks, of which the first is the title, as one page that loads nothing else."""
+    title = blocks[0].text if isinstance(blocks[0], Heading) else ""
     styles = "".join(map(read_asset, _STYLES))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -387,7 +378,7 @@ def html_page(title: str, blocks: Iterable[Block]) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         '<meta name="referrer" content="no-referrer">\n'
         f"<title>{_safe(title)}</title>\n<style>{styles}</style>\n</head>\n<body>\n"
-        f'<main id="main">\n<h1>{_safe(title)}</h1>\n{html(blocks)}\n</main>\n</body>\n</html>\n'
+        f'<main id="main">\n{html(blocks)}\n</main>\n</body>\n</html>\n'
     )
 
 

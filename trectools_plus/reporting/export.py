@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -11,14 +11,22 @@ from pydantic import BaseModel
 
 from trectools_plus.display import TextTable
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.files.atomic import atomic_write
+from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.comparison import ComparisonTable, Layout
-from trectools_plus.reporting.document import Paragraph, html_page, markdown
+from trectools_plus.reporting.document import Heading, Paragraph, html_page, markdown
 from trectools_plus.reporting.latex import PAGE_WIDTH, latex_document
 from trectools_plus.statistics.comparison import Comparison, ends_of
 
 DEFAULT_LAYOUT = Layout()
+_KINDS = {
+    ".md": "markdown",
+    ".tex": "latex",
+    ".html": "html",
+    ".csv": "csv",
+    ".json": "json",
+    ".parquet": "parquet",
+}
 _FORMULA = r"^'*[=+@\-\t\r\n＝＋－＠]"
 """Texts that spreadsheet programs run as formulas, also in East Asian input; and those texts with
 apostrophes before them."""
@@ -49,18 +57,6 @@ _DIFFERENCE_SCHEMA: dict[str, pl.DataType] = {
 }
 
 
-def table_as_markdown(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
-    """Return the table as Markdown: mean, interval, letters of significantly worse modes.
-
-    Args:
-        comparison: From :func:`report_table`.
-        layout: Systems as rows or columns, decimals and caption.
-    """
-    first = 2 if len(comparison.baselines) > 1 and layout.systems != "columns" else 1
-    notes = [layout.caption or comparison.title, *comparison.paper_notes]
-    return markdown([*continued(comparison.for_paper(layout), first), *map(Paragraph, notes)])
-
-
 def continued(table: TextTable, first: int = 1) -> Iterator[TextTable]:
     """Yield the columns of a table in parts of at most 100 characters a line.
 
@@ -69,33 +65,6 @@ def continued(table: TextTable, first: int = 1) -> Iterator[TextTable]:
         first: The number of columns that are repeated at the left.
     """
     return table.blocks(_fits_line, first)
-
-
-def table_as_html(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
-    """Return the table as a page of HTML: mean, interval, letters of significantly worse modes.
-
-    Args:
-        comparison: From :func:`report_table`.
-        layout: Systems as rows or columns, decimals and caption.
-    """
-    notes = (Paragraph(note, "small") for note in comparison.paper_notes)
-    table = comparison.for_paper(layout)
-    return html_page(layout.caption or comparison.title, [table, *notes])
-
-
-def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
-    r"""Return the table as LaTeX for ``\usepackage{booktabs}``, with intervals below the means.
-
-    Best means are bold. A superscript letter after a mean names a system that is significantly
-    worse. The explanations are below the table.
-
-    Args:
-        comparison: From :func:`report_table`.
-        layout: Systems as rows or columns, decimals, caption and label.
-    """
-    first = 2 if len(comparison.baselines) > 1 and layout.systems != "columns" else 1
-    caption, notes = layout.caption or comparison.title, " ".join(comparison.paper_notes)
-    return latex_document(comparison.for_paper(layout), caption, notes, layout.label, first=first)
 
 
 def _fits_line(table: TextTable) -> bool:
@@ -113,9 +82,9 @@ def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
     """
     with_baseline = len(comparison.baselines) == 1
     entries = {
-        (one.contrast, name): one
-        for name, found in comparison.differences.items()
-        for one in found
+        (one.contrast, one.measure): _difference_values(one)
+        for pairs in comparison.differences.values()
+        for one in pairs
         if with_baseline
     }
     rows = [
@@ -129,7 +98,7 @@ def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
             "n": cell.n,
             "best": cell.best,
             "better_than": cell.better_than,
-            **_difference_values(entries.get((cell.mode, cell.measure))),
+            **entries.get((cell.mode, cell.measure), {}),
         }
         for cells in comparison.cells.values()
         for cell in cells
@@ -138,10 +107,8 @@ def table_as_frame(comparison: ComparisonTable) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def _difference_values(entry: Comparison | None) -> dict[str, str | float | int | bool | None]:
-    """Return the values of the columns of a difference; empty without a comparison."""
-    if entry is None:
-        return {}
+def _difference_values(entry: Comparison) -> dict[str, str | float | int | bool | None]:
+    """Return the values of the columns of a difference."""
     low, high = ends_of(entry.ci)
     return {
         "baseline": entry.baseline,
@@ -164,9 +131,6 @@ def table_with_pairs(comparison: ComparisonTable) -> pl.DataFrame:
     the ``baseline`` that is subtracted, and the columns of the difference.
     """
     frame = table_as_frame(comparison).rename({"mode": comparison.noun})
-    pairs = [entry for entries in comparison.pairs.values() for entry in entries]
-    if not pairs or len(comparison.baselines) == 1:
-        return frame
     rows = [
         {
             comparison.noun: entry.contrast,
@@ -175,8 +139,11 @@ def table_with_pairs(comparison: ComparisonTable) -> pl.DataFrame:
             "n": entry.n,
             **_difference_values(entry),
         }
-        for entry in pairs
+        for entries in comparison.pairs.values()
+        for entry in entries
     ]
+    if not rows or len(comparison.baselines) == 1:
+        return frame
     schema = {**frame.schema, **_DIFFERENCE_SCHEMA}
     return pl.concat([frame, pl.DataFrame(rows, schema=schema)], how="diagonal")
 
@@ -217,13 +184,48 @@ def table_as_json(comparison: ComparisonTable) -> str:
     return json.dumps(table_as_frame(comparison).to_dicts(), indent=2, ensure_ascii=False) + "\n"
 
 
-_TEXTS: dict[str, Callable[[ComparisonTable, Layout], str]] = {
-    ".md": table_as_markdown,
-    ".tex": table_as_latex,
-    ".html": table_as_html,
-    ".csv": lambda table, _: table_as_csv(table),
-    ".json": lambda table, _: table_as_json(table),
-}
+def table_as_text(comparison: ComparisonTable, kind: str, layout: Layout = DEFAULT_LAYOUT) -> str:
+    """Return the table in a format: ``markdown``, ``latex``, ``html``, ``csv`` or ``json``.
+
+    Args:
+        comparison: From :func:`report_table`.
+        kind: The format.
+        layout: Systems as rows or columns, decimals, caption and label, where there is a layout.
+    """
+    if kind in ("csv", "json"):
+        return table_as_csv(comparison) if kind == "csv" else table_as_json(comparison)
+    table, caption = comparison.for_paper(layout), layout.caption or comparison.title
+    first = 2 if len(comparison.baselines) > 1 and layout.systems != "columns" else 1
+    notes = comparison.paper_notes
+    if kind == "latex":
+        return latex_document(table, caption, " ".join(notes), layout.label, first=first)
+    if kind == "html":
+        small = (Paragraph(note, "small") for note in notes)
+        return html_page([Heading(caption, 1), table, *small])
+    return markdown([*continued(table, first), *map(Paragraph, (caption, *notes))])
+
+
+def table_as_markdown(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
+    """Return the table as Markdown: mean, interval, letters of significantly worse modes.
+
+    Args:
+        comparison: From :func:`report_table`.
+        layout: Systems as rows or columns, decimals and caption.
+    """
+    return table_as_text(comparison, "markdown", layout)
+
+
+def table_as_latex(comparison: ComparisonTable, layout: Layout = DEFAULT_LAYOUT) -> str:
+    r"""Return the table as LaTeX for ``\usepackage{booktabs}``, with intervals below the means.
+
+    Best means are bold. A superscript letter after a mean names a system that is significantly
+    worse. The explanations are below the table.
+
+    Args:
+        comparison: From :func:`report_table`.
+        layout: Systems as rows or columns, decimals, caption and label.
+    """
+    return table_as_text(comparison, "latex", layout)
 
 
 def write_table(
@@ -244,11 +246,11 @@ def write_table(
     """
     check_suffixes(*paths)
     for path in paths:
-        suffix = Path(path).suffix.lower()
-        if suffix == ".parquet":
+        kind = _KINDS[Path(path).suffix.lower()]
+        if kind == "parquet":
             write_parquet(table_with_pairs(table), path)
         else:
-            write_text(path, _TEXTS[suffix](table, layout))
+            write_text(path, table_as_text(table, kind, layout))
 
 
 def check_suffixes(*paths: str | Path) -> None:
@@ -259,11 +261,11 @@ def check_suffixes(*paths: str | Path) -> None:
     """
     for path in paths:
         suffix = Path(path).suffix.lower()
-        if suffix != ".parquet" and suffix not in _TEXTS:
+        if suffix not in _KINDS:
             raise UsageError(
                 f"unsupported table format: {suffix or 'a file without suffix'}",
                 where=str(path),
-                remedy=f"use {', '.join(_TEXTS)} or .parquet",
+                remedy=f"use {', '.join(_KINDS)}",
             )
 
 
@@ -275,6 +277,18 @@ def write_text(path: str | Path, text: str) -> None:
     """
     with atomic_write(path) as stream:
         stream.write(text)
+
+
+def write_texts(folder: str | Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write texts by the names of their files into a folder, which is created; return the files.
+
+    Raises:
+        InputError: If a file cannot be written.
+    """
+    make_folder(Path(folder))
+    for name, text in texts.items():
+        write_text(Path(folder, name), text)
+    return [Path(folder, name) for name in texts]
 
 
 def render_json(report: BaseModel) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from trectools_plus.errors import InputError, UsageError
 from trectools_plus.redaction import secret_in_url
@@ -128,22 +128,13 @@ def post_comment(request: PullRequest, markdown: str, marker: str) -> str:
 
 def _find_number(environment: Mapping[str, str]) -> int | None:
     """Return the number from the ref ``refs/pull/N/merge``, or from the file of the event."""
-    found = re.fullmatch(r"refs/pull/(\d+)/\w+", environment.get("GITHUB_REF", ""))
-    if found:
-        return int(found[1])
-    path = environment.get("GITHUB_EVENT_PATH")
-    if not path:
-        return None
+    if ref := re.fullmatch(r"refs/pull/(\d+)/\w+", environment.get("GITHUB_REF", "")):
+        return int(ref[1])
     try:
-        event: Any = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError("the file of the workflow event cannot be read", where=path) from error
-    pull = event.get("pull_request") if isinstance(event, dict) else None
-    issue = event.get("issue") if isinstance(event, dict) else None
-    if isinstance(issue, dict) and "pull_request" in issue:
-        pull = pull or issue
-    number = pull.get("number") if isinstance(pull, dict) else None
-    return number if isinstance(number, int) else None
+        event = json.loads(Path(environment["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
+        return int((event.get("pull_request") or event["issue"])["number"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
 
 
 def _find_comment(request: PullRequest, comments: str, marker: str) -> int | None:
@@ -188,19 +179,13 @@ def _call(request: PullRequest, method: str, place: str, body: Any = None) -> An
         opener = urllib.request.build_opener(_NoRedirects)
         with opener.open(call, timeout=_TIMEOUT) as response:
             return json.loads(response.read())
-    except urllib.error.HTTPError as error:
-        with error:
-            _refuse(request, f"HTTP status {error.code}, {error.reason}", _PERMISSION)
-    except urllib.error.URLError as error:
-        _refuse(request, str(error.reason))
     except (OSError, HTTPException, ValueError) as error:
-        _refuse(request, type(error).__name__)
-
-
-def _refuse(request: PullRequest, reason: str, remedy: str = _NETWORK) -> NoReturn:
-    hidden = reason.replace(request.token, "***")
-    raise InputError(
-        f"the comment cannot be posted: {hidden}",
-        where=f"{request.api}/repos/{request.repository}, pull request {request.number}",
-        remedy=remedy,
-    ) from None
+        reason, remedy = str(getattr(error, "reason", type(error).__name__)), _NETWORK
+        if isinstance(error, urllib.error.HTTPError):
+            error.close()
+            reason, remedy = f"HTTP status {error.code}, {reason}", _PERMISSION
+        raise InputError(
+            f"the comment cannot be posted: {reason.replace(request.token, '***')}",
+            where=f"{request.api}/repos/{request.repository}, pull request {request.number}",
+            remedy=remedy,
+        ) from None

@@ -8,6 +8,11 @@ from itertools import zip_longest
 
 from trectools_plus.display import Cell, TextTable
 
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
+    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+)
+"""Greek letters with a command; the others look like Latin letters."""
 _SIGNS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -45,6 +50,16 @@ _SIGNS = {
     "ł": r"\l{}",
     "Ł": r"\L{}",
     "ı": r"\i{}",
+    **{sign: rf"\textsuperscript{{{digit}}}" for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+    **{sign: rf"\textsubscript{{{digit}}}" for digit, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")},
+    **{
+        sign: rf"\(\{name}\)"
+        for sign, name in zip(
+            "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ",
+            _GREEK.split(),
+            strict=True,
+        )
+    },
 }
 _ACCENTS = {
     "\u0300": "`",
@@ -64,11 +79,6 @@ _ACCENTS = {
 """Commands for combining marks that every encoding of LaTeX has."""
 _LIGATURES = frozenset("-',")
 """Two of these in a row would become another sign."""
-_GREEK = (
-    " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega "
-)
-"""Greek letters with a command; the others look like Latin letters."""
 PAGE_WIDTH = 100
 """Characters of a line of a table; further columns follow below."""
 
@@ -133,16 +143,6 @@ def _latex_sign(sign: str) -> str:
     letter, *marks = list(unicodedata.normalize("NFD", sign))
     if letter.isascii() and letter.isalpha() and len(marks) == 1 and marks[0] in _ACCENTS:
         return rf"\{_ACCENTS[marks[0]]}{{{letter}}}"
-    form, _, simple = unicodedata.decomposition(sign).partition(" ")
-    if form in ("<super>", "<sub>") and len(simple) == 4:
-        command = "textsuperscript" if form == "<super>" else "textsubscript"
-        return rf"\{command}{{{_latex_sign(chr(int(simple, 16)))}}}"
-    script, _, name = unicodedata.name(sign, "").partition(" ")
-    case, _, name = name.partition(" LETTER ")
-    name = name.lower() if case == "SMALL" else name.capitalize()
-    name = name.replace("amda", "ambda")  # Unicode calls the letter lamda
-    if script == "GREEK" and f" {name} " in _GREEK:
-        return rf"\(\{name}\)"
     return f"U+{ord(sign):04X}"
 
 

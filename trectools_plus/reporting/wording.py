@@ -7,12 +7,13 @@ from typing import Any
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
+    DatasetInfo,
+    FindingRecord,
     MeasureDefinition,
     StratumResult,
     TargetResult,
     UpliftResult,
 )
-from trectools_plus.benchmark.tried import tried_sentence
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import (
     DEFAULT_CORRECTION,
@@ -111,27 +112,25 @@ CLAIMS_TITLE = "Reported by the writer, not verified"
 def list_claims(report: BenchmarkReport) -> list[str]:
     """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
     manifest = report.manifest
+    claims = []
+    if manifest.cached_from is not None:
+        claims.append(
+            "Nothing was computed anew: configuration, data and code equal those of experiment "
+            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
+            "computes them again."
+        )
+    claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
     versions = ", ".join(f"{name} {version}" for name, version in manifest.packages.items())
-    claims = [
-        *_list_origins(report),
+    claims += [
         f"Experiment {manifest.experiment_id}, created {manifest.created_at}.",
         f"Command: {manifest.command or 'called from Python'}",
         f"Machine: {manifest.python} on {manifest.platform}; {versions}.",
-    ]
-    if manifest.dataset.version is not None:
-        claims.append(f"Version of the dataset: {manifest.dataset.version}.")
-    if manifest.dataset.documents is not None:
-        claims.append(f"Size of the collection: {plural(manifest.dataset.documents, 'document')}.")
-    claims += [f"Index of {mode}: {key}" for mode, key in manifest.index_snapshots.items()]
-    claims += [f"Model {role}: {one.path} {one.sha256}" for role, one in manifest.models.items()]
-    sources = [("Qrels and topics", manifest.dataset.findings)]
-    sources += [(result.label, result.diagnostics.findings) for result in report.modes.values()]
-    claims += [
-        f"Finding on {label}: {item.shown_severity} {item.code}: {item.message}"
-        for label, findings in sources
-        for item in findings
+        *dataset_claims(manifest.dataset),
+        *(f"Index of {mode}: {key}" for mode, key in manifest.index_snapshots.items()),
+        *(f"Model {role}: {one.path} {one.sha256}" for role, one in manifest.models.items()),
     ]
     for result in report.modes.values():
+        claims += _list_findings(result.label, result.diagnostics.findings)
         if result.run.source is not None:
             claims.append(f"Original of {result.label}: {result.run.source.path}.")
         claims.append(f"Ties of {result.label}, as fetched or given: {result.run.ties.pairs:,}.")
@@ -146,20 +145,27 @@ def list_claims(report: BenchmarkReport) -> list[str]:
     return claims
 
 
-def _list_origins(report: BenchmarkReport) -> list[str]:
-    """Return what readers should know first: reused, missing and added results, other reports."""
-    manifest = report.manifest
-    claims = []
-    if manifest.cached_from is not None:
-        claims.append(
-            "Nothing was computed anew: configuration, data and code equal those of experiment "
-            f"{manifest.cached_from}, so its results are reused, latencies included. --no-cache "
-            "computes them again."
-        )
-    claims += [f"{mode.label}: {mode.reason}." for mode in report.unscored.values()]
-    if manifest.other_reports is not None:
-        claims.append(tried_sentence(manifest.other_reports, manifest.config, manifest.config_hash))
-    return claims
+def dataset_claims(dataset: DatasetInfo) -> list[str]:
+    """Return what a report states about its data and ``verify`` cannot derive, a line each."""
+    version, documents = dataset.version, dataset.documents
+    return [
+        *([] if version is None else [f"Version of the dataset: {version}."]),
+        *([] if documents is None else [f"Size of the collection: {documents:,} documents."]),
+        *_list_findings("the data", dataset.findings),
+    ]
+
+
+def _list_findings(label: str, findings: Iterable[FindingRecord]) -> list[str]:
+    return [
+        f"Finding on {label}: {item.shown_severity} {item.code}: {item.message}"
+        for item in findings
+    ]
+
+
+def narrow_lines(intervals: Iterable[ConfidenceInterval | None]) -> list[str]:
+    """Explain the mark of intervals that may be too narrow, a line for each reason."""
+    notes = dict.fromkeys(ci.note for ci in intervals if ci is not None and ci.note)
+    return [f"{NARROW} {note}." for note in notes]
 
 
 def list_hashes(report: BenchmarkReport) -> list[tuple[str, str]]:
@@ -185,70 +191,45 @@ def other_name(name: str, definition: MeasureDefinition) -> str | None:
     return definition.alias if definition.alias != name else None
 
 
-def show_baseline(target: TargetResult) -> str:
-    """Return the typical result of a plain baseline: a value, a range, or a dash."""
-    if target.baseline is None:
-        return "–"
-    high = "" if target.baseline_high is None else f"–{target.baseline_high:g}"
-    return f"{target.baseline:g}{high}"
-
-
 def show_level(target: TargetResult, level: str) -> str:
     """Return a level with its name, if it has one: ``≥ 0.4``, or ``good > 0.5``; or a dash."""
-    value = getattr(target, level)
-    if value is None:
-        return "–"
-    name = (target.names or {}).get(level)
-    return f"{f'{name} ' if name else ''}{'>' if target.above else '≥'} {value:g}"
+    value, name = getattr(target, level), (target.names or {}).get(level)
+    sign = ">" if target.above else "≥"
+    return "–" if value is None else f"{f'{name} ' if name else ''}{sign} {value:g}"
 
 
 def target_lines(report: BenchmarkReport) -> list[str]:
     """State uplifts over the baseline and named levels, one line for each measure with them."""
     lines = []
     for measure in report.measure_names:
-        found = {
+        targets = {
             mode.label: target
             for mode in report.modes.values()
             if (target := mode.measures[measure].target) is not None
         }
-        uplifts = {label: one.uplift for label, one in found.items() if one.uplift is not None}
-        for first in list(uplifts.values())[:1]:
+        uplifts = {label: one.uplift for label, one in targets.items() if one.uplift is not None}
+        if first := next(iter(uplifts.values()), None):
             shown = "; ".join(f"{label} {_show_uplift(one)}" for label, one in uplifts.items())
             mode = report.modes.get(first.baseline)
-            baseline = first.baseline if mode is None else mode.label
             lines.append(
-                f"Uplift over {baseline} on {measure} ({first.low:g}–{first.high:g} is "
-                f"meaningful): {shown}."
+                f"Uplift over {first.baseline if mode is None else mode.label} on {measure} "
+                f"({first.low:g}–{first.high:g} is meaningful): {shown}."
             )
-        if (
-            not uplifts
-            and len(report.modes) > 1
-            and report.canonical_names[measure] in _measures_with_uplift(report)
-        ):
-            lines.append(
-                f"No uplift on {measure}: the baseline is unknown; name it with --baseline."
-            )
-        named = next((one for one in found.values() if one.names), None)
-        if named is not None:
+        if named := next((one for one in targets.values() if one.names), None):
             levels = ", ".join(show_level(named, level) for level in ("competitive", "strong"))
-            shown = "; ".join(f"{label} {one.band or 'undefined'}" for label, one in found.items())
+            shown = "; ".join(
+                f"{label} {one.band or 'undefined'}" for label, one in targets.items()
+            )
             lines.append(f"{measure} ({levels}): {shown}.")
     return lines
-
-
-def _measures_with_uplift(report: BenchmarkReport) -> set[str]:
-    """Return the canonical names of the measures whose target has a meaningful uplift."""
-    targets = report.manifest.config.get("targets") or {}
-    return {name for name, target in targets.items() if target and target.get("uplift")}
 
 
 def _show_uplift(uplift: UpliftResult) -> str:
     if uplift.difference is None:
         return "undefined"
-    if not uplift.meaningful:
-        return f"{show(uplift.difference, '+')}, below the range"
+    state = "meaningful" if uplift.meaningful else "below the range"
     above = ", above the range" if uplift.difference > uplift.high + EQUAL else ""
-    return f"{show(uplift.difference, '+')}, meaningful{above}"
+    return f"{show(uplift.difference, '+')}, {state}{above}"
 
 
 def list_stratum(
@@ -280,11 +261,6 @@ def name_interval(entry: Comparison | None) -> str:
     return "Interval" if entry is None or entry.has_own_level else "Unadjusted interval"
 
 
-def show_difference_interval(entry: Comparison) -> str:
-    """Return the interval of a difference, or a dash."""
-    return show_ci(entry.ci, "+", decimals=4) or "–"
-
-
 def describe_difference_intervals(entry: Comparison) -> str:
     """Return a sentence on the intervals of differences.
 
@@ -301,12 +277,10 @@ def describe_difference_intervals(entry: Comparison) -> str:
     return "An interval excludes 0 exactly if the difference is significant."
 
 
-def describe_detectable() -> str:
-    """Return a sentence on the detectable differences."""
-    return (
-        "Detectable is the smallest true difference that this test and correction find in at least "
-        "80 of 100 sets of queries, for this number of queries and this spread of the differences."
-    )
+DETECTABLE = (
+    "Detectable is the smallest true difference that this test and correction find in at least 80 "
+    "of 100 sets of queries, for this number of queries and this spread of the differences."
+)
 
 
 def describe_test(entry: Comparison, confidence: float) -> str:
@@ -338,22 +312,17 @@ def name_test(
     name = TEST_NAMES.get(test, test.replace("_", " "))
     adjusted = CORRECTION_NAMES.get(correction, correction.replace("_", " "))
     alone = family.startswith("1 comparison") or test == correction
-    over = family if alone else f"{adjusted} over {family}"
-    return f"{name}, {over}, p ≤ {alpha_of(confidence):g}"
+    over = "" if alone else f"{adjusted} over "
+    return f"{name}, {over}{family}, p ≤ {alpha_of(confidence):g}"
 
 
 def describe_result(entry: Comparison) -> str:
-    """Return the result of the deciding test: ``p = 0.0123, 0.0369 adjusted; significant``."""
+    """Return the result of the deciding test: ``p 0.0123, 0.0369 adjusted; significant``."""
     verdict = "significant" if entry.significant else "not significant"
     if entry.ci is not None and not entry.has_own_level:
         verdict += " (the interval is unadjusted)"
-    if entry.p_adjusted is None:
-        return verdict
-    adjusted = show_p(entry.p_adjusted)
-    p = entry.p
-    if p is None:
-        return f"p {_equals(adjusted)} adjusted; {verdict}"
-    return f"p {_equals(show_p(p))}, {adjusted} adjusted; {verdict}"
+    tested = f"p {show_p(entry.p)}, {show_p(entry.p_adjusted)} adjusted; "
+    return verdict if entry.p_adjusted is None else tested + verdict
 
 
 def method_line(report: BenchmarkReport) -> str:
@@ -374,20 +343,15 @@ def describe_method(test: str, queries: int, config: Mapping[str, Any]) -> str:
         config: The configuration of the manifest.
     """
     counted = {"zero": "count 0", "drop": "are left out"}
-    rules = {
-        "without results": config.get("missing", "zero"),
-        "without a relevant document": config.get("no_relevant", "drop"),
-    }
-    if len(set(rules.values())) == 1:
-        counts = f"those {' or '.join(rules)} {counted[rules['without results']]}"
-    else:
-        counts = ", ".join(f"those {which} {counted[rule]}" for which, rule in rules.items())
+    missing, none = (
+        counted[config.get("missing", "zero")],
+        counted[config.get("no_relevant", "drop")],
+    )
+    counts = f"those without results {missing}, those without a relevant document {none}"
+    if missing == none:
+        counts = f"those without results or without a relevant document {none}"
     number = plural(queries, "query", "queries")
     return f"{test[:1].upper()}{test[1:]}; {number}; {counts}."
-
-
-def _equals(p: str) -> str:
-    return p.replace("<", "< ") if p.startswith("<") else f"= {p}"
 
 
 def shown_groups(report: BenchmarkReport, measure: str) -> list[list[str]]:
@@ -404,17 +368,12 @@ def group_lines(report: BenchmarkReport) -> list[str]:
     """
     by_groups: dict[str, list[str]] = {}
     for measure in report.shown_measures:
-        groups = shown_groups(report, measure)
-        if not groups:
-            continue
-        named = "; ".join(
-            join_labels(
-                [report.modes[mode].label for mode in group], _NAMED_IN_GROUP, noun=report.noun
-            )
-            for group in groups
+        labels = (
+            [report.modes[mode].label for mode in group] for group in shown_groups(report, measure)
         )
+        named = "; ".join(join_labels(one, _NAMED_IN_GROUP, noun=report.noun) for one in labels)
         by_groups.setdefault(named, []).append(measure)
-    return [f"{', '.join(measures)}: {named}" for named, measures in by_groups.items()]
+    return [f"{', '.join(measures)}: {named}" for named, measures in by_groups.items() if named]
 
 
 def denominator_line(report: BenchmarkReport, measures: Iterable[str] | None = None) -> str:
@@ -425,11 +384,9 @@ def denominator_line(report: BenchmarkReport, measures: Iterable[str] | None = N
         counts = [result.measures[name].n for result in report.modes.values()]
         # A larger number would mean that scores of two tables were mixed.
         assert max(counts) <= queries
-        if set(counts) != {queries}:
-            few, many = min(counts), max(counts)
-            span = f"{few:,}" if few == many else f"{few:,} to {many:,}"
-            if name in report.unranked:
-                line += f"; {name} over {span} of them, not the same ones for every {report.noun}"
-            else:
-                line += f"; {name} over the {span} of them for which it is defined"
+        span = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)}))
+        if name in report.unranked:
+            line += f"; {name} over {span} of them, not the same ones for every {report.noun}"
+        elif min(counts) != queries:
+            line += f"; {name} over the {span} of them for which it is defined"
     return f"{line}."

@@ -35,6 +35,7 @@ __getattr__, __dir__ = import_lazily(
         ],
         "testsets.model": ["TestSet", "json_schema_of_test_sets", "topics_of"],
         "testsets.splitting": ["PLURALS", "record_annotators", "strata_fields", "write_split"],
-        "testsets.validation": ["resolve_terms", "validate_test_sets"],
+        "testsets.validation": ["check_test_set", "resolve_terms", "validate_test_sets"],
+        "validation.views.topics": ["TestSetView"],
     },
 )

@@ -26,6 +26,7 @@ from trectools_plus.testsets.splitting import refresh_test_set as refresh_test_s
 from trectools_plus.testsets.splitting import split_test_set as split_test_set
 from trectools_plus.testsets.splitting import strata_fields as strata_fields
 from trectools_plus.testsets.splitting import write_split as write_split
+from trectools_plus.testsets.validation import check_test_set as check_test_set
 from trectools_plus.testsets.validation import resolve_terms as resolve_terms
 from trectools_plus.testsets.validation import validate_test_sets as validate_test_sets
 
@@ -38,3 +39,4 @@ __all__ = [
     "split_test_set",
     "write_test_set",
 ]
+from trectools_plus.validation.views.topics import TestSetView as TestSetView

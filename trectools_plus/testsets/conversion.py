@@ -17,9 +17,10 @@ from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.formats.topic_records.model import DEFAULTS, TopicOptions
 from trectools_plus.formats.topic_records.schema import METADATA_KEYS, NOTE_KEYS
 from trectools_plus.formats.topics import read_topics, write_topics
-from trectools_plus.formats.trec_files import read_qrels, write_qrels
+from trectools_plus.formats.trec_files import write_qrels
 from trectools_plus.formats.writing import open_output, refuse_unwritable
 from trectools_plus.testsets.model import TestSet, from_tables, qrels_of, topics_of
+from trectools_plus.validation.loading import load_qrels
 
 Layout = Literal["trec", "trec-jsonl", "beir"]
 
@@ -155,7 +156,7 @@ def read_parts(
 
     Args:
         topics: Topics in any format; see :func:`trectools_plus.formats.topics.read_topics`.
-        qrels: Qrels in any format; see :func:`trectools_plus.formats.trec_files.read_qrels`.
+        qrels: Qrels in any format; see :func:`trectools_plus.load_qrels`.
         options: The fields and the language of the topics.
         note: Takes a description of unusual formats and fields.
 
@@ -167,7 +168,7 @@ def read_parts(
     table = read_topics(topics, options)
     if table.read_as is not None:
         note(f"{topics} {table.read_as}")
-    return from_tables(table, read_qrels(qrels), metadata, str(topics))
+    return from_tables(table, load_qrels(qrels), metadata, str(topics))
 
 
 def write_test_set(test_set: TestSet, path: str | Path) -> None:

@@ -63,27 +63,53 @@ def validate_test_sets(
     """
     parts: list[TestSetView] = []
     for name in [sets] if isinstance(sets, str | Path) else sets:
-        shown = str(name)
-        try:
-            source = read_file(find_test_set(name), partial=True)
-        except FormatError as error:
-            yield damaged_report(error, "testset")
-            continue
-        topics = read_view(source)
-        topics.path, topics.every_line = shown, every_line
-        view = TestSetView(topics, parts=() if apart else parts)
-        try:
-            view.terms = ontology_of(view.judged["doc_id"], ontology)
-        except MissingExtraError:
-            unchecked(shown)
-        view.drops_unknown_terms = unknown_terms == "drop"
+        yield check_test_set(
+            name,
+            None if apart else parts,
+            ontology=ontology,
+            drops_unknown_terms=unknown_terms == "drop",
+            every_line=every_line,
+            unchecked=unchecked,
+        )
+
+
+def check_test_set(
+    name: str | Path,
+    parts: list[TestSetView] | None,
+    *,
+    ontology: str | Path | None,
+    drops_unknown_terms: bool,
+    every_line: bool,
+    unchecked: Callable[[str], None],
+) -> FileReport:
+    """Check one test set, and add it to the other parts of its split.
+
+    The arguments are those of :func:`validate_test_sets`.
+
+    Raises:
+        InputError: If the file or the ontology cannot be read.
+    """
+    shown = str(name)
+    try:
+        source = read_file(find_test_set(name), partial=True)
+    except FormatError as error:
+        return damaged_report(error, "testset")
+    topics = read_view(source)
+    topics.path, topics.every_line = shown, every_line
+    view = TestSetView(topics, parts=parts or ())
+    try:
+        view.terms = ontology_of(view.judged["doc_id"], ontology)
+    except MissingExtraError:
+        unchecked(shown)
+    view.drops_unknown_terms = drops_unknown_terms
+    reported = [*check_topics(topics), *run_rules(view, ("testset",), topics, rules=CATALOGUE)]
+    if parts is not None:
         parts.append(view)
-        reported = [*check_topics(topics), *run_rules(view, ("testset",), topics, rules=CATALOGUE)]
-        superseded = {code for finding in reported for code in _SUPERSEDED.get(finding.code, ())}
-        findings = tuple(finding for finding in reported if finding.code not in superseded)
-        index = topics.line_index if every_line else None
-        text = None if index is None else index.text
-        yield FileReport(shown, "testset", topics.n_rows, topics.n_queries, findings, text)
+    superseded = {code for finding in reported for code in _SUPERSEDED.get(finding.code, ())}
+    findings = tuple(finding for finding in reported if finding.code not in superseded)
+    index = topics.line_index if every_line else None
+    text = None if index is None else index.text
+    return FileReport(shown, "testset", topics.n_rows, topics.n_queries, findings, text)
 
 
 def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Ontology | None:

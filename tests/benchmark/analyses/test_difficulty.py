@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.benchmark.compare.evaluations import compare_evaluation
 from trectools_plus.benchmark.analyses import (
     find_difficulty,
-    find_discriminative_power,
 )
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Evaluation, evaluate
@@ -74,20 +72,3 @@ def test_difficulty_needs_two_modes(evaluation: Evaluation) -> None:
     qrels = Qrels.from_dict({"q": {"a": 1}})
     alone = evaluate(qrels, {"m": Run.from_dict({"q": {"a": 1.0}}, "m")}, ["AP"])
     assert find_difficulty(alone, "AP") is None
-
-
-def test_discriminative_power_counts_the_comparisons(evaluation: Evaluation) -> None:
-    every_pair = compare_evaluation(evaluation, resamples=500)
-    found = find_discriminative_power(every_pair, ["AP", "P@1"], 5)
-    assert list(found) == ["AP", "P@1"]
-    for name, power in found.items():
-        entries = [one for one in every_pair if one.measure == name]
-        sizes = {
-            verdict: [abs(one.difference or 0.0) for one in entries if one.significant is verdict]
-            for verdict in (True, False)
-        }
-        assert (power.pairs, power.significant) == (10, len(sizes[True]))
-        assert power.smallest_significant == min(sizes[True], default=None)
-        assert power.largest_not_significant == max(sizes[False], default=None)
-    assert found["AP"].significant > 0
-    assert find_discriminative_power(every_pair, ["AP"], 3) == {}

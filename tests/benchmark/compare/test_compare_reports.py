@@ -14,9 +14,10 @@ from scipy import stats
 from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
 from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.reporting.document import markdown
 from trectools_plus.reporting.results.compare_reports import (
+    contrast_blocks,
     contrast_document,
-    render_contrast_markdown,
 )
 
 
@@ -68,7 +69,7 @@ def test_the_verdict_is_a_sentence(bench: Any) -> None:
     said = state_verdict(compare_reports(a, worse))
     assert said == "x: B is significantly worse than A by 0.3333 on R@10 over 60 queries."
     assert "significantly better" in state_verdict(compare_reports(worse, a))
-    assert "not significant over 60 queries" in state_verdict(compare_reports(a, near))
+    assert "not significant on R@10 over 60 queries" in state_verdict(compare_reports(a, near))
     same = bench.make("same", {"x": {}})
     assert (
         state_verdict(compare_reports(a, same)) == "x: A and B are equal on R@10 over 60 queries."
@@ -128,7 +129,7 @@ def test_settings_that_differ_are_named(bench: Any) -> None:
     assert contrast.settings["targets.R@10.competitive"][1] == 0.9
     assert "resamples" not in contrast.settings
     assert contrast.packages == {}
-    text = render_contrast_markdown(contrast)
+    text = markdown(contrast_blocks(contrast))
     assert "seed 1 to 2" in text
     assert "Packages that differ" not in text
     assert contrast_document(contrast)["settings"]["seed"] == {"a": 1, "b": 2}
@@ -146,7 +147,7 @@ def test_means_over_different_queries_are_noted(bench: Any) -> None:
     assert contrast.notes == [note]
     assert contrast.modes[0].comparisons[0].n == 57
     assert contrast.modes[0].counts["MeanRank"] == (58, 58)
-    assert "(n = 58)" in render_contrast_markdown(contrast)
+    assert "(n = 58)" in markdown(contrast_blocks(contrast))
     rules = GateRules(("MeanRank", "R@10"), 0.5)
     assert note in run_gate(b, a, rules).notes
     assert (

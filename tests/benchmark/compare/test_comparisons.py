@@ -150,7 +150,7 @@ def test_the_lines_that_users_write_work(tmp_path: Path) -> None:
     text = report.to_latex(caption="c", label="tab:c", measures=["AP", "mrr@10"], decimals=3)
     assert r"\label{tab:c}" in text
     assert re.findall(r"^    (\S+) & \S*0\.\d{3}[}& ]", text, flags=re.M) == ["bm25", "dpr"]
-    assert r"Run & AP & \(\Delta\) & Interval & Adjusted p & W/T/L & MRR@10" in text
+    assert r"Run & AP & \(\Delta\) & Interval & Adj. p & W/T/L & MRR@10" in text
     assert " than bm25 on ndcg@10" in str(report) or " from bm25 on ndcg@10" in str(report)
     assert len(report.to_pandas()) == 2 * 3
     assert [entry.baseline for entry in report] == ["bm25"] * 3

@@ -192,16 +192,6 @@ def test_a_new_benchmark_removes_their_runs(made: Path, small) -> None:
     assert not list((made / "components").glob("*.run"))
 
 
-def test_reused_results_contain_them(made: Path, small, tmp_path: Path) -> None:
-    options = {**small.options, "modes": "hybrid", "measures": "RR@10,nDCG@10"}
-    options |= {"resamples": 100, "output_dir": tmp_path / "again"}
-    result = run_benchmark(load_config(options=options), cached=True)
-    assert result.report.manifest.cached_from is not None
-    write_reports(result, plots=False)
-    assert len(ReportFolder(tmp_path / "again").report.components) == 2
-    assert verify_report(tmp_path / "again").problems == []
-
-
 def test_compare_vectors_makes_a_benchmark_of_the_strategies() -> None:
     options = compare_vectors_options({"dataset": "hpo"})
     config = load_config(options=options)

@@ -106,7 +106,7 @@ def test_the_files_are_recorded_and_change_the_figures(options, tmp_path):
     assert (files["ontology"].path, files["annotations"].path) == (str(TOY), str(HPOA))
     contents = annotated.manifest.dataset.contents
     assert contents["annotations"] == files["annotations"].sha256
-    assert plain.manifest.cache_key != annotated.manifest.cache_key
+    assert plain.manifest.dataset.sha256 != annotated.manifest.dataset.sha256
     refuse_incomparable(plain, annotated, ("a", "b"))  # one of them knows no annotations
     other = tmp_path / "other.hpoa"
     other.write_text(HPOA.read_text() + f"OMIM:9\tIda\t\t{DOG}\n")

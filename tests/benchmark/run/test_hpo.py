@@ -107,15 +107,15 @@ MIXED = [
 def test_a_set_in_two_languages_is_one_collection_with_the_language_of_each_query(tmp_path):
     path = tmp_path / "cases.json"
     path.write_text(json.dumps(MIXED))
-    loaded = load_hpo(path)
-    assert loaded.collection.topics.frame["language"].to_list() == ["en", "de"]
-    assert loaded.notes == [
+    collection, notes, _ = load_hpo(path)
+    assert collection.topics.frame["language"].to_list() == ["en", "de"]
+    assert notes == [
         "The queries are in several languages (en 1, de 1), so the means over all queries depend "
         "on these numbers. The strata by language have the means of each language."
     ]
-    german = load_hpo(path, language="de")
-    assert german.collection.topics.frame["text"].to_list() == ["Krampfanfälle"]
-    assert german.notes == []
+    german, notes, _ = load_hpo(path, language="de")
+    assert german.topics.frame["text"].to_list() == ["Krampfanfälle"]
+    assert notes == []
     with pytest.raises(FormatError):
         load_hpo(path, language="fr")
 

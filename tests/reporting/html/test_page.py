@@ -19,7 +19,6 @@ from trectools_plus.benchmark.report import (
     Diagnosis,
     FailingQuery,
     NearMiss,
-    SetSize,
     StratumResult,
     TermLabel,
 )
@@ -97,11 +96,7 @@ def unpack(packed: Any) -> list[int | None]:
 def values_of(data: Any, measure: int) -> list[list[int | None]]:
     """The values by mode and query, decoded."""
     encoded = data["values"][measure]
-    palette = encoded.get("palette")
-    values = [
-        None if number is None else palette[number] if palette else number + encoded["from"]
-        for number in unpack(encoded)
-    ]
+    values = [None if number is None else number + encoded["from"] for number in unpack(encoded)]
     size = len(data["ids"])
     return [values[start : start + size] for start in range(0, len(values), size)]
 
@@ -263,7 +258,6 @@ def test_tests_and_groups_are_shown_and_a_judgment_of_the_size_is_not(make_repor
         update={
             "comparisons": [tested, *report.comparisons[1:]],
             "groups": {"nDCG@10": [["hybrid", "lexical"], ["vector"]]},
-            "size": SetSize(queries=66, use="development", warning="a set of 66 is small"),
         }
     )
     text = " ".join(render_html(report).split())
@@ -271,7 +265,6 @@ def test_tests_and_groups_are_shown_and_a_judgment_of_the_size_is_not(make_repor
     assert "&lt;0.0001" in text
     groups = re.sub("<.*?>", "", text.partition("the best first:")[2].partition(".")[0])
     assert groups.strip() == "Hybrid and Lexical-Only"
-    assert "66 is small" not in text
 
 
 def test_strata_are_tables(make_report: Any) -> None:

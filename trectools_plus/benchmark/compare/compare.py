@@ -16,7 +16,6 @@ from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation, score_runs
-from trectools_plus.measures.providers.stored import StoredMeasure
 from trectools_plus.statistics import indistinguishable_groups, pairs_of
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison
@@ -175,15 +174,13 @@ def _compare_components(
     comparing: Comparing, evaluation: Evaluation, qrels: Qrels, without: Without
 ) -> dict[Key, dict[str, ComponentMeasure]]:
     """Compare each fusion with itself without a component, unless that equals a mode."""
-    computed = [not isinstance(one, StoredMeasure) for one in evaluation.measures]
     rest: dict[Key, FloatArray] = {}
     for mode, runs in without.items():
         scored = score_runs(qrels, dict(runs), evaluation.measures, evaluation.averaging)
         ids = evaluation.query_ids[mode]
         for component, table in scored.tables.items():
             is_mode = any(
-                other != mode
-                and np.array_equal(values[:, computed], table[:, computed], equal_nan=True)
+                other != mode and np.array_equal(values, table, equal_nan=True)
                 for other, values in evaluation.tables.items()
             )
             if ids and scored.query_ids[component] == ids and not is_mode:

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.folder import ReportFolder, ReportScores
+from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
 from trectools_plus.display import Displayed, TextTable, as_cell
-from trectools_plus.errors import IncomparableError, InputError
+from trectools_plus.errors import IncomparableError, InputError, UsageError
+from trectools_plus.measures.definitions.base import Measure
+from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import DEFAULT_TEST, EQUAL, TEST_ALIASES, check_method
 from trectools_plus.statistics.scores import Method, PairedScores, QueryChange, compare_scores
 from trectools_plus.text import plural
 
 _MOST_CHANGED = 10
+_NEAR = 1e-9
+"""Tolerance for a mean and the mean of its per-query values: the last bits of a sum."""
 _DIFFERENCES = {
     "qrels": "different qrels",
     "topics": "different queries",
@@ -153,71 +159,68 @@ def compare_reports(
     """
     test = TEST_ALIASES.get(test, test)
     check_method(test)
-    a, b = ReportFolder(first), ReportFolder(second)
-    names = str(first), str(second)
-    refuse_incomparable(a.report, b.report, names)
-    pairs = _pair_modes(a.report, b.report, names)
-    measures = [
-        name
-        for name in a.report.measure_names
-        if b.report.find_measure(name) is not None and not a.report.is_sum(name)
-    ]
+    sources, names = [ReportFolder(first), ReportFolder(second)], (str(first), str(second))
+    a, b = (source.report for source in sources)
+    refuse_incomparable(a, b, names)
+    pairs = _pair_modes(a, b, names)
+    measures = [name for name in a.measure_names if b.find_measure(name) and not a.is_sum(name)]
     if not measures:
         raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
-    for source in (a, b):
-        if source.per_query is None:
-            raise InputError(
-                "the values per query are missing",
-                where=str(source.folder / PER_QUERY_FILE),
-                remedy="keep the files of a benchmark together",
-            )
-    stored = ReportScores(a, measures), ReportScores(b, measures)
-    scores = [one for pair in pairs for name in measures
-              if (one := pair_scores(stored, pair, name)) is not None]  # fmt: skip
-    config, count = a.report.manifest.config, plural(len(pairs), "comparison")
+    for source in sources:
+        source.files.file(PER_QUERY_FILE)
+    tables = [
+        list_figures(source, list(modes), measures)
+        for source, modes in zip(sources, zip(*pairs, strict=True), strict=True)
+    ]
+    config, count = a.manifest.config, plural(len(pairs), "comparison")
     family = f"{count} on one measure: {plural(len(pairs), 'mode')}, B and A"
     method = Method(resampling_of(config), test, family=family)
+    figures = [
+        (tables[0][pair[0], name], tables[1][pair[1], name]) for pair in pairs for name in measures
+    ]
+    scores = [one for pair in figures if (one := pair_scores(*pair)) is not None]
     compared = compare_scores(scores, method)
-    modes, notes = [], []
-    for place, source in enumerate((a, b)):
-        alone = [
-            mode for mode in source.report.modes if mode not in {pair[place] for pair in pairs}
-        ]
-        notes += [f"only in {names[place]}: {', '.join(alone)}"] if alone else []
+    modes = []
     for place, pair in enumerate(pairs):
-        labels = [one.label(mode) for one, mode in zip(stored, pair, strict=True)]
-        label = labels[0] if labels[0] == labels[1] else f"{labels[0]} (A) and {labels[1]} (B)"
-        latency = _pair_latency(a, b, pair)
-        chunk = slice(place * len(measures), (place + 1) * len(measures))
-        notes += filter(None, (note_undefined(label, one) for one in scores[chunk]))
+        part = slice(place * len(measures), (place + 1) * len(measures))
+        labels = [one.label for one in figures[part][0]]
+        means = [(before.mean, after.mean) for before, after in figures[part]]
+        latency = _pair_latency(sources[0], sources[1], pair)
         modes.append(
             ComparedMode(
-                label=label,
+                label=labels[0] if len({*labels}) == 1 else f"{labels[0]} (A) and {labels[1]} (B)",
                 modes=pair,
-                means={
-                    name: (stored[0].mean(pair[0], name), stored[1].mean(pair[1], name))
-                    for name in measures
-                },
-                scores=dict(zip(measures, scores[chunk], strict=True)),
-                comparisons=compared[chunk],
+                means=dict(zip(measures, means, strict=True)),
+                scores=dict(zip(measures, scores[part], strict=True)),
+                comparisons=compared[part],
                 latency=None if latency is None else compare_scores([latency], method)[0],
                 latency_means=None if latency is None else latency.means,
             )
         )
-    ours, theirs = a.report.manifest, b.report.manifest
+    notes = [
+        f"only in {name}: {', '.join(alone)}"
+        for name, report, paired in zip(names, (a, b), zip(*pairs, strict=True), strict=True)
+        if (alone := [mode for mode in report.modes if mode not in paired])
+    ]
+    notes += [
+        note
+        for mode in modes
+        for one in mode.scores.values()
+        if (note := note_undefined(mode.label, one))
+    ]
     return ReportComparison(
         names=names,
-        queries=ours.dataset.queries,
-        confidence=a.report.confidence,
+        queries=a.manifest.dataset.queries,
+        confidence=a.confidence,
         modes=modes,
         notes=notes,
-        settings=_find_changes(config, theirs.config),
-        packages=_find_changes(ours.packages, theirs.packages),
-        higher_is_better={name: a.report.higher_is_better(name) for name in measures},
-        headline_measures=[name for name in a.report.headline_measures if name in measures]
+        settings=_find_changes(config, b.manifest.config),
+        packages=_find_changes(a.manifest.packages, b.manifest.packages),
+        higher_is_better={name: a.higher_is_better(name) for name in measures},
+        headline_measures=[name for name in a.headline_measures if name in measures]
         or measures[:1],
         config=config,
-        noun=a.report.noun,
+        noun=a.noun,
     )
 
 
@@ -226,10 +229,10 @@ def _pair_modes(
 ) -> list[tuple[str, str]]:
     """Match the modes by name; if both reports have only one, these match even if they differ."""
     pairs = [(name, name) for name in a.modes if name in b.modes]
+    if not pairs and len(a.modes) == len(b.modes) == 1:
+        pairs = [*zip(a.modes, b.modes, strict=True)]
     if pairs:
         return pairs
-    if len(a.modes) == len(b.modes) == 1:
-        return [(next(iter(a.modes)), next(iter(b.modes)))]
     raise IncomparableError(
         f"the reports have no mode in common: {', '.join(a.modes)} and {', '.join(b.modes)}",
         where=" and ".join(names),
@@ -242,59 +245,149 @@ def state_verdict(compared: ReportComparison) -> str:
     sentences = []
     for mode in compared.modes:
         entry = compared.primary(mode)
-        over = f"over {plural(entry.n, 'query', 'queries')}"
-        if entry.difference is None:
-            sentences.append(f"{mode.label}: {entry.measure} is undefined in A or B.")
-            continue
-        size = f"{abs(entry.difference):.4f} on {entry.measure}"
-        better = (entry.difference > 0) == compared.higher_is_better[entry.measure]
-        if entry.significant:
-            word = "better" if better else "worse"
-            sentences.append(f"{mode.label}: B is significantly {word} than A by {size} {over}.")
-        elif abs(entry.difference) <= EQUAL:
-            sentences.append(f"{mode.label}: A and B are equal on {entry.measure} {over}.")
+        on = f"on {entry.measure} over {plural(entry.n, 'query', 'queries')}"
+        difference = entry.difference
+        if difference is None:
+            said = f"{entry.measure} is undefined in A or B"
+        elif abs(difference) <= EQUAL:
+            said = f"A and B are equal {on}"
         else:
-            word = "ahead" if better else "behind"
-            sentences.append(f"{mode.label}: B is {word} by {size}, not significant {over}.")
+            is_better = (difference > 0) == compared.higher_is_better[entry.measure]
+            word = "significantly " if entry.significant else ""
+            word += "better" if is_better else "worse"
+            said = f"B is {word} than A by {abs(difference):.4f}"
+            said += "" if entry.significant else ", not significant"
+            said += f" {on}"
+        sentences.append(f"{mode.label}: {said}.")
     return " ".join(sentences)
 
 
-def pair_scores(
-    stored: tuple[ReportScores, ReportScores], modes: tuple[str, str], measure: str
-) -> PairedScores | None:
+class StoredFigures(NamedTuple):
+    """One measure of one mode in a report, or scored from the runs beside it.
+
+    Attributes:
+        mode: The mode.
+        label: Its name in tables.
+        measure: The measure, as it was asked for.
+        mean: The mean; ``None`` if undefined.
+        queries: Number of queries in the mean.
+        higher_is_better: The direction of the measure.
+        is_sum: True if the figure is a sum over the queries, not a mean.
+        values: Columns ``query_id, value`` sorted by query; ``None`` without per-query values.
+    """
+
+    mode: str
+    label: str
+    measure: str
+    mean: float | None
+    queries: int
+    higher_is_better: bool
+    is_sum: bool
+    values: pl.DataFrame | None
+
+
+def list_figures(
+    source: ReportFolder, modes: Sequence[str], measures: Sequence[str | Measure]
+) -> dict[tuple[str, str], StoredFigures]:
+    """Return the figures of a report, also of measures that it does not contain.
+
+    Args:
+        source: The report. Further measures are scored from the runs beside it.
+        modes: The modes.
+        measures: The measures, or their names in any spelling.
+
+    Returns:
+        By mode and by the name that a measure was requested by.
+
+    Raises:
+        UsageError: If a measure is not in the report and the runs are not beside it.
+        InputError: If the mean of the per-query values is not the mean in the report.
+    """
+    report = source.report
+    named = {one if isinstance(one, str) else one.requested_name: one for one in measures}
+    labels = {name: report.find_measure(name) for name in named}
+    further = [name for name, label in labels.items() if label is None]
+    tables, scored = {False: source.per_query}, None
+    if further:
+        try:
+            scored = source.score([named[name] for name in further])
+        except InputError as error:
+            raise UsageError(
+                f"{further[0]} is not in the report, and cannot be scored from the runs "
+                f"beside it ({error})",
+                where=str(source.path),
+                remedy=f"use one of {', '.join(report.measure_names)}, or keep the runs and qrels",
+            ) from error
+        tables[True] = scored.per_query()
+    figures = {}
+    for mode, (name, label) in product(modes, labels.items()):
+        if label is not None:
+            result, higher = report.modes[mode].measures[label], report.higher_is_better(label)
+            mean, queries, is_sum = result.mean, result.n, report.is_sum(label)
+        else:
+            assert scored is not None
+            measure = scored.definition(name)
+            mean, queries = none_if_nan(scored.mean(mode, name)), scored.n(mode, name)
+            higher, is_sum = measure.higher_is_better, measure.aggregate == "sum"
+        table = tables[label is None]
+        values = None
+        if table is not None:
+            found = table.filter(run=mode, measure=label or name)
+            values = found.select("query_id", "value").sort("query_id")
+            _refuse_other_values(source, (mode, name, mean), values, is_sum=is_sum)
+        shown = report.modes[mode].label
+        figures[mode, name] = StoredFigures(
+            mode, shown, name, mean, queries, higher, is_sum, values
+        )
+    return figures
+
+
+def _refuse_other_values(
+    source: ReportFolder, case: tuple[str, str, float | None], values: pl.DataFrame, *, is_sum: bool
+) -> None:
+    mode, measure, reported = case
+    defined = values["value"].drop_nulls().to_list()
+    mean = math.fsum(defined) / (1 if is_sum else len(defined)) if defined else None
+    if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:
+        raise InputError(
+            f"the per-query values are not those of the report: their mean of {measure} for "
+            f"{mode} is {mean}, but the report has {reported}",
+            where=str(source.folder / PER_QUERY_FILE),
+            remedy="keep the files of one benchmark together",
+        )
+
+
+def pair_scores(before: StoredFigures, after: StoredFigures) -> PairedScores | None:
     """Return the scores of two reports per query; ``None`` without per-query values.
 
     Args:
-        stored: The reports; that of the baseline first.
-        modes: The mode in each report.
-        measure: The measure.
+        before: The figures of the baseline.
+        after: The figures that are compared with them.
 
     Raises:
         IncomparableError: If the reports have different queries.
     """
-    first, second = (one.values(mode, measure) for one, mode in zip(stored, modes, strict=True))
-    if first is None or second is None:
+    if before.values is None or after.values is None:
         return None
-    differing = set(first["query_id"]) ^ set(second["query_id"])
-    if differing:
+    ids = [[*one.values["query_id"]] for one in (before, after) if one.values is not None]
+    if differing := {*ids[0]} ^ {*ids[1]}:
         raise IncomparableError(
-            f"{measure} of {modes[0]} is averaged over different queries: {len(differing)} are in "
-            f"only one report, for example {min(differing)}"
+            f"{before.measure} of {before.mode} is averaged over different queries: "
+            f"{len(differing)} are in only one report, for example {min(differing)}"
         )
-    before, after = (
-        one["value"].cast(pl.Float64).fill_null(np.nan).to_numpy() for one in (first, second)
+    first, second = (
+        one["value"].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        for one in (before.values, after.values)
     )
-    higher = stored[0].higher_is_better(measure)
-    return PairedScores(*modes, measure, first["query_id"].to_list(), before, after, higher)
+    return PairedScores(
+        before.mode, after.mode, before.measure, ids[0], first, second, before.higher_is_better
+    )
 
 
 def _pair_latency(a: ReportFolder, b: ReportFolder, pair: tuple[str, str]) -> PairedScores | None:
     if a.latency is None or b.latency is None:
         return None
-    first, second = (
-        table.filter(run=mode).select("query_id", "latency_ms")
-        for table, mode in ((a.latency, pair[0]), (b.latency, pair[1]))
-    )
+    first, second = a.latency.filter(run=pair[0]), b.latency.filter(run=pair[1])
     both = first.join(second, on="query_id", suffix="_b")
     if not both.height:
         return None
@@ -341,33 +434,36 @@ def refuse_incomparable(
     Raises:
         IncomparableError: If the data differ; it lists all differences.
     """
-    first_data, second_data = first.manifest.dataset, second.manifest.dataset
-    found = []
-    if first_data.version != second_data.version:
-        found.append(f"different dataset versions ({first_data.version} and {second_data.version})")
-    for kind, description in _DIFFERENCES.items():
-        a, b = first_data.contents.get(kind), second_data.contents.get(kind)
-        if a is not None and b is not None and a != b:
-            found.append(f"{description} (sha256 {a[:8]} and {b[:8]})")
-    if "qrels" not in first_data.contents or "qrels" not in second_data.contents:
-        found.append("a report has no hash of its qrels")
-    if first_data.queries != second_data.queries:
-        found.append(f"means over {first_data.queries} and {second_data.queries} queries")
-    one, other = first.manifest.averaging, second.manifest.averaging
-    if one.missing != other.missing:
-        found.append(f"queries without results count as {one.missing} and {other.missing}")
-    modes = (mode for report in (first, second) for mode in report.modes.values())
-    has_such = any(mode.diagnostics.queries_without_relevant for mode in modes)
-    if one.no_relevant != other.no_relevant and has_such:
-        found.append(
-            "queries without a relevant document count as "
-            f"{one.no_relevant} and {other.no_relevant} (no_relevant)"
-        )
-    if found:
+    if found := [*_list_differences(first, second)]:
         raise IncomparableError(
             f"the reports cannot be compared: {'; '.join(found)}",
             where=" and ".join(names),
             remedy="make both with the same data and settings",
+        )
+
+
+def _list_differences(first: BenchmarkReport, second: BenchmarkReport) -> Iterator[str]:
+    """Yield the differences between the data of two reports."""
+    a, b = first.manifest.dataset, second.manifest.dataset
+    if a.version != b.version:
+        yield f"different dataset versions ({a.version} and {b.version})"
+    for kind, description in _DIFFERENCES.items():
+        hashes = a.contents.get(kind), b.contents.get(kind)
+        if None not in hashes and hashes[0] != hashes[1]:
+            yield f"{description} (sha256 {str(hashes[0])[:8]} and {str(hashes[1])[:8]})"
+    if "qrels" not in a.contents or "qrels" not in b.contents:
+        yield "a report has no hash of its qrels"
+    if a.queries != b.queries:
+        yield f"means over {a.queries} and {b.queries} queries"
+    one, other = first.manifest.averaging, second.manifest.averaging
+    if one.missing != other.missing:
+        yield f"queries without results count as {one.missing} and {other.missing}"
+    modes = (*first.modes.values(), *second.modes.values())
+    has_such = any(mode.diagnostics.queries_without_relevant for mode in modes)
+    if one.no_relevant != other.no_relevant and has_such:
+        yield (
+            "queries without a relevant document count as "
+            f"{one.no_relevant} and {other.no_relevant} (no_relevant)"
         )
 
 

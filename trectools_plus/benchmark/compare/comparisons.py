@@ -170,8 +170,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
             UsageError: If there is no such measure, or an argument is out of range.
         """
         layout = (systems, decimals, caption, label)
-        table: str = render("comparisons_table", self.report, "latex", measures, layout)
-        return table
+        return str(render("comparisons_table", self.report, "latex", measures, layout))
 
     @checked
     def to_markdown(
@@ -182,24 +181,21 @@ class Comparisons(Displayed, Sequence[Comparison]):
     ) -> str:
         """Return the table of :meth:`to_latex` as Markdown."""
         layout = (systems, decimals)
-        table: str = render("comparisons_table", self.report, "markdown", measures, layout)
-        return table
+        return str(render("comparisons_table", self.report, "markdown", measures, layout))
 
     def to_csv(self) -> str:
         """Return :meth:`to_polars` as CSV, with ``run`` for ``mode``; ``better_than`` has ``;``.
 
         Unless there is one baseline, a row per pair and measure follows, with the difference.
         """
-        table: str = render("comparisons_table", self.report, "csv")
-        return table
+        return str(render("comparisons_table", self.report, "csv"))
 
     def to_json(self) -> str:
         """Return verdict, means, comparisons, best systems and groups as one JSON document.
 
         The keys are those of ``BenchmarkReport.json``.
         """
-        document: str = render("render_comparisons_json", self)
-        return document
+        return str(render("render_comparisons_json", self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of :meth:`to_json` as a dictionary."""
@@ -286,8 +282,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
 
     def _repr_html_(self) -> str:
         """The verdict, and the headline measures of all systems, for notebooks."""
-        page: str = render("render_comparisons_html", self.report)
-        return page
+        return str(render("render_comparisons_html", self.report))
 
 
 def compare(

@@ -44,7 +44,7 @@ from trectools_plus.retrieval.languages import language_note
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison, ends_of
-from trectools_plus.text import plural
+from trectools_plus.text import listed, plural
 
 
 def find_diagnostics(
@@ -68,10 +68,10 @@ def find_diagnostics(
         if not mode.given and dataset.corpus is not None:
             required = min(deepest, len(dataset.corpus))
         counts = {query: sizes.get(query, 0) for query in judged.query_ids[name]}
-        missing = [query for query, count in counts.items() if not count]
         shallow = [query for query, count in counts.items() if 0 < count < required]
-        gaps = list(_explain_gaps(config, mode, len(counts), (missing, shallow, required)))
-        remarks = _list_remarks(config, dataset, mode, len(counts), (shallow, required))
+        missing = [query for query, count in counts.items() if not count]
+        gaps = [*_explain_gaps(config, mode, (len(counts), required), missing, shallow)]
+        remarks = [*_list_remarks(config, dataset, mode, (len(counts), required), shallow)]
         share = None if mode.status == "empty" else none_if_nan(judged.mean(name, JUDGED))
         results[name] = Diagnostics(
             findings=mode.findings,
@@ -87,51 +87,47 @@ def find_diagnostics(
 
 
 def _explain_gaps(
-    config: BenchmarkConfig, mode: ModeRun, queries: int, gaps: tuple[list[str], list[str], int]
+    config: BenchmarkConfig,
+    mode: ModeRun,
+    sizes: tuple[int, int],
+    missing: list[str],
+    shallow: list[str],
 ) -> Iterator[str]:
     """Yield the reasons why a mode is incomplete.
 
     Args:
         config: The depth to which modes are fetched.
         mode: The mode.
-        queries: Number of queries.
-        gaps: Queries without results, queries with few results, and the required number.
+        sizes: Number of queries, and of required results.
+        missing: Queries without results.
+        shallow: Queries with few results.
     """
-    missing, shallow, required = gaps
-    of_all = f"of {plural(queries, 'query', 'queries')}"
-    if len(missing) == queries:
-        yield f"no results for any of {queries} queries"
-    elif missing:
-        yield f"no results for {len(missing)} {of_all} ({_first_ids(missing)})"
+    queries, required = sizes
+    if missing:
+        yield f"no results for {_of(missing, queries)}"
     if mode.given and shallow:
-        yield (
-            f"fewer than {required} results, the deepest rank that a measure looks at, for "
-            f"{len(shallow)} {of_all} ({_first_ids(shallow)})"
-        )
-    elif not mode.given and config.depth < required:
+        yield f"fewer than {required} results, the deepest cutoff, for {_of(shallow, queries)}"
+    if not mode.given and config.depth < required:
         yield f"fetched to depth {config.depth}, but a measure has the cutoff {required}"
     if mode.cut_short:
-        yield (
-            f"fewer than {config.depth} documents for "
-            f"{plural(len(mode.cut_short), 'query', 'queries')} "
-            f"({_first_ids(mode.cut_short)}), although the search found more"
-        )
+        found = f"for {_of(mode.cut_short, queries)}, although the search found more"
+        yield f"fewer than {config.depth} documents {found}"
 
 
 def _list_remarks(
     config: BenchmarkConfig,
     dataset: Dataset,
     mode: ModeRun,
-    queries: int,
-    gaps: tuple[list[str], int],
+    sizes: tuple[int, int],
+    shallow: list[str],
 ) -> Iterator[str]:
     """Yield remarks on a fetched mode, complete or not; see :func:`_explain_gaps`."""
-    shallow, required = {*gaps[0]} - {*mode.cut_short}, gaps[1]
-    if shallow and config.depth >= required:
-        have = "has" if len(shallow) == 1 else "have"
+    queries, required = sizes
+    exhausted = [query_id for query_id in shallow if query_id not in mode.cut_short]
+    if exhausted and config.depth >= required:
         yield (
-            f"{len(shallow)} of {plural(queries, 'query', 'queries')} {have} fewer results than "
-            f"the deepest cutoff ({required}): no more were found"
+            f"fewer results than the deepest cutoff ({required}) for {_of(exhausted, queries)}: "
+            "no more were found"
         )
     if config.exclude_self or dataset.corpus is None or dataset.topics is None:
         return
@@ -140,9 +136,14 @@ def _list_remarks(
     selves = [query_id for query_id in same if not query_id.isdigit()]
     if selves:
         yield (
-            f"{plural(len(selves), 'query', 'queries')} found the document with the same id "
-            f"({_first_ids(selves)}); if queries are documents, use --exclude-self"
+            f"the document with the same id was found for {_of(selves, queries)}; if queries are "
+            "documents, use --exclude-self"
         )
+
+
+def _of(query_ids: Sequence[str], queries: int) -> str:
+    of_all = f"{len(query_ids)} of {plural(queries, 'query', 'queries')}"
+    return of_all if len(query_ids) == queries else f"{of_all} ({listed(query_ids, 3)})"
 
 
 def find_failing(
@@ -235,10 +236,6 @@ def _score(
     return score_runs(judged, runs, parse_measures([measure]), Averaging(no_relevant=no_relevant))
 
 
-def _first_ids(query_ids: list[str], most: int = 3) -> str:
-    return ", ".join(query_ids[:most]) + (", …" if len(query_ids) > most else "")
-
-
 _LOW_JUDGED = 0.8
 _REACHED = ("competitive", "strong")
 _FAMILIES = {
@@ -282,7 +279,7 @@ class _Pattern(NamedTuple):
         sign: Its name.
         low: The family of the measure.
         other: The family of another measure, if its target matters.
-        other_is: ``high`` or ``not low``.
+        other_is: The levels of this other measure; empty text without one.
         observed: The observation, with the figures of both.
         suggests: The suggestion.
     """
@@ -290,7 +287,7 @@ class _Pattern(NamedTuple):
     sign: str
     low: str
     other: str
-    other_is: str
+    other_is: tuple[str, ...]
     observed: str
     suggests: str
 
@@ -300,7 +297,7 @@ _PATTERNS = (
         "high-precision-low-recall",
         "recall",
         "precision",
-        "high",
+        ("high",),
         "high precision ({other}) with low recall ({low})",
         "what is found is ranked well, but many relevant documents are never found: "
         "widen the pool (another mode beside this one, query expansion, synonyms, stemming)",
@@ -309,7 +306,7 @@ _PATTERNS = (
         "low-recall",
         "recall",
         "",
-        "",
+        ("",),
         "low recall ({low})",
         "relevant documents are missing from the pool, and no re-ranking brings "
         "them back: look at tokenisation, vocabulary mismatch and the indexed fields first",
@@ -318,7 +315,7 @@ _PATTERNS = (
         "low-reciprocal-rank",
         "first_hit",
         "hit",
-        "not low",
+        ("high", "not low"),
         "low reciprocal rank ({low}) though {other} is not low",
         "a relevant document is among the first ten, only not at the top: re-rank "
         "the first results, or weigh titles and exact matches more",
@@ -327,7 +324,7 @@ _PATTERNS = (
         "low-reciprocal-rank",
         "first_hit",
         "",
-        "",
+        ("",),
         "low reciprocal rank ({low})",
         "many queries have no relevant document near the top: read the failing queries "
         "below before tuning anything",
@@ -336,7 +333,7 @@ _PATTERNS = (
         "low-ndcg",
         "ndcg",
         "recall",
-        "not low",
+        ("high", "not low"),
         "low nDCG ({low}) though {other} is not low",
         "the relevant documents are found, but too far down or in the wrong order "
         "of grades: a re-ranker or other fusion weights have most to gain",
@@ -345,7 +342,7 @@ _PATTERNS = (
         "low-ndcg",
         "ndcg",
         "",
-        "",
+        ("",),
         "low nDCG ({low})",
         "relevant documents are too few or too far down: raise recall first, then "
         "look at the order",
@@ -365,32 +362,29 @@ def _diagnose_mode(mode: str, result: ModeResult) -> Iterator[Diagnosis]:
         )
         return
     chosen = {family: _choose_measure(result, family) for family in _FAMILIES}
-    levels = {family: _level(found) for family, found in chosen.items()}
-    levels[""] = ""
-    known: set[str] = set()
+    levels = {"": "", **{family: _level(found) for family, found in chosen.items()}}
+    found: dict[str, Diagnosis] = {}
     for pattern in _PATTERNS:
-        level = levels[pattern.other]
-        applies = level == pattern.other_is or (level == "high" and pattern.other_is == "not low")
-        if levels[pattern.low] == "low" and applies and pattern.low not in known:
-            known.add(pattern.low)
+        if levels[pattern.low] == "low" and levels[pattern.other] in pattern.other_is:
             shown = {"low": _show(chosen[pattern.low]), "other": _show(chosen.get(pattern.other))}
-            yield Diagnosis(
-                mode=mode,
-                sign=pattern.sign,
-                observed=pattern.observed.format(**shown),
-                suggests=pattern.suggests,
+            observed = pattern.observed.format(**shown)
+            diagnosis = Diagnosis(
+                mode=mode, sign=pattern.sign, observed=observed, suggests=pattern.suggests
             )
-    unproven = []
-    for name, figures in result.measures.items():
-        higher, (low, high) = figures.definition.direction_of(name), ends_of(figures.ci)
-        target, worse = figures.target, low if higher else high
-        if target is None or worse is None or target.status not in _REACHED:
-            continue
-        if target.status_low not in (None, *_REACHED):
-            unproven.append(
-                f"{name} {figures.mean:.4f} against {target.competitive:g}, interval "
-                f"{'from' if higher else 'to'} {worse:.4f}"
-            )
+            found.setdefault(pattern.low, diagnosis)
+    yield from found.values()
+    unproven = [
+        f"{name} {figures.mean:.4f} against {target.competitive:g}, interval "
+        f"{'from' if higher else 'to'} {worse:.4f}"
+        for name, figures in result.measures.items()
+        for target, (low, high) in [(figures.target, ends_of(figures.ci))]
+        for higher in [figures.definition.direction_of(name)]
+        for worse in [low if higher else high]
+        if target is not None
+        and worse is not None
+        and target.status in _REACHED
+        and target.status_low not in (None, *_REACHED)
+    ]
     if unproven:
         yield Diagnosis(
             mode=mode,

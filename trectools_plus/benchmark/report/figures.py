@@ -84,19 +84,6 @@ class Difficulty(ReportModel):
     between -1 and 1: near 1, the same queries are difficult. Null if all values are equal."""
 
 
-class DiscriminativePower(ReportModel):
-    """The ability of a measure to distinguish the modes with these queries."""
-
-    pairs: int
-    """Number of compared pairs of modes."""
-    significant: int
-    """Number of pairs that differ significantly, by the comparisons of the report."""
-    smallest_significant: float | None
-    """The smallest absolute difference that is significant; null if none is."""
-    largest_not_significant: float | None
-    """The largest absolute difference that is not significant; null if all are."""
-
-
 class Diagnostics(WithoutUnset):
     """Gaps and findings that limit the trust in a mode's figures."""
 
@@ -289,17 +276,6 @@ class FailingQuery(ReportModel):
     """Rank of the first relevant document by mode; null if none was returned."""
 
 
-class SetSize(ReportModel):
-    """The number of queries, compared with common sizes, in reports of earlier versions."""
-
-    queries: int
-    """Number of queries in the means."""
-    use: str
-    """``too_small``, ``sanity_check``, ``development``, ``standard`` or ``comprehensive``."""
-    warning: str | None
-    """A sentence, if figures over so few queries should not be published."""
-
-
 class ReportFigures(ReportModel):
     """The figures of a report, and how to find them; see :class:`BenchmarkReport`."""
 
@@ -339,8 +315,6 @@ class ReportFigures(ReportModel):
     groups: dict[str, list[list[str]]] = Field(default_factory=dict)
     """By measure, the largest groups of at least two modes without significant differences, the
     best first; a mode may be in several. Empty if the means are over different queries."""
-    size: SetSize | None = None
-    """Null; reports of earlier versions state here whether the number of queries is common."""
     strata: dict[str, dict[str, dict[str, dict[str, StratumResult]]]] = Field(default_factory=dict)
     """By field of the topics, value (most queries first), mode and measure."""
     failing_queries: list[FailingQuery]
@@ -357,8 +331,6 @@ class ReportFigures(ReportModel):
     documents, or the measure depends on more than grades and ranks."""
     difficulty: Difficulty | None = None
     """The difficulty of the queries; null for fewer than two modes."""
-    discriminative_power: dict[str, DiscriminativePower] = Field(default_factory=dict)
-    """By measure; empty for fewer than four modes, or with a baseline."""
     notes: list[str] = Field(default_factory=list)
     """Remarks on the report as a whole, a sentence each."""
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError, model_validator
+from pydantic import ValidationError
 
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.report.figures import SCHEMA_VERSION, FailingQuery, ReportFigures
 from trectools_plus.benchmark.report.parts import MeasureResult
 from trectools_plus.benchmark.report.verdict import (
     add_result,
-    choose_headlines,
-    choose_primary,
 )
 from trectools_plus.display import TextTable
 from trectools_plus.errors import InputError
@@ -34,18 +32,6 @@ if TYPE_CHECKING:
 
 class BenchmarkReport(ReportFigures):
     """The result of a benchmark."""
-
-    @model_validator(mode="after")
-    def _add_result(self) -> Self:
-        """Add the primary measure, the headline measures and the verdict to an earlier report."""
-        if not self.primary_measure:
-            self.__dict__["primary_measure"] = choose_primary(self)
-        if not self.headline_measures:
-            self.__dict__["headline_measures"] = choose_headlines(self, self.primary_measure)
-        if self.verdict is None:
-            found = add_result(self)
-            self.__dict__.update(verdict=found.verdict, best_overall=found.best_overall)
-        return self
 
     def _text(self) -> str:
         """The experiment, the modes, the numbers of measures and queries, and the verdict."""
@@ -116,7 +102,6 @@ class BenchmarkReport(ReportFigures):
                 "diagnosis": [one for one in self.diagnosis if one.mode == mode],
                 "pool": None,
                 "difficulty": None,
-                "discriminative_power": {},
             }
         )
         return add_result(alone)
@@ -152,7 +137,9 @@ def load_report(path: str | Path) -> BenchmarkReport:
     text = read_document(path)
     try:
         with without_user_code():
-            return BenchmarkReport.model_validate_json(text)
+            report = BenchmarkReport.model_validate_json(text)
+            is_complete = report.primary_measure and report.headline_measures and report.verdict
+            return report if is_complete else add_result(report)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "the file"

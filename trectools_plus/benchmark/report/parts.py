@@ -315,10 +315,8 @@ class ConfiguredConditions(Conditions):
     """SHA-256 of the configuration as JSON with sorted keys and no blanks."""
 
 
-class Manifest(ConfiguredConditions, BaseManifest, WithoutUnset):
+class Manifest(ConfiguredConditions, BaseManifest):
     """Everything that is needed to reproduce the figures."""
-
-    _optional: ClassVar[Mapping[str, object]] = {"other_reports": None}
 
     experiment_id: str
     index_snapshots: dict[str, str]
@@ -330,12 +328,9 @@ class Manifest(ConfiguredConditions, BaseManifest, WithoutUnset):
     """Threads of a matrix product during the search; null if nothing was searched, if the number
     could not be limited, and in reports of earlier versions, which did not limit it."""
     cache_key: str | None = None
-    """SHA-256 over configuration, data and code; null if it is not known in advance."""
+    """SHA-256 over configuration, data and code; null if results cannot be reused."""
     cached_from: str | None = None
     """The experiment whose results, latencies included, are reused; null if all were computed."""
-    other_reports: int | None = None
-    """Other reports on the same data beside the report's folder, when it was made. Omitted if there
-    was none, and in reports of earlier versions."""
 
     @property
     def averaging(self) -> Averaging:

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from trectools_plus.benchmark.analyses import (
     find_difficulty,
-    find_discriminative_power,
     find_equal_measures,
     find_near_misses,
     find_pool,
@@ -114,7 +113,7 @@ def make_report(
         config.comparing,
         evaluation,
         primary,
-        config.noun_of(evaluation.run_names),
+        "mode" if config.runs is None else "run",
         (dataset.qrels, without),
     )
     best = find_best(evaluation, config.baseline)
@@ -155,12 +154,9 @@ def make_report(
             evaluation,
             primary,
             {name: one.diagnostics.judged.get(JUDGED) for name, one in results.items()},
-            dataset.judged.counted(evaluation.no_relevant),
+            dataset.judged,
         ),
         difficulty=find_difficulty(evaluation, primary),
-        discriminative_power={}
-        if config.baseline
-        else find_discriminative_power(found, evaluation.compared_names, len(runs)),
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
             *retrieval_notes(config, dataset),

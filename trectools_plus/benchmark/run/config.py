@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -129,19 +129,6 @@ FileName = Annotated[
 ]
 
 
-def _stored(kind: str) -> Callable[[Any], Any]:
-    """Return a validator that stores data in memory as files; paths need nothing of that."""
-
-    def store(value: Any) -> Any:
-        if value is None or isinstance(value, str | os.PathLike):
-            return value
-        from trectools_plus.benchmark import store_inputs
-
-        return getattr(store_inputs, f"store_{kind}")(value)
-
-    return store
-
-
 def _name_method(value: Any) -> Any:
     """Return the name of a test or a correction; refuse those of earlier versions."""
     if isinstance(value, str) and value in REPLACEMENTS:
@@ -155,14 +142,18 @@ RUN_NAME = re.compile(r"\w[\w .+-]{0,99}")
 
 _DATA = ("dataset", "corpus", "runs")
 """Settings that name data; exactly one is given."""
+_JUDGED: Mapping[str, Mapping[str, bool | None]] = {
+    "dataset": {"topics": None, "qrels": None},
+    "test_file": {"topics": None, "qrels": None},
+    "corpus": {"topics": True, "qrels": True},
+    "runs": {"topics": False, "qrels": True},
+    "topics": {"qrels": True},
+}
+"""By kind of data, whether topics and qrels are needed; ``None`` if they are refused."""
 
 
 class DataSettings(BackendSettings):
-    """Settings of the data and of the backend, which may have its own documents.
-
-    In Python, ``topics``, ``qrels`` and ``runs`` can also be tables, dictionaries or data frames;
-    they are stored as files in the cache folder.
-    """
+    """Settings of the data and of the backend, which may have its own documents."""
 
     dataset: FileName | None = setting(
         None,
@@ -190,7 +181,7 @@ class DataSettings(BackendSettings):
     corpus: FileName | None = setting(
         None, "Documents: JSONL with doc_id (or _id), title and text.", Option("FILE", Panel.DATA)
     )
-    topics: Annotated[FileName | None, BeforeValidator(_stored("topics"))] = setting(
+    topics: FileName | None = setting(
         None,
         "Queries: TSV, CSV, JSONL, JSON, TREC SGML or XML, or irds:<ir_datasets id>.",
         Option("FILE", Panel.DATA),
@@ -205,10 +196,8 @@ class DataSettings(BackendSettings):
         "Fields of the topics with the text, comma-separated; several are joined.",
         Option("NAMES", Panel.DATA, default="by their names: text, query, title, …"),
     )
-    qrels: Annotated[FileName | None, BeforeValidator(_stored("qrels"))] = setting(
-        None, "Judgments: TREC qrels or BEIR TSV.", Option("FILE")
-    )
-    runs: Annotated[dict[str, FileName] | None, BeforeValidator(_stored("runs"))] = setting(
+    qrels: FileName | None = setting(None, "Judgments: TREC qrels or BEIR TSV.", Option("FILE"))
+    runs: dict[str, FileName] | None = setting(
         None, "Run files by name, to compare instead of searching."
     )
 
@@ -240,17 +229,6 @@ class DataSettings(BackendSettings):
             )
         return runs
 
-    def noun_of(self, names: Iterable[str]) -> str:
-        """Return the word for what is compared: ``run`` for files of the user, else ``mode``.
-
-        Args:
-            names: The names of the runs or modes.
-        """
-        if self.runs is None:
-            given = (self.dataset, self.corpus, self.topics)
-            return "run" if all(one is None for one in given) else "mode"
-        return "run" if set(names) <= set(self.runs) else "mode"
-
     @property
     def topic_options(self) -> TopicOptions:
         """The fields of the topics."""
@@ -275,29 +253,16 @@ class DataSettings(BackendSettings):
         if len(kinds) > 1:
             named = " and ".join(f"`{kind}`" for kind in kinds)
             raise ValueError(f"{named} cannot be combined — give one of them")
-        self._check_topics_and_qrels(kinds[0])
-
-    def _check_topics_and_qrels(self, kind: str) -> None:
-        """Check that topics and qrels are given exactly where this kind of data needs them."""
-        both = ("topics", "qrels")
-        if kind == "corpus" and self.test_file is not None:
-            for name in both:
-                if getattr(self, name) is not None:
-                    raise ValueError(
-                        f"`{name}` and `test_file` cannot be combined — leave `{name}` out: "
-                        "the test file has its own"
-                    )
-            return
-        required = {"dataset": (), "corpus": both, "runs": ("qrels",), "topics": ("qrels",)}[kind]
-        allowed = () if kind == "dataset" else both
-        for name in ("topics", "qrels"):
-            given = getattr(self, name) is not None
-            if given and name not in allowed:
+        has_test_file = kinds == ["corpus"] and self.test_file is not None
+        kind = "test_file" if has_test_file else kinds[0]
+        for name, needs in _JUDGED[kind].items():
+            is_given = getattr(self, name) is not None
+            if is_given and needs is None:
                 raise ValueError(
                     f"`{name}` and `{kind}` cannot be combined — leave `{name}` out: "
-                    f"the {kind} has its own"
+                    f"the {kind.replace('_', ' ')} has its own"
                 )
-            if not given and name in required:
+            if needs and not is_given:
                 raise ValueError(f"`{kind}` needs `{name}` — give the file")
 
 
@@ -563,65 +528,69 @@ class BenchmarkConfig(DataSettings):
         if self.runs is None:
             self._check_modes_of_backend()
         self.check_data()
-        if self.runs is not None:
-            self._refuse_fetch_settings()
-        if self.test_file is not None and self.dataset != "hpo" and self.corpus is None:
-            raise ValueError("`test_file` goes with the dataset hpo or `corpus` — name one of them")
-        for name in _TEST_CASES:
-            if name in self.model_fields_set and self.dataset != "hpo":
-                raise ValueError(f"`{name}` goes with the dataset hpo only — leave it out")
-        for name in ("id_field", "text_fields"):
-            if getattr(self, name) and self.topics is None:
-                raise ValueError(f"`{name}` needs `topics` — leave it out")
-        self._check_measures()
+        for name, is_wrong, problem in self._list_conflicts():
+            if is_wrong:
+                raise ValueError(problem.format(name=name))
+        self._check_headlines()
         self._check_names()
         return self
 
-    def _check_measures(self) -> None:
-        """Check the settings that concern measures."""
-        if self.measures and self.cutoffs:
-            raise ValueError(
+    def _list_conflicts(self) -> Iterator[tuple[str, object, str]]:
+        """Yield a name, whether it is wrong, and the problem, for combinations of settings."""
+        is_hpo = self.dataset == "hpo"
+        yield (
+            "test_file",
+            self.test_file and not is_hpo and self.corpus is None,
+            ("`{name}` goes with the dataset hpo or `corpus` — name one of them"),
+        )
+        for name in _TEST_CASES:
+            is_wrong = name in self.model_fields_set and not is_hpo
+            yield name, is_wrong, "`{name}` goes with the dataset hpo only — leave it out"
+        for name in ("id_field", "text_fields"):
+            is_wrong = bool(getattr(self, name)) and self.topics is None
+            yield name, is_wrong, "`{name}` needs `topics` — leave it out"
+        yield (
+            "cutoffs",
+            self.measures and self.cutoffs,
+            (
                 "`measures` and `cutoffs` cannot be combined — write the cutoffs into the names, "
                 "or leave `measures` out"
-            )
-        self._check_headlines()
+            ),
+        )
+        unused = [name for name in _FETCHING if name in self.model_fields_set]
+        unused += ["exclude_self"] if self.exclude_self else []
+        yield (
+            "".join(unused[:1]),
+            self.runs is not None and unused,
+            (
+                "`runs` and `{name}` cannot be combined — leave `{name}` out: "
+                "runs are scored as given"
+            ),
+        )
+
+    def _check_headlines(self) -> None:
+        """Check that the named measures are measures of this benchmark, and use the annotations."""
+        measures = _parsed(self.measure_names)
         if self.annotations is not None:
             from trectools_plus.measures.definitions.max_ont_sim import check_files_used
 
             try:
-                check_files_used(_parsed(self.measure_names), annotations=self.annotations)
+                check_files_used(measures, annotations=self.annotations)
             except UsageError as error:
                 raise ValueError(f"`annotations`: {error.what} — {error.remedy}") from error
-
-    def _check_headlines(self) -> None:
-        """Check that the primary and the headline measures are measures of this benchmark."""
-        primary = () if self.primary_measure is None else (self.primary_measure,)
-        named = {"primary_measure": primary, "headline_measures": self.headline_measures}
-        if not any(named.values()):
-            return
-        known = {one.name for one in _parsed(self.measure_names)}
-        for field, names in named.items():
-            for name in names:
-                try:
-                    found = _parsed([name])[0].name
-                except ValueError as error:
-                    raise ValueError(f"`{field}`: {error}") from error
-                if found not in known:
-                    raise ValueError(
-                        f"`{field}`: {name} is not one of the measures — add it to `measures`, "
-                        f"or name one of {', '.join(self.measure_names)}"
-                    )
-
-    def _refuse_fetch_settings(self) -> None:
-        """Refuse settings of fetching, which have no effect on given runs."""
-        unused = [name for name in _FETCHING if name in self.model_fields_set]
-        if self.exclude_self:
-            unused.append("exclude_self")
-        if unused:
-            raise ValueError(
-                f"`runs` and `{unused[0]}` cannot be combined — leave `{unused[0]}` out: "
-                "runs are scored as given"
-            )
+        named = [("headline_measures", name) for name in self.headline_measures]
+        if self.primary_measure is not None:
+            named.insert(0, ("primary_measure", self.primary_measure))
+        for field, name in named:
+            try:
+                (measure,) = _parsed([name])
+            except ValueError as error:
+                raise ValueError(f"`{field}`: {error}") from error
+            if measure.name not in {one.name for one in measures}:
+                raise ValueError(
+                    f"`{field}`: {name} is not one of the measures — add it to `measures`, "
+                    f"or name one of {', '.join(self.measure_names)}"
+                )
 
     def _check_modes_of_backend(self) -> None:
         try:
@@ -631,9 +600,8 @@ class BenchmarkConfig(DataSettings):
                 self.check_backend_modes(self.modes)
         except UsageError as error:
             raise ValueError(f"`modes`: {error}") from error
-        if not self.needs_corpus and self.retrieval != RetrievalSettings().for_documents(
-            has_parts=None
-        ):
+        unset = RetrievalSettings().for_documents(has_parts=None)
+        if not self.needs_corpus and self.retrieval != unset:
             raise ValueError(
                 f"`retrieval`: the backend {self.backend} has its own settings — leave out "
                 "those of the embedded modes (--set, --multi-vector, --enable-reranker, models)"
@@ -641,11 +609,14 @@ class BenchmarkConfig(DataSettings):
 
     def _check_names(self) -> None:
         """Check that settings name modes and measures of this benchmark."""
-        known = ", ".join(self.mode_keys)
-        self._check_baselines(known)
-        for name in self.mode_names:
-            if name not in self.mode_keys:
-                raise ValueError(f"`mode_names`: '{name}' is not one of the modes — use {known}")
+        named = {"baseline": self.baseline or (), "mode_names": tuple(self.mode_names)}
+        for field, names in named.items():
+            for name in names:
+                if name not in self.mode_keys:
+                    known = ", ".join(self.mode_keys)
+                    raise ValueError(f"`{field}`: '{name}' is not one of the modes — use {known}")
+            if len(set(names)) < len(names):
+                raise ValueError(f"`{field}`: a mode is named twice — name it once")
         requested = {one.name: one for one in _parsed(self.measure_names)} if self.targets else {}
         for name, target in self.targets.items():
             # Manifests of earlier versions have these targets for every measure.
@@ -659,14 +630,6 @@ class BenchmarkConfig(DataSettings):
                 raise ValueError(
                     f"`targets`: lower is better for {name} — give it one level, `competitive`"
                 )
-
-    def _check_baselines(self, known: str) -> None:
-        baselines = self.baseline or ()
-        for name in baselines:
-            if name not in self.mode_keys:
-                raise ValueError(f"`baseline`: '{name}' is not one of the modes — use {known}")
-        if len(set(baselines)) < len(baselines):
-            raise ValueError("`baseline`: a mode is named twice — name it once")
 
     @property
     def has_terms(self) -> bool:

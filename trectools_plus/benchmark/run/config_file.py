@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import difflib
 import re
 from collections.abc import Iterable, Mapping
@@ -90,6 +89,8 @@ _PATHS = (
     *("test_file", "held_out", "corpus", "topics", "qrels", "exclude"),
     *("ontology", "annotations", "output_dir"),
 )
+_WITH_PATHS = {"runs": ("runs",), "retrieval": _MODELS, "http": ("embedding_model",)}
+"""By setting with parts, the parts that are paths."""
 
 
 _Settings = TypeVar("_Settings", bound=DataSettings)
@@ -303,7 +304,7 @@ class _SettingsFile:
 def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
     """Read the settings of a file as texts, and the tree with their line numbers."""
     try:
-        tree = parse_document(_decode(path.read_bytes()), "yaml")
+        tree = parse_document(path.read_bytes().decode("utf-8-sig"), "yaml")
         refuse_repeats(tree)
         content = None if tree.root is None else load_value(tree.root, as_text=True)
     except OSError as error:
@@ -328,72 +329,38 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
     return content, tree.root
 
 
-def _decode(data: bytes) -> str:
-    """Decode YAML in UTF-8, or in UTF-16 with a byte order mark."""
-    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode("utf-16" if is_wide else "utf-8-sig")
+def _anchor_paths(
+    values: Mapping[str, Any], folder: Path, names: Iterable[str] = _PATHS, parent: str = ""
+) -> dict[str, Any]:
+    """Make the file's paths relative to the current folder.
 
-
-def _anchor_paths(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the file's paths relative to the current folder."""
-    from trectools_plus.testsets.loading import find_shipped  # the help of commands needs no files
-
+    Args:
+        values: Settings, or a part of them.
+        folder: The folder of the file.
+        names: The settings that are paths, or mappings with a path or with ``path`` in each entry.
+        parent: The setting whose parts are given.
+    """
     anchored = dict(values)
-    for name in _PATHS:
-        if isinstance(anchored.get(name), str) and find_shipped(anchored[name]) is None:
-            anchored[name] = _anchor(anchored[name], folder)
-    retrieval = anchored.get("retrieval")
-    if isinstance(retrieval, dict):
-        anchored["retrieval"] = {
-            name: _anchor_model(value, folder) if name in _MODELS else value
-            for name, value in retrieval.items()
-        }
-    http = anchored.get("http")
-    if isinstance(http, dict):
-        anchored["http"] = _anchor_http(http, folder)
-    dataset = anchored.get("dataset")
+    for name, value in values.items():
+        if isinstance(value, dict):
+            inside = names if parent else _WITH_PATHS.get(name, ())
+            anchored[name] = _anchor_paths(value, folder, inside, name)
+        elif isinstance(value, str) and (
+            name in names or parent in names or (parent and name == "path")
+        ):
+            anchored[name] = _anchor(value, folder)
+    dataset = None if parent else values.get("dataset")
     if isinstance(dataset, str) and not is_named_collection(dataset):
         path = _anchor(dataset, folder)  # without "./", a folder could be read as a name
         anchored["dataset"] = f"./{path}" if is_named_collection(path) else path
-    runs = anchored.get("runs")
-    if isinstance(runs, dict):
-        anchored["runs"] = {
-            name: _anchor(file, folder) if isinstance(file, str) else file
-            for name, file in runs.items()
-        }
     return anchored
-
-
-def _anchor_http(http: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the folders of the models of query vectors relative to the current folder."""
-    anchored = dict(http)
-    if "embedding_model" in http:
-        anchored["embedding_model"] = _anchor_model({"": http["embedding_model"]}, folder)[""]
-    if isinstance(http.get("modes"), dict):
-        anchored["modes"] = {
-            name: _anchor_http(own, folder) if isinstance(own, dict) else own
-            for name, own in http["modes"].items()
-        }
-    return anchored
-
-
-def _anchor_model(value: Any, folder: Path) -> Any:
-    """Make the folder of a model, or of each of several models, relative to the current folder."""
-    if isinstance(value, dict):
-        return {
-            name: _anchor_model(one, folder)
-            if isinstance(one, str)
-            else {**one, "path": _anchor_model(one["path"], folder)}
-            if isinstance(one, dict) and isinstance(one.get("path"), str)
-            else one
-            for name, one in value.items()
-        }
-    is_folder = isinstance(value, str) and value not in PACKAGED_MODELS
-    return _anchor(value, folder) if is_folder else value
 
 
 def _anchor(path: str, folder: Path) -> str:
-    if path == "-" or is_address(path) or is_catalogue_name(path):
+    from trectools_plus.testsets.loading import find_shipped  # the help of commands needs no files
+
+    is_name = path == "-" or path in PACKAGED_MODELS or is_address(path) or is_catalogue_name(path)
+    if is_name or find_shipped(path) is not None:
         return path
     return str(folder / Path(path).expanduser())
 
@@ -405,19 +372,17 @@ def _dotted(place: tuple[int | str, ...]) -> str:
 def _known_fields(item: ErrorDetails) -> Iterable[str]:
     if len(item["loc"]) == 1:
         return BenchmarkConfig.model_fields
-    if item["loc"][0] == "retrieval":
-        return RetrievalSettings.model_fields
-    for entry in BACKENDS.values():
-        if entry.model is not None and item["loc"][0] == entry.setting:
-            return entry.setting_names()
-    if item["loc"][0] == "collapse":
-        return Collapse.model_fields
-    return Target.model_fields
+    known: dict[int | str, Iterable[str]] = {
+        entry.setting: entry.setting_names()
+        for entry in BACKENDS.values()
+        if entry.setting and entry.model
+    }
+    known |= {"retrieval": RetrievalSettings.model_fields, "collapse": Collapse.model_fields}
+    return known.get(item["loc"][0], Target.model_fields)
 
 
 def _suggest(name: str, known: Iterable[str]) -> str | None:
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=1)
-    if near:
+    if near := difflib.get_close_matches(name, names, n=1):
         return f"did you mean '{near[0]}'?"
     return f"use one of {', '.join(names)}" if names else None

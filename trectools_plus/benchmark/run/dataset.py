@@ -15,15 +15,16 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import (
+    SAMPLE,
+    SAMPLE_VERSION,
     Collection,
     find_collection_files,
     is_named_collection,
-    load_collection,
     stream_documents,
 )
 from trectools_plus.formats.corpus import DocumentCollection, load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
-from trectools_plus.formats.ir_datasets import is_catalogue_name
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
@@ -47,30 +48,14 @@ from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.id_matching import near_matches
-from trectools_plus.validation.loading import load_qrels_with_findings
+from trectools_plus.validation.loading import load_qrels, load_qrels_with_findings
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HpoCollection:
-    """Terms, test cases and what was changed in them.
-
-    Attributes:
-        collection: Terms as documents, queries, and judgments of live terms.
-        notes: Sentences on languages, and on ids that were replaced or dropped.
-        findings: The same about ids, as findings with counts.
-    """
-
-    collection: Collection
-    notes: list[str]
-    findings: list[Finding]
-
-
-def load_hpo(
+def load_hpo_collection(
     test_file: str | Path | None = None,
     ontology: str | Path | None = None,
     unknown_terms: UnknownTerms = "error",
-    language: str | None = None,
-) -> HpoCollection:
+) -> Collection:
     """Load all live terms of the Human Phenotype Ontology, and test cases to search them with.
 
     A document is a term: its id, its label as title, its synonyms and definition as text.
@@ -82,13 +67,35 @@ def load_hpo(
         ontology: An OBO file; ``None`` is the installed one.
         unknown_terms: The treatment of expected ids that are not terms: ``error`` or ``drop``; see
             :func:`trectools_plus.testsets.validation.resolve_terms`.
-        language: Use only the queries in this language, as ISO 639-1 code.
 
     Raises:
         MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
         InputError: If a file cannot be read.
         FormatError: If a file is malformed, no query is in the language, or the test file expects
             an id that is not a term and ``unknown_terms`` is ``error``.
+    """
+    return load_hpo(test_file, ontology, unknown_terms)[0]
+
+
+def load_hpo(
+    test_file: str | Path | None = None,
+    ontology: str | Path | None = None,
+    unknown_terms: UnknownTerms = "error",
+    language: str | None = None,
+) -> tuple[Collection, list[str], list[Finding]]:
+    """Load the collection ``hpo``; see :func:`load_hpo_collection`.
+
+    Args:
+        test_file: As in :func:`load_hpo_collection`.
+        ontology: As in :func:`load_hpo_collection`.
+        unknown_terms: As in :func:`load_hpo_collection`.
+        language: Use only the queries in this language, as ISO 639-1 code.
+
+    Returns:
+        Terms and test cases, notes on languages and changed ids, and findings on the ids.
+
+    Raises:
+        TrectoolsPlusError: As :func:`load_hpo_collection`.
     """
     where = str(DEFAULT_TEST_SET if test_file is None else test_file)
     test_set = load_test_set(where)
@@ -97,22 +104,7 @@ def load_hpo(
     terms = load_ontology(ontology)
     found = resolve_terms(test_set, terms, unknown_terms, where)
     notes = [*language_notes(test_set), *found.notes]
-    return HpoCollection(_collection_of_terms(found, terms, where), notes, found.findings(where))
-
-
-def load_hpo_collection(
-    test_file: str | Path | None = None,
-    ontology: str | Path | None = None,
-    unknown_terms: UnknownTerms = "error",
-) -> Collection:
-    """Load the collection ``hpo``; see :func:`load_hpo`.
-
-    Args:
-        test_file: As in :func:`load_hpo`.
-        ontology: As in :func:`load_hpo`.
-        unknown_terms: As in :func:`load_hpo`.
-    """
-    return load_hpo(test_file, ontology, unknown_terms).collection
+    return _collection_of_terms(found, terms, where), notes, found.findings(where)
 
 
 def collection_of(test_set: TestSet, where: str) -> Collection:
@@ -124,7 +116,7 @@ def collection_of(test_set: TestSet, where: str) -> Collection:
 
     Raises:
         MissingExtraError: If it has ids of the HPO, and the extra ``hpo`` is not installed.
-        FormatError: As :func:`load_hpo`.
+        FormatError: As :func:`load_hpo_collection`.
     """
     terms = ontology_of(term.doc_id for query in test_set.queries for term in query.relevant)
     if terms is not None:
@@ -164,19 +156,21 @@ def check_id_overlap(
             or if no judged document is in the corpus. It shows ids of both sides.
     """
     if topics is not None:
-        _check_queries(topics, qrels, dataset)
+        _check_queries(
+            topics, qrels, " and ".join(filter(None, (topics.path, qrels.path))) or dataset
+        )
     judged_ids = qrels.frame["doc_id"].unique(maintain_order=True)
     if corpus is not None and not corpus.has_any(judged_ids):
         known, judged = list(corpus.doc_ids), judged_ids.to_list()
         raise CheckFailedError(
             f"none of {plural(len(judged), 'judged document')} is in the corpus "
             f"(corpus: {listed(known[:_SHOWN])}; qrels: {listed(judged[:_SHOWN])})",
-            where=_places(corpus.path, qrels.path, dataset),
+            where=" and ".join(filter(None, (corpus.path, qrels.path))) or dataset,
             remedy="give corpus and qrels of the same collection, with the same ids",
         )
 
 
-def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
+def _check_queries(topics: Topics, qrels: Qrels, where: str) -> None:
     topic_ids, judged = topics.query_ids, qrels.query_ids
     shared = set(topic_ids) & set(judged)
     near = near_matches(
@@ -196,13 +190,9 @@ def _check_queries(topics: Topics, qrels: Qrels, dataset: str) -> None:
         )
     raise CheckFailedError(
         problem,
-        where=_places(topics.path, qrels.path, dataset),
+        where=where,
         remedy="give topics and qrels of the same collection, with the same query ids",
     )
-
-
-def _places(first: str | None, second: str | None, dataset: str) -> str:
-    return " and ".join(dict.fromkeys(filter(None, (first, second)))) or dataset
 
 
 TERM_FILES = ("ontology", "annotations")
@@ -409,6 +399,41 @@ def _open_corpus(config: BenchmarkConfig, path: str | None) -> DocumentCollectio
     return load_corpus(path)
 
 
+def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection:
+    """Load a collection from ``ir_datasets``, from a folder, or the sample of this package.
+
+    Args:
+        spec: ``irds:<id>`` for a collection of the ``ir_datasets`` catalogue; ``sample`` for the
+            collection that the package contains (60 documents about household questions, 30
+            queries with graded judgments; ``./sample`` is a folder); or a folder in BEIR layout
+            (``corpus.jsonl``, ``queries.jsonl``, and ``qrels/test.tsv`` or the only file in
+            ``qrels``) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
+            file may be compressed, with the suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+        with_corpus: Also load the documents.
+
+    Raises:
+        UsageError: If the folder or the id in the catalogue does not exist.
+        InputError: If a file is missing or cannot be downloaded or read.
+        FormatError: If a file is malformed.
+    """
+    text = str(spec)
+    if is_catalogue_name(text):
+        dataset = open_catalogue(text)
+        topics, qrels = dataset.read_topics(), dataset.read_qrels()
+        corpus = dataset.read_corpus() if with_corpus else None
+        return Collection(dataset.name, corpus, topics, qrels)
+    files = find_collection_files(spec)
+    qrels, topics = load_qrels(files.qrels), read_topics(files.topics)
+    corpus = load_corpus(files.corpus) if with_corpus else None
+    if spec == SAMPLE:
+        # The same name on every machine, as for the catalogue, and no note on its format.
+        topics = replace(topics, path=SAMPLE, read_as=None)
+        qrels = replace(qrels, path=SAMPLE)
+        corpus = None if corpus is None else replace(corpus, path=SAMPLE)
+        return Collection(SAMPLE, corpus, topics, qrels, SAMPLE_VERSION)
+    return Collection(Path(spec).resolve().name, corpus, topics, qrels)
+
+
 def open_collection(
     name: str,
     test_file: str | None = None,
@@ -456,24 +481,21 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 
 
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
-    corpus: DocumentCollection | None
+    can_stream = config.runs is None and config.streams_documents
+    corpus: DocumentCollection | None = stream_documents(spec, None) if can_stream else None
     notes: list[str] = []
     changed: list[Finding] = []
-    if config.runs is not None and spec != "hpo":
-        corpus, collection = None, load_collection(spec, with_corpus=False)
-    elif config.streams_documents and (streamed := stream_documents(spec, None)) is not None:
-        corpus, collection = streamed, load_collection(spec, with_corpus=False)
-    elif spec == "hpo":
-        loaded = load_hpo(config.test_file, config.ontology, config.unknown_terms, config.language)
-        collection, notes, changed = loaded.collection, loaded.notes, loaded.findings
-        corpus = collection.corpus
+    if spec == "hpo" and corpus is None:
+        collection, notes, changed = load_hpo(
+            config.test_file, config.ontology, config.unknown_terms, config.language
+        )
     else:
-        collection = open_collection(spec)
+        has_corpus = config.runs is None and corpus is None
+        collection = load_collection(spec, with_corpus=has_corpus)
+    if config.runs is None and corpus is None:
         corpus = collection.corpus
-    if config.runs is not None:
-        corpus = None
-    elif corpus is None:
-        raise InputError("the dataset has no documents to search", where=spec)
+        if corpus is None:
+            raise InputError("the dataset has no documents to search", where=spec)
     findings = check_qrels(collection.qrels)
     refuse_errors(findings)
     return Dataset(

@@ -8,10 +8,8 @@ mode that finds nothing has no file, because readers refuse a run without rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -34,22 +32,13 @@ from trectools_plus.benchmark.run.output_folder import (
     RUNS_FOLDER,
     OutputFolder,
 )
-from trectools_plus.distributed import (
-    Place,
-    check_seen,
-    current_workers,
-    place_of,
-)
-from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
+from trectools_plus.errors import InputError
 from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.ids import Ids
-from trectools_plus.formats.columns.rows import QueryBlocks
-from trectools_plus.formats.files.abandoned import temporary_folder
-from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
-from trectools_plus.formats.tables import RUN_SCHEMA, CompactRun, Run
-from trectools_plus.formats.trec_files import write_qrels, write_run_frames
+from trectools_plus.formats.tables import RUN_SCHEMA, Run
+from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.measures.evaluation import accept_unjudged
 from trectools_plus.measures.judged import IntArray, view_of
 from trectools_plus.measures.scoring.bounds import tie_counts
@@ -68,9 +57,6 @@ from trectools_plus.validation.views.pairs import PairView
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Shape
-
-if TYPE_CHECKING:
-    from trectools_plus.distributed.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,19 +190,19 @@ def _write(folder: OutputFolder, view: RunView, mode: str, subfolder: str) -> Mo
     order = view.order(32)
     place = places_in_query(view.grouped.query)
     sizes = view.blocks.sizes
-    starts = np.cumsum(sizes) - sizes
-    blocks = QueryBlocks(starts, view.query_ids, np.arange(len(sizes)), len(order))
     name = f"{subfolder}/{mode}.run"
-    run = CompactRun.of_arrays(
-        blocks,
-        view.doc_ids.take(order),
-        separate_scores(view.score[order], place + 1),
-        mode,
-        str(folder.path / name),
-    )
+    columns = {
+        "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(
+            np.repeat(np.arange(len(sizes)), sizes)
+        ),
+        "doc_id": view.doc_ids.take(order).series(),
+        "rank": place + 1,
+        "score": separate_scores(view.score[order], place + 1),
+    }
+    run = Run(pl.DataFrame(columns, schema=RUN_SCHEMA), mode, str(folder.path / name))
     path = folder.partial / name
     with folder.final_names():
-        write_run_frames(run.frames(), path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
+        write_run(run, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
     info = RunFile(
         path=name,
         sha256=sha256_file(path),
@@ -266,103 +252,6 @@ def _tied_queries(view: RunView, order: IntArray) -> Run:
         "score": score[chosen],
     }
     return Run(pl.DataFrame(columns, schema=RUN_SCHEMA))
-
-
-@dataclass(frozen=True)
-class GivenRun:
-    """A run file named in the configuration.
-
-    Attributes:
-        name: Its name in the benchmark.
-        path: The file as the user named it.
-        place: Its location for a worker.
-    """
-
-    name: str
-    path: str
-    place: Place
-
-
-@dataclass(frozen=True)
-class RunReader:
-    """A function for workers that reads a given run.
-
-    Attributes:
-        dataset: Judgments and topics of the runs.
-    """
-
-    dataset: Dataset
-
-    def __call__(self, given: GivenRun) -> tuple[ModeRun, bytes] | None:
-        """Return the mode and the content of the written file; ``None`` if the run is refused.
-
-        Raises:
-            UsageError: If the worker does not see the file, sees another one, or cannot read it.
-        """
-        check_seen(given.path, given.place)
-        with temporary_folder() as name:
-            folder = OutputFolder(name)
-            try:
-                mode = read_mode_run(given.name, given.place.path, self.dataset, folder)
-            except (CheckFailedError, InputError, MissingExtraError):
-                return None
-            assert mode.info.path is not None
-            return mode, (folder.partial / mode.info.path).read_bytes()
-
-
-def read_on_workers(
-    workers: Cluster,
-    runs: Mapping[str, str],
-    dataset: Dataset,
-    folder: OutputFolder,
-    progress: Progress,
-) -> dict[str, ModeRun]:
-    """Read the runs that workers can read and that are not refused.
-
-    Args:
-        workers: The workers.
-        runs: By name, the files as the user named them.
-        dataset: Judgments and topics of the runs.
-        folder: The benchmark's output folder; the runs are written into it.
-        progress: Called with ``reading runs`` and the number of runs that are done.
-
-    Returns:
-        The runs by name, as if this process had read them. Runs that are missing here are pipes
-        or were refused; the caller reads them itself.
-
-    Raises:
-        UsageError: If workers do not see or reach a file.
-        InputError: If a file cannot be written, or the workers or the scheduler are lost.
-    """
-    given = [
-        GivenRun(name, path, place)
-        for name, path in runs.items()
-        if (place := place_of(path)) is not None
-    ]
-    found = workers.map(
-        RunReader(replace(dataset, corpus=None)),
-        given,
-        lambda done: progress("reading runs", done, len(runs)),
-    )
-    return {
-        one.name: _receive(one, *answer, folder)
-        for one, answer in zip(given, found, strict=True)
-        if answer is not None
-    }
-
-
-def _receive(given: GivenRun, mode: ModeRun, content: bytes, folder: OutputFolder) -> ModeRun:
-    """Write a worker's file into the output folder, and correct the paths of the mode."""
-    assert mode.info.path is not None
-    assert mode.info.source is not None
-    with folder.final_names(), atomic_write(folder.partial / mode.info.path, "wb") as file:
-        file.write(content)
-    source = mode.info.source.model_copy(update={"path": given.path})
-    return replace(
-        mode,
-        run=replace(mode.run, name=given.name, path=str(folder.path / mode.info.path)),
-        info=mode.info.model_copy(update={"source": source}),
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -476,12 +365,9 @@ def _read_modes(
     given: dict[str, str], dataset: Dataset, folder: OutputFolder, progress: Progress
 ) -> dict[str, ModeRun]:
     read: dict[str, ModeRun] = {}
-    if (workers := current_workers()) is not None:
-        read = read_on_workers(workers, given, dataset, folder, progress)
-    remaining = [name for name in given if name not in read]
     judged = QrelsView.of_table(dataset.qrels)
-    for done, name in enumerate(remaining, len(read)):
+    for done, name in enumerate(given):
         progress("reading runs", done, len(given))
         read[name] = read_mode_run(name, given[name], dataset, folder, judged)
     progress("reading runs", len(given), len(given))
-    return {name: read[name] for name in given}
+    return read

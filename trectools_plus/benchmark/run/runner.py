@@ -1,17 +1,9 @@
-"""``run_benchmark``: load data, prepare runs, score and compare them, make the report.
-
-Output folders are a cache: the same configuration, data and code give the same figures. A report
-contains a key, which is a hash of everything that the figures depend on, and ``SHA256SUMS`` has the
-hash of each file. A folder is not reused if any of its files has changed or is missing.
-"""
+"""``run_benchmark``: load data, prepare runs, score and compare them, make the report."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,132 +12,33 @@ import polars as pl
 from trectools_plus.benchmark.analyses import find_ontology
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.benchmark.report.folder import ReportFolder, copy_files
+from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id, restore_findings
 from trectools_plus.benchmark.run.assemble import make_manifest, make_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, prepare_modes
 from trectools_plus.benchmark.run.output_folder import (
-    LATENCY_FILE,
-    PER_QUERY_FILE,
-    QRELS_FILE,
-    REPORT_FILE,
     REPORT_FILES,
     RUNS_FOLDER,
     OutputFolder,
     claim_folder,
-    read_checksums,
 )
-from trectools_plus.benchmark.tried import count_other_reports
+from trectools_plus.benchmark.run.reuse import copy_files, find_cached, make_cache_key
 from trectools_plus.display import Displayed, TextTable
-from trectools_plus.errors import IncomparableError, InputError
-from trectools_plus.formats.hashing import sha256_file, sha256_text
+from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Run, Topics
-from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, notes_without_relevant, score_runs
-from trectools_plus.measures.parser import parse_measures
-from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import (
     Clock,
-    describe_machine,
     format_time,
-    package_versions,
     utc_now,
 )
 from trectools_plus.retrieval.backends.embedded.modes import models_used
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.source import BackendRequest
 from trectools_plus.validation.findings import Finding, notes_on_findings, refuse_errors
-
-_NAMES_FILE = re.compile(r"\b(ontology|annotations)=")
-"""In a measure's name: a file whose content is not hashed."""
-
-
-def make_cache_key(config: BenchmarkConfig, contents: Mapping[str, str]) -> str | None:
-    """Hash configuration, queries, documents, judgments, given runs and code with SHA-256.
-
-    Args:
-        config: The settings.
-        contents: Hashes of the parts of the data.
-
-    Returns:
-        The key; ``None`` where a part cannot be hashed: standard input, a measure from outside
-        this package, an ontology or annotations named by a measure, a service, or a function of
-        the user.
-
-    Raises:
-        InputError: If a run cannot be read.
-    """
-    if not config.is_embedded:
-        return None
-    runs = config.runs or {}
-    if "-" in (*runs.values(), config.qrels, config.topics, config.corpus):
-        return None
-    for measure in parse_measures(config.measure_names):
-        if not type(measure).__module__.startswith("trectools_plus.") or _NAMES_FILE.search(
-            measure.name
-        ):
-            return None
-    parts = {
-        "config": config.as_manifest(),
-        "contents": dict(contents),
-        "runs": {name: sha256_file(path) for name, path in runs.items()},
-        "models": {
-            role: model.sha256
-            for role, model in models_used(config.mode_keys, config.retrieval).items()
-        },
-        "packages": package_versions(),
-        "machine": describe_machine(),
-        "code": _hash_code(),
-    }
-    return sha256_text(json.dumps(parts, sort_keys=True, ensure_ascii=False))
-
-
-def find_cached(key: str, output_dir: Path) -> ReportFolder | None:
-    """Find a complete and unchanged output folder with this key.
-
-    Args:
-        key: From :func:`make_cache_key`.
-        output_dir: The folder that is searched first, then the folders beside it.
-    """
-    reports = sorted(output_dir.parent.glob(f"*/{REPORT_FILE}"), reverse=True)
-    for folder in dict.fromkeys([output_dir, *(report.parent for report in reports)]):
-        try:
-            if key.encode() not in (folder / REPORT_FILE).read_bytes():
-                continue
-            source = ReportFolder(folder)
-            if source.report.manifest.cache_key == key and _is_complete(source):
-                return source
-        except (OSError, InputError):
-            continue
-    return None
-
-
-def _is_complete(source: ReportFolder) -> bool:
-    """Return whether every file is there and unchanged."""
-    listed = {name: digest for digest, name in read_checksums(source.folder)}
-    runs = [one.run.path for one in source.report.modes.values() if one.run.path is not None]
-    needed = {REPORT_FILE, PER_QUERY_FILE, QRELS_FILE, *runs}
-    if any(one.latency_ms is not None for one in source.report.modes.values()):
-        needed.add(LATENCY_FILE)
-    return needed <= listed.keys() and all(
-        sha256_file(source.folder / name) == digest for name, digest in listed.items()
-    )
-
-
-@cache
-def _hash_code() -> str:
-    """Return the SHA-256 of this package's sources, which change more often than its version."""
-    root = Path(__file__).resolve().parents[2]
-    lines = [
-        f"{path.relative_to(root).as_posix()} {sha256_file(path)}\n"
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
-    ]
-    return sha256_text("".join(lines))
-
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -208,14 +101,6 @@ class BenchmarkInputs:
         """Read the data; see :func:`~trectools_plus.benchmark.run.dataset.load_dataset`."""
         return load_dataset(self.config)
 
-    def cache_key(self, contents: dict[str, str]) -> str | None:
-        """Return the key of the results; ``None`` if they cannot be reused.
-
-        Args:
-            contents: The hashes of the data.
-        """
-        return make_cache_key(self.config, contents)
-
     def prepare_modes(self, dataset: Dataset, folder: OutputFolder, progress: Progress) -> Modes:
         """Write the run of each mode to the folder; see
         :func:`~trectools_plus.benchmark.run.modes.prepare_modes`."""
@@ -255,10 +140,6 @@ class BenchmarkInputs:
         if all(found[role] == model for role, _, model in models):
             return found
         return {f"{role}-{mode}": model for role, mode, model in models}
-
-    def find_ontology(self, measures: Sequence[Measure]) -> Ontology | None:
-        """Return the ontology of the documents; ``None`` if they are not known to be terms."""
-        return find_ontology(self.config, measures)
 
 
 def run_benchmark(
@@ -342,26 +223,22 @@ def run_on_inputs(
         dataset = inputs.load_dataset()
         progress("reading the data", 1, 1)
         contents = dataset.hash_contents(progress)
-        key = inputs.cache_key(contents)
-        if cached and key is not None:
-            found = find_cached(key, folder.path)
-            if found is not None:
-                if strict_input:
-                    refuse_errors(_input_findings(found.report, config), strict_input=True)
-                now = {"created_at": format_time(moment), "command": command}
-                return _reuse(found, dataset, folder, {"experiment_id": experiment_id, **now})
+        key = make_cache_key(config, contents) if cached else None
+        earlier = None if key is None else find_cached(key, folder.path)
+        if earlier is not None:
+            if strict_input:
+                refuse_errors(_input_findings(earlier.report, config), strict_input=True)
+            now = {"created_at": format_time(moment), "command": command}
+            return _reuse(earlier, dataset, folder, {"experiment_id": experiment_id, **now})
         modes = inputs.prepare_modes(dataset, folder, progress)
         scored = modes.scored
         evaluation = inputs.score(dataset, scored, progress)
         progress("comparing", 0, 1)
         described = dataset.describe(len(evaluation.query_ids[next(iter(scored))]), contents)
-        others = count_other_reports(folder.path, described.sha256) or None
         manifest = make_manifest(
             config, moment, experiment_id, described, scored, command
-        ).model_copy(
-            update={"cache_key": key, "other_reports": others, "models": inputs.list_models()}
-        )
-        ontology = inputs.find_ontology(evaluation.measures)
+        ).model_copy(update={"models": inputs.list_models(), "cache_key": key})
+        ontology = find_ontology(config, evaluation.measures)
         report = make_report(config, dataset, modes, evaluation, manifest, ontology)
         folder.keep_components([one.run.path or "" for one in report.components])
         if strict_input:
@@ -405,22 +282,14 @@ def _reuse(
     source: ReportFolder, dataset: Dataset, folder: OutputFolder, changes: dict[str, Any]
 ) -> BenchmarkResult:
     """Return earlier results as those of this benchmark, with their origin in the manifest."""
-    old = source.report
-    assert source.per_query is not None
-    changes |= {
-        "cached_from": old.manifest.cached_from or old.manifest.experiment_id,
-        "other_reports": count_other_reports(folder.path, old.manifest.dataset.sha256) or None,
-    }
+    report, per_query = source.report, source.per_query
+    assert per_query is not None
     copy_files(source, folder)
-    manifest = old.manifest.model_copy(update=changes)
-    return BenchmarkResult(
-        old.model_copy(update={"manifest": manifest}),
-        source.per_query,
-        {mode: source.read_run(mode) for mode in old.modes},
-        folder,
-        dataset,
-        source.latency,
-    )
+    origin = report.manifest.cached_from or report.manifest.experiment_id
+    manifest = report.manifest.model_copy(update={**changes, "cached_from": origin})
+    runs = {mode: source.read_run(mode) for mode in report.modes}
+    report = report.model_copy(update={"manifest": manifest})
+    return BenchmarkResult(report, per_query, runs, folder, dataset, source.latency)
 
 
 def make_latency_table(topics: Topics | None, modes: Mapping[str, ModeRun]) -> pl.DataFrame | None:

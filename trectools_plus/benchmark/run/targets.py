@@ -267,10 +267,9 @@ def _status(mean: float | None, target: Target, *, higher_is_better: bool) -> Ta
     if not higher_is_better:  # one level, see BenchmarkConfig
         return "competitive" if mean <= target.competitive else "below_competitive"
     reaches = gt if target.above else ge
-    if target.strong is not None and reaches(mean, target.strong):
-        return "strong"
-    if reaches(mean, target.competitive):
-        return "competitive"
-    if target.baseline is None:
-        return "below_competitive"
-    return "baseline" if reaches(mean, target.baseline) else "below_baseline"
+    levels: tuple[TargetStatus, ...] = ("strong", "competitive", "baseline")
+    for level in levels:
+        least = getattr(target, level)
+        if least is not None and reaches(mean, least):
+            return level
+    return "below_competitive" if target.baseline is None else "below_baseline"

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
-from trectools_plus.benchmark.report.folder import stored_measure
+from trectools_plus.benchmark.report.folder import bind_unchanged
 from trectools_plus.benchmark.run.dataset import Dataset, hash_qrels, name_dataset
 from trectools_plus.benchmark.run.output_folder import (
     HELD_OUT_FILE,
@@ -33,8 +33,7 @@ from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
-from trectools_plus.measures.parser import of_a_report
-from trectools_plus.measures.providers.stored import StoredMeasure, is_of_user
+from trectools_plus.plugins import without_user_code
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.statistics.arrays import MAX_RESAMPLES
 from trectools_plus.validation.loading import load_qrels, load_run
@@ -82,7 +81,7 @@ def rebuild_sweep(path: Path, report: SweepReport, output: OutputFolder) -> Rebu
     Raises:
         InputError: If a file is missing or cannot be read, or the settings are invalid.
     """
-    with of_a_report(_stored_measures(report)):
+    with without_user_code():
         try:
             return _rebuild(ClosedFolder(path.parent), report, output)
         except (ValidationError, TypeError, ValueError, LookupError, AttributeError) as error:
@@ -94,7 +93,9 @@ def _rebuild(files: ClosedFolder, report: SweepReport, output: OutputFolder) -> 
     variants = list_variants(config, None)
     runs = [one.name for one in variants.list_scored(config)]
     names = dict.fromkeys(name for one in report.variants for name in one.measures)
-    measures = config.bind_measures([*names])
+    hashes = [file.sha256 for file in report.dataset.files.values()]
+    files_of_terms = (config.ontology, config.annotations)
+    measures = bind_unchanged([*names], files_of_terms, hashes, files.path)
     files.file(PER_QUERY_FILE)
     stored = _read_values(files, PER_QUERY_FILE, config, runs, measures)
     assert stored is not None
@@ -116,7 +117,6 @@ def _rebuild(files: ClosedFolder, report: SweepReport, output: OutputFolder) -> 
         "packages": report.packages,
         "command": report.command,
         "platform": report.platform,
-        "other_reports": report.other_reports,
     }
     values = None if held_out is None else held_out.per_query()
     result = SweepResult(
@@ -138,39 +138,18 @@ def _score_winner(
 ) -> Evaluation:
     """Return the stored values, with those of the winner computed from its run."""
     judgments = Dataset("", None, None, qrels).judged
-    computed = [one for one in stored.measures if not isinstance(one, StoredMeasure)]
-    again = score_runs(judgments, {run.name: run}, computed, stored.averaging)
+    again = score_runs(judgments, {run.name: run}, stored.measures, stored.averaging)
     if again.query_ids[run.name] != stored.query_ids[run.name]:
         raise ValueError(f"the queries are not those of {QRELS_FILE}")
-    table = stored.tables[run.name].copy()
-    table[:, [stored.measures.index(one) for one in computed]] = again.tables[run.name]
-    tables = {**stored.tables, run.name: table}
+    tables = {**stored.tables, run.name: again.tables[run.name]}
     return replace(stored, tables=tables, judged={**judged, **again.judged})
 
 
 def _list_unproven(evaluation: Evaluation, held_out: pl.DataFrame | None) -> Iterator[str]:
     others = len(evaluation.run_names) - 1
     yield f"the values per query of {others} other runs, and their shares of judged documents"
-    stored = [one.requested_name for one in evaluation.measures if isinstance(one, StoredMeasure)]
-    if stored:
-        yield f"all values per query of {', '.join(stored)}"
     if held_out is not None:
         yield f"{held_out.height:,} values per query on the held-out part"
-
-
-def _stored_measures(report: SweepReport) -> dict[str, Measure]:
-    """Return the measures that are not computed again, by each of their names."""
-    config = report.config
-    named = [report.measure, config.get("primary_measure")]
-    named += [name for one in report.variants for name in one.measures]
-    for key in ("measures", "headline_measures"):
-        named += config[key] if isinstance(config.get(key), list) else []
-    stored: dict[str, Measure] = {}
-    for name in dict.fromkeys(name for name in named if isinstance(name, str)):
-        measure = stored_measure(name, name != report.measure or report.higher_is_better)
-        if measure is not None:
-            stored |= dict.fromkeys((name, measure.name, measure.requested_name), measure)
-    return stored
 
 
 def _read_config(report: SweepReport) -> SweepConfig:
@@ -228,12 +207,9 @@ def _check_measures(config: SweepConfig, measures: Sequence[Measure]) -> Iterato
     in the report.
     """
 
-    def names(chosen: Sequence[Measure]) -> list[str]:
-        return ["" if is_of_user(one.definition) else one.requested_name for one in chosen]
-
     unset = ((), ("headline_measures",), ("measures",), ("headline_measures", "measures"))
     settings = [config.model_copy(update=dict.fromkeys(fields, ())) for fields in unset]
-    if names(measures) not in [names(choose_measures(one)) for one in settings]:
+    if [*measures] not in map(choose_measures, settings):
         shown = ", ".join(one.requested_name for one in measures)
         yield f"{SWEEP_FILE}: the settings do not choose the measures {shown}"
 

@@ -100,8 +100,6 @@ class SweepReport(ConfiguredConditions):
     """The variant, run or mode that the variants are compared with."""
     baseline_mean: float | None = None
     """Its mean of the primary measure."""
-    other_reports: int = 0
-    """Other reports on the same data in the folder that has the report's folder."""
     judged: dict[str, float] = Field(default_factory=dict)
     """The mean share of judged documents among the first ten of each scored run; empty if no
     document is judged as not relevant."""

@@ -30,7 +30,6 @@ from trectools_plus.benchmark.sweep.report import (
     SweepWinner,
 )
 from trectools_plus.benchmark.sweep.variants import Variant, Variants, list_variants
-from trectools_plus.benchmark.tried import count_other_reports
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.display import Displayed, TextTable, as_cell
 from trectools_plus.errors import CheckFailedError, UsageError
@@ -140,7 +139,6 @@ def _run(
         "packages": package_versions(),
         "platform": describe_machine()["platform"],
         "command": command,
-        "other_reports": count_other_reports(folder.path, described.sha256),
     }
     report = selection.describe(dataset.qrels, held_out, conditions)
     held_out_values = None if held_out is None else held_out.per_query()

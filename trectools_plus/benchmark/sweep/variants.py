@@ -7,11 +7,10 @@ with the same settings of it, and searched once for each query.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, product
 from typing import Any
 
@@ -85,39 +84,39 @@ class Variant:
         return None if text is None else int(text)
 
 
-class Variants(ABC):
+Runs = Callable[[Sequence[Variant], Dataset], Iterator[Run]]
+"""A function that yields the run of each variant for the queries of a dataset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variants:
     """Variants that make runs of the queries of a dataset.
 
     Attributes:
         variants: The candidates, each once.
         references: Runs or modes that are not candidates, but can be the baseline.
+        runs: Makes the runs.
     """
 
     variants: list[Variant]
-    references: Sequence[Variant] = ()
-
-    @abstractmethod
-    def runs(self, chosen: Sequence[Variant], dataset: Dataset) -> Iterator[Run]:
-        """Yield the run of each variant, for the queries of a dataset."""
-
-    def find(self, name: str) -> Variant:
-        """Return the variant, run or mode of a name.
-
-        Raises:
-            UsageError: If there is none.
-        """
-        known = {one.name: one for one in (*self.references, *self.variants)}
-        if name not in known:
-            raise UsageError(
-                f"'{name}' is not one of the variants",
-                where="--baseline",
-                remedy=f"use one of {', '.join([*known][:9])}",
-            )
-        return known[name]
+    references: Sequence[Variant]
+    runs: Runs
 
     def list_references(self, config: SweepConfig) -> Sequence[Variant]:
-        """Return what can be the baseline: without a name, the best of the runs that are fused."""
-        named = [self.find(name) for name in config.baseline or ()]
+        """Return what can be the baseline: without a name, the best of the runs that are fused.
+
+        Raises:
+            UsageError: If there is no variant, run or mode of the name.
+        """
+        known = {one.name: one for one in (*self.references, *self.variants)}
+        for name in config.baseline or ():
+            if name not in known:
+                raise UsageError(
+                    f"'{name}' is not one of the variants",
+                    where="--baseline",
+                    remedy=f"use one of {', '.join([*known][:9])}",
+                )
+        named = [known[name] for name in config.baseline or ()]
         return named or (self.references if config.runs is not None else ())
 
     def list_scored(self, config: SweepConfig) -> list[Variant]:
@@ -139,9 +138,7 @@ def list_variants(
     Raises:
         UsageError: If a setting is unknown, not used or out of range, or there is one variant only.
     """
-    made: Variants = (
-        RunVariants(config) if config.runs else SearchVariants(config, dataset, progress)
-    )
+    made = _of_runs(config) if config.runs else _of_search(config, dataset, progress)
     if len(made.variants) < 2:
         raise UsageError(
             f"there is nothing to choose from: {len(made.variants)} variant",
@@ -151,56 +148,58 @@ def list_variants(
     return made
 
 
-class RunVariants(Variants):
-    """Given runs, or fusions of them."""
-
-    def __init__(self, config: SweepConfig) -> None:
-        self._files = dict(config.runs or {})
-        self._runs: dict[str, Run] = {}
-        self.variants = [Variant(name, mode=name) for name in self._files]
-        if not config.grid:
-            return
-        if len(self._files) < 2:
-            raise UsageError(
-                "one run cannot be fused", where="--runs", remedy="name two or more, or no --grid"
-            )
-        self.references = self.variants
-        self.variants = _combine(
-            config.grid,
-            (*_OF_FUSION, DEPTH),
-            lambda one: unused_settings(["hybrid"], make_settings({"fusion": _method_of(one)})),
+def _of_runs(config: SweepConfig) -> Variants:
+    """Return given runs, or fusions of them."""
+    files = dict(config.runs or {})
+    given = [Variant(name, mode=name) for name in files]
+    if not config.grid:
+        return Variants(given, (), partial(_read_runs, files))
+    if len(files) < 2:
+        raise UsageError(
+            "one run cannot be fused", where="--runs", remedy="name two or more, or no --grid"
         )
-        for one in self.variants:
-            with _naming(one):
-                _fusion_of(one).check_count(len(self._files))
+    fusions = _combine(
+        config.grid,
+        (*_OF_FUSION, DEPTH),
+        lambda one: unused_settings(["hybrid"], make_settings({"fusion": _method_of(one)})),
+    )
+    for one in fusions:
+        with _naming(one):
+            _fusion_of(one).check_count(len(files))
+    return Variants(fusions, given, partial(_fuse_runs, files, {}))
 
-    def runs(self, chosen: Sequence[Variant], dataset: Dataset) -> Iterator[Run]:
-        """Read the runs, those to fuse once for all variants, or fuse them."""
-        if self.references and not self._runs:
-            self._runs = {name: self._read(name, dataset) for name in self._files}
-        for one in chosen:
-            if one.mode:
-                yield self._runs.get(one.mode) or self._read(one.mode, dataset)
-                continue
-            query_ids = list(dict.fromkeys(chain.from_iterable(self._rankings)))
-            fused = [
-                fuse_rankings(
-                    [table.get(query, empty_ranking()) for table in self._rankings],
-                    _fusion_of(one),
-                    one.depth,
-                )
-                for query in query_ids
-            ]
-            yield run_of(query_ids, fused, one.name)
 
-    def _read(self, name: str, dataset: Dataset) -> Run:
-        run, _ = load_run_with_findings(self._files[name], max_depth=None)
+def _read_runs(
+    files: Mapping[str, str], chosen: Sequence[Variant], dataset: Dataset
+) -> Iterator[Run]:
+    for one in chosen:
+        run, _ = load_run_with_findings(files[one.mode], max_depth=None)
         refuse_errors(check_pair(run, dataset.qrels, dataset.topics))
-        return Run(run.frame, name)
+        yield Run(run.frame, one.mode)
 
-    @cached_property
-    def _rankings(self) -> list[dict[str, Ranking]]:
-        return [rankings_of(run) for run in self._runs.values()]
+
+def _fuse_runs(
+    files: Mapping[str, str], read: dict[str, Run], chosen: Sequence[Variant], dataset: Dataset
+) -> Iterator[Run]:
+    """Yield given runs, which are read once, and fusions of them."""
+    if not read:
+        given = [Variant(name, mode=name) for name in files]
+        read |= {run.name: run for run in _read_runs(files, given, dataset)}
+    rankings = [rankings_of(run) for run in read.values()]
+    query_ids = list(dict.fromkeys(chain.from_iterable(rankings)))
+    for one in chosen:
+        if one.mode:
+            yield read[one.mode]
+            continue
+        fused = [
+            fuse_rankings(
+                [table.get(query, empty_ranking()) for table in rankings],
+                _fusion_of(one),
+                one.depth,
+            )
+            for query in query_ids
+        ]
+        yield run_of(query_ids, fused, one.name)
 
 
 def _method_of(one: Variant) -> str:
@@ -216,33 +215,24 @@ def _fusion_of(one: Variant) -> Fusion:
     return Fusion(**{**fields, "method": _method_of(one)})
 
 
-class SearchVariants(Variants):
-    """Modes of the embedded backend with different settings."""
+def _of_search(config: SweepConfig, dataset: Dataset | None, progress: Progress) -> Variants:
+    """Return modes of the embedded backend with different settings."""
+    build = None
+    if dataset is not None:
+        if dataset.topics is None or not isinstance(dataset.corpus, Corpus):
+            raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
+        check_ids(dataset.corpus.frame["doc_id"], "document", dataset.corpus.path)
+        build = partial(build_retrievers, dataset.corpus, progress=progress, leaves={})
 
-    def __init__(self, config: SweepConfig, dataset: Dataset | None, progress: Progress) -> None:
-        self._config = config
-        if dataset is not None:
-            if dataset.topics is None or not isinstance(dataset.corpus, Corpus):
-                raise InputError("nothing to search: no corpus or no topics", where=dataset.id)
-            check_ids(dataset.corpus.frame["doc_id"], "document", dataset.corpus.path)
-            self._build = partial(build_retrievers, dataset.corpus, progress=progress, leaves={})
-        self.references = [Variant(mode, mode=mode) for mode in ALL_MODES]
-        allowed = (*RetrievalSettings.model_fields, DEPTH)
-        self.variants = _combine(
-            config.grid,
-            allowed,
-            lambda one: unused_settings(self._modes(one), self._settings(one)),
-            config.modes,
-        )
-
-    def runs(self, chosen: Sequence[Variant], dataset: Dataset) -> Iterator[Run]:
+    def search(chosen: Sequence[Variant], dataset: Dataset) -> Iterator[Run]:
         """Search; each index is searched once for each query."""
         assert dataset.topics is not None
+        assert build is not None
         retrievers = [
-            self._build(self._modes(one), self._settings(one))[one.mode] for one in chosen
+            build(_modes_of(config, one), _settings_of(config, one))[one.mode] for one in chosen
         ]
-        depths = [one.depth or self._config.depth for one in chosen]
-        alone = self._config.exclude_self
+        depths = [one.depth or config.depth for one in chosen]
+        alone = config.exclude_self
         request = BackendRequest(None, (), depth=max(depths) + alone, exclude_self=alone)
         shared = SharedSearch(retrievers, request)
         queries = list(iter_queries(dataset.topics))
@@ -253,15 +243,25 @@ class SearchVariants(Variants):
                 rankings += shared.search(retriever, some, depth)[0]
             yield run_of(dataset.topics.query_ids, rankings, one.name)
 
-    def _settings(self, one: Variant) -> RetrievalSettings:
-        base = self._config.retrieval
-        varied = {name: value for name, value in one.values.items() if name != DEPTH}
-        made = make_settings({**base.model_dump(include=base.model_fields_set), **varied})
-        return made.for_documents(has_parts=self._config.has_terms)
+    variants = _combine(
+        config.grid,
+        (*RetrievalSettings.model_fields, DEPTH),
+        lambda one: unused_settings(_modes_of(config, one), _settings_of(config, one)),
+        config.modes,
+    )
+    return Variants(variants, [Variant(mode, mode=mode) for mode in ALL_MODES], search)
 
-    def _modes(self, one: Variant) -> list[str]:
-        """Return the mode, and splade if hybrid shall merge it."""
-        return list(dict.fromkeys([one.mode, *({"splade"} & {*self._config.modes})]))
+
+def _settings_of(config: SweepConfig, one: Variant) -> RetrievalSettings:
+    base = config.retrieval
+    varied = {name: value for name, value in one.values.items() if name != DEPTH}
+    made = make_settings({**base.model_dump(include=base.model_fields_set), **varied})
+    return made.for_documents(has_parts=config.has_terms)
+
+
+def _modes_of(config: SweepConfig, one: Variant) -> list[str]:
+    """Return the mode, and splade if hybrid shall merge it."""
+    return list(dict.fromkeys([one.mode, *({"splade"} & {*config.modes})]))
 
 
 @contextmanager

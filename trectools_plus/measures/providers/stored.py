@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
-from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     TIES,
     Definition,
-    FloatArray,
-    Measure,
 )
-
-if TYPE_CHECKING:
-    from trectools_plus.measures.judged import RankedRun
-
 
 _CLASS = re.compile(r"[\w.<>]+:[\w.<>]+")
 
@@ -41,58 +32,3 @@ def without_words(definition: Definition) -> Definition:
         averaged_over=AVERAGED_OVER,
         trec_eval_call=None,
     )
-
-
-class StoredProvider:
-    """Computes nothing: every value is undefined until that of the report takes its place."""
-
-    sees_documents = False
-
-    def labels(self) -> list[str]:
-        """Return no label: these measures have no names of their own."""
-        return []
-
-    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
-        """Refuse to construct a measure.
-
-        Raises:
-            UsageError: Always.
-        """
-        raise UsageError("the measure is not computed again", where=f"{label}{parameters}{at}")
-
-    def score(self, measures: Sequence[StoredMeasure], run: RankedRun) -> list[FloatArray]:
-        """Return undefined values."""
-        import numpy as np
-
-        return [np.full(len(run.query_ids), np.nan) for _ in measures]
-
-
-class StoredMeasure(Measure):
-    """A measure whose code belongs to the writer of a report, or that reads files of the writer.
-
-    Args:
-        definition: Its definition in the report.
-    """
-
-    provider = StoredProvider()
-    sees_unjudged = True
-
-    def __init__(self, definition: Definition) -> None:
-        self._stored = definition
-        self.alias = definition.alias
-        self.cutoff = definition.cutoff
-        self.relevance_level = definition.relevance_level
-        self.higher_is_better = definition.higher_is_better
-        self.aggregate = definition.aggregate
-
-    @property
-    def name(self) -> str:
-        """The name in the report."""
-        return self._stored.name
-
-    @property
-    def _definition(self) -> Definition:
-        return self._stored
-
-
-PROVIDER = StoredMeasure.provider

@@ -71,7 +71,7 @@ def render_html(report: BenchmarkReport, evidence: QueryEvidence | None = None) 
     comparison = report_table(report)
     values = None if evidence is None else read_values(report, evidence.per_query, measures)
     if values is not None:
-        measures = list(values.parts)
+        measures = list(values.encoded)
     styles = "".join(read_asset(name) for name in _STYLES)
     scripts = "".join(read_asset(name) for name in _SCRIPTS)
     environment = make_environment()

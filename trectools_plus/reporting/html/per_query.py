@@ -69,13 +69,11 @@ class QueryValues:
 
     Attributes:
         query_ids: The queries, in the order of ``per_query``.
-        parts: By measure, in the order of the page's switch.
-        encoded: The same values for JSON; see :func:`collect_queries`.
+        encoded: By measure, in the order of the page's switch; see :func:`collect_queries`.
     """
 
     query_ids: pl.Series
-    parts: dict[str, Parts]
-    encoded: list[dict[str, Any]]
+    encoded: dict[str, dict[str, Any]]
 
 
 def read_values(
@@ -89,17 +87,15 @@ def read_values(
         measures: Names as in the report, the most important first.
     """
     query_ids = per_query["query_id"].unique(maintain_order=True)
-    parts: dict[str, Parts] = {}
-    encoded: list[dict[str, Any]] = []
+    encoded: dict[str, dict[str, Any]] = {}
     size = 0
     for measure, table in _list_tables(report, per_query, query_ids, measures):
-        one = _encode(table)
-        size += len(_to_json(one))
-        if parts and size > _MOST_VALUES:
+        packed = _encode(table)
+        size += len(_to_json(packed))
+        if encoded and size > _MOST_VALUES:
             break
-        parts[measure] = table
-        encoded.append(one)
-    return QueryValues(query_ids, parts, encoded)
+        encoded[measure] = packed
+    return QueryValues(query_ids, encoded)
 
 
 def _list_tables(
@@ -136,14 +132,14 @@ def collect_queries(
         (:data:`PARTS`), ``level`` (the lowest relevant grade), ``ids`` and ``texts`` of the
         queries (no texts if none is known), ``relevant`` (the number of relevant documents of each
         query; null without judgments), ``values`` (packed by measure, mode by mode, with
-        ``palette``, the values with these numbers, or ``from``, the value of number 0), ``first``
+        ``from``, the value of number 0), ``first``
         (packed ranks of the first relevant documents by mode and query, 0 if not found; null
         without judgments), ``documents`` (ids), ``titles`` (empty if none has a title), ``depth``,
         ``grades``, ``results`` (packed by mode, query and rank: number of the document times the
         number of codes, plus the code of the grade), and ``failing`` (positions of queries that
         score 0 in every mode). With very many queries there are fewer results per query.
     """
-    primary = next(iter(values.parts))
+    primary = next(iter(values.encoded))
     level = next(iter(report.modes.values())).measures[primary].definition.relevance_level
     queries = evidence.judged
     if queries is None and evidence.qrels is not None:
@@ -152,14 +148,14 @@ def collect_queries(
     data = {
         "modes": [result.label for result in report.modes.values()],
         "noun": report.noun,
-        "measures": list(values.parts),
-        "lower": [not report.higher_is_better(measure) for measure in values.parts],
+        "measures": list(values.encoded),
+        "lower": [not report.higher_is_better(measure) for measure in values.encoded],
         "parts": PARTS,
         "level": level,
         "ids": values.query_ids.to_list(),
         "texts": _shorten_texts(values.query_ids, evidence.topics),
         "relevant": None if queries is None else _count_relevant(values.query_ids, queries, level),
-        "values": values.encoded,
+        "values": list(values.encoded.values()),
         "failing": [
             places[query.query_id] for query in report.failing_queries if query.query_id in places
         ],
@@ -172,19 +168,10 @@ def collect_queries(
 
 
 def _encode(parts: Parts) -> dict[str, Any]:
-    """Return packed values with a palette or an offset, whichever is shorter."""
+    """Return packed differences from the smallest value."""
     missing = np.isnan(parts)
-    known = parts[~missing].astype(np.int64)
-    distinct, codes = np.unique(known, return_inverse=True)
-    numbers = np.full(parts.shape, -1)
-    numbers[~missing] = codes
-    by_palette = {"palette": distinct.tolist(), **_pack(numbers)}
-    if len(distinct) < 256:
-        return by_palette
-    first = int(distinct[0])
-    numbers[~missing] = known - first
-    by_offset = {"from": first, **_pack(numbers)}
-    return min(by_palette, by_offset, key=lambda one: len(_to_json(one)))
+    first = int(np.min(parts[~missing], initial=np.inf)) if not missing.all() else 0
+    return {"from": first, **_pack(np.where(missing, -1, parts - first).astype(np.int64))}
 
 
 def _pack(numbers: npt.NDArray[np.int64]) -> dict[str, Any]:
@@ -205,15 +192,11 @@ def _shorten_texts(query_ids: pl.Series, topics: Topics | None) -> list[str]:
     """Return the text of each query, shortened if all texts together are too long."""
     if topics is None:
         return []
-    texts = topics.to_dict()
-    chosen = [" ".join(texts.get(query_id, "").split()) for query_id in query_ids]
-    longest = max(_SHORTEST_TEXT, _MOST_TEXT // max(1, len(chosen)))
-    shortened = [_shorten(text, longest) for text in chosen]
-    size = sum(len(text.encode()) for text in shortened)
-    if size > _MOST_TEXT:  # characters of several bytes
-        longest = max(_SHORTEST_TEXT, longest * _MOST_TEXT // size)
-        shortened = [_shorten(text, longest) for text in chosen]
-    return shortened
+    known = topics.to_dict()
+    texts = [" ".join(known.get(query_id, "").split()) for query_id in query_ids]
+    letters, size = (sum(map(len, some)) for some in (texts, map(str.encode, texts)))
+    share = _MOST_TEXT * letters // max(1, size * len(texts))
+    return [_shorten(text, max(_SHORTEST_TEXT, share)) for text in texts]
 
 
 def _count_relevant(query_ids: pl.Series, queries: JudgedQueries, level: int) -> list[int]:

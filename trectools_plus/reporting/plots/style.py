@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from math import ceil
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from trectools_plus.errors import MissingExtraError
 
@@ -26,15 +26,14 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")
 LINES = ("-", "--", "-.", ":")
-AHEAD, BEHIND = "#0072B2", "#D55E00"
 INK, FAINT = "#222222", "#D9D9D9"
 
 LONGEST_LABEL = 36
-WIDTH = 7.2
-"""Width of a figure in inches."""
 HEADING = 0.75
 """Height of the heading in inches."""
-DOTS_PER_INCH = 150
+_WIDTH = 7.2
+"""Width of a figure in inches."""
+_DOTS_PER_INCH = 150
 _MOST_DOTS = 30_000
 """Maximum height of a figure in dots; Matplotlib draws at most 65,535."""
 _LETTERS_A_LINE = 96
@@ -66,37 +65,33 @@ class ModeStyle:
         colour: Hexadecimal RGB.
         marker: The marker's name in Matplotlib.
         line: The line style's name in Matplotlib.
-        size: The marker's size in points; all markers look equally large.
     """
 
     colour: str
     marker: str
     line: str
-    size: float
 
-    def of_curve(self) -> dict[str, Any]:
-        """Return the arguments of ``Axes.plot`` for the curve of the mode."""
-        return {
-            "color": self.colour,
-            "linestyle": self.line,
-            "marker": self.marker,
-            "markersize": self.size,
-            "markeredgecolor": "white",
-            "markeredgewidth": 0.5,
-            "linewidth": 1.4,
-            "clip_on": False,
-            "zorder": 3,
-        }
+    def draw_curve(self, axes: Axes, x: Any, y: Any, label: str) -> None:
+        """Draw the curve of the mode."""
+        axes.plot(
+            *(x, y),
+            label=label_text(label),
+            color=self.colour,
+            linestyle=self.line,
+            marker=self.marker,
+            markersize=5.5,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            linewidth=1.4,
+            clip_on=False,
+            zorder=3,
+        )
 
 
 def mode_style(place: int) -> ModeStyle:
     """Return the style of the mode at a position, counted from 0; 70 styles are different."""
-    marker = MARKERS[place % len(MARKERS)]
     return ModeStyle(
-        COLOURS[place % len(COLOURS)],
-        marker,
-        LINES[place % len(LINES)],
-        {"*": 9.0, "P": 6.5, "X": 6.5}.get(marker, 5.5),
+        COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)], LINES[place % len(LINES)]
     )
 
 
@@ -165,45 +160,43 @@ def new_figure(height: float) -> Figure:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.08)
-    dots = min(DOTS_PER_INCH, _MOST_DOTS / height)
-    return _inline_figure()(figsize=(WIDTH, height), dpi=dots, layout=layout)
+    dots = min(_DOTS_PER_INCH, _MOST_DOTS / height)
+    return _inline_figure()(figsize=(_WIDTH, height), dpi=dots, layout=layout)
 
 
 @cache
 def _inline_figure() -> type[Figure]:
     """Return the class of figures that notebooks show once, with any backend and without pyplot."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     class InlineFigure(Figure):
         def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
             """Return the image and its width on the page, at which the text has its size."""
-            return self.as_png(), {"width": round(self.get_figwidth() * _PIXELS_PER_INCH)}
-
-        def as_png(self) -> bytes:
-            """Return the image as PNG; the same figure gives the same bytes."""
-            stream = io.BytesIO()
-            canvas: Any = FigureCanvasAgg(self)
-            with house_style():
-                canvas.print_png(stream, metadata={"Software": None})
-            return stream.getvalue()
+            return as_png(self), {"width": round(self.get_figwidth() * _PIXELS_PER_INCH)}
 
     return InlineFigure
 
 
+def as_png(figure: Figure) -> bytes:
+    """Return a figure as PNG; the same figure gives the same bytes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    stream, canvas = io.BytesIO(), cast("Any", FigureCanvasAgg(figure))
+    with house_style():  # not with savefig, which would draw each figure twice to lay it out
+        canvas.print_png(stream, metadata={"Software": None})
+    return stream.getvalue()
+
+
 def finish(
-    figure: Figure,
-    title: str,
-    data: str,
-    legend: tuple[Sequence[Artist], Sequence[str]] = ((), ()),
+    figure: Figure, title: str, data: str, legend: Mapping[str, Artist] | None = None
 ) -> None:
     """Add the heading with title and data above, and the legend below the panels."""
     heading = "\n".join(label_text(line, 90) for line in (title, data) if line)
     figure.suptitle(heading, x=0.01, ha="left", fontsize="large")
-    handles, labels = legend
-    if labels:
-        columns = _legend_columns(labels)
-        figure.legend(list(handles), list(labels), loc="outside lower center", ncols=columns)
+    if legend:
+        columns = _legend_columns(list(legend))
+        handles = list(legend.values())
+        figure.legend(handles, list(legend), loc="outside lower center", ncols=columns)
     # Lay out once for all files: the layout takes longer than the drawing.
     layout = figure.get_layout_engine()
     if layout is not None:
@@ -211,11 +204,11 @@ def finish(
         figure.set_layout_engine("none")
 
 
-def _legend_columns(labels: Sequence[str]) -> int:
-    longest = max(map(len, labels), default=0) + 8
+def _legend_columns(labels: list[str]) -> int:
+    longest = max(map(len, labels)) + 8
     return max(1, min(len(labels), _LETTERS_A_LINE // longest))
 
 
-def legend_height(labels: Sequence[str]) -> float:
+def legend_height(labels: list[str]) -> float:
     """Return the height in inches of a legend."""
     return 0.2 + 0.18 * ceil(len(labels) / _legend_columns(labels))

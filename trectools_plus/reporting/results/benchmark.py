@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     ComponentMeasure,
     ComponentResult,
-    ModeResult,
     StratumResult,
     TermLabel,
 )
 from trectools_plus.benchmark.run.targets import describe_status
 from trectools_plus.display import Cell, TextTable
-from trectools_plus.reporting.comparison import describe_dataset, fold, report_table
+from trectools_plus.reporting.comparison import (
+    ComparisonTable,
+    describe_dataset,
+    fold,
+    report_table,
+)
 from trectools_plus.reporting.document import (
     Block,
     Bullets,
@@ -30,10 +34,10 @@ from trectools_plus.reporting.document import (
 )
 from trectools_plus.reporting.wording import (
     CLAIMS_TITLE,
+    DETECTABLE,
     MOST_QUERIES,
     choose_comparisons,
     denominator_line,
-    describe_detectable,
     describe_difference_intervals,
     equal_line,
     group_lines,
@@ -46,9 +50,7 @@ from trectools_plus.reporting.wording import (
     name_interval,
     other_name,
     show,
-    show_baseline,
     show_ci,
-    show_difference_interval,
     show_level,
     show_p,
     target_lines,
@@ -66,7 +68,7 @@ _LEAST_NOTES = 6
 """Lines for notes below a table of modes that does not show all modes."""
 _LONGEST_TEXT = 120
 _NOT_PRINTED = ("others", "runs", "definitions", "provenance", "claims")
-"""Sections that the terminal does not show: its table has all measures, the rest is in files."""
+"""Sections that the terminal does not show; they are in files."""
 
 
 def render_markdown(report: BenchmarkReport) -> str:
@@ -77,20 +79,33 @@ def render_markdown(report: BenchmarkReport) -> str:
     Args:
         report: The report.
     """
-    comparison = report_table(report, report.headline_measures)
-    noun = comparison.noun.capitalize()
-    blocks: list[Block] = [
-        Heading(f"Benchmark of {comparison.title}", 1),
-        *_head(report)[:2],
-        fold(comparison.by_measure(), len(comparison.labels), noun),
+    return markdown([*_result(report), *_tables(report, report.headline_measures, notes=True),
+                     *report_sections(report)])  # fmt: skip
+
+
+def _result(report: BenchmarkReport) -> list[Block]:
+    return [
+        Heading(f"Benchmark of {describe_dataset(report)}", 1),
+        Paragraph("" if report.verdict is None else report.verdict.text, "result"),
+        Paragraph(method_line(report), "small"),
     ]
-    if comparison.differences.get(report.primary_measure):
-        blocks.append(comparison.against_baseline(report.primary_measure))
-    blocks += [Paragraph(line, "small") for line in (*comparison.legend, equal_line(report))]
-    if report.verdict is not None and report.verdict.next_steps:
-        blocks += [Paragraph("Look at next:"), Bullets(report.verdict.next_steps)]
-    blocks += [Paragraph(note, "note") for note in list_notes(report)]
-    return markdown([*blocks, *report_sections(report)])
+
+
+def _tables(report: BenchmarkReport, measures: Sequence[str], *, notes: bool) -> list[Block]:
+    """Return the means, the differences from baselines, how to read them, and notes."""
+    comparison = report_table(report, measures)
+    table = fold(comparison.by_measure(), len(comparison.labels), report.noun.capitalize())
+    primary = report.primary_measure
+    against = [comparison.by_mode(primary)] if comparison.differences.get(primary) else []
+    steps = [] if report.verdict is None or not notes else report.verdict.next_steps
+    return [
+        table,
+        *against,
+        *(Paragraph(line, "small") for line in (*comparison.legend, equal_line(report))),
+        *(Paragraph(note, "note") for note in list_notes(report) if notes),
+        Paragraph("Look at next:" if steps else ""),
+        Bullets(steps),
+    ]
 
 
 def print_report(
@@ -115,9 +130,11 @@ def print_report(
             counted.
     """
     console = make_console(stream, width)
-    lines = _lines(console, _head(report))
+    lines = _lines(console, [*_result(report), Paragraph(describe_dataset(report), "small")])
     if full:
-        lines += _lines(console, _everything(report, notes=notes))
+        sections = (one for one in report_sections(report) if one.key not in _NOT_PRINTED)
+        lines += _lines(console, _tables(report, list(report.shown_measures), notes=notes))
+        lines += _lines(console, sections)
     else:
         most = MOST_LINES - lines_after
         lines += _fit_table(console, report, most - len(lines) - _LEAST_NOTES * notes)
@@ -129,63 +146,37 @@ def _lines(console: Console, blocks: Iterable[Block]) -> list[str]:
     return [line for block in blocks for line in block_lines(console, block, folds=True)]
 
 
-def _head(report: BenchmarkReport) -> list[Block]:
-    return [
-        Paragraph("" if report.verdict is None else report.verdict.text, "result"),
-        Paragraph(method_line(report), "small"),
-        Paragraph(describe_dataset(report), "small"),
-    ]
-
-
-def _everything(report: BenchmarkReport, *, notes: bool) -> list[Block]:
-    """Return the tables of all measures, all notes, and the sections."""
-    comparison = report_table(report, list(report.shown_measures))
-    against = [measure for measure, entries in comparison.differences.items() if entries]
-    steps = [*list_notes(report), *list_steps(report)] if notes else []
-    return [
-        *map(comparison.against_baseline, against),
-        comparison.by_measure(),
-        *(Paragraph(line, "small") for line in (*comparison.legend, equal_line(report))),
-        Paragraph("Look at next:" if steps else ""),
-        Bullets(steps),
-        *(section for section in report_sections(report) if section.key not in _NOT_PRINTED),
-    ]
-
-
 def _fit_table(console: Console, report: BenchmarkReport, room: int) -> list[str]:
     """Return the headline measures with their legend; modes that do not fit are counted.
 
     If the table of measures by modes is too wide, modes are rows, the best first.
     """
-    comparison = report_table(report, report.headline_measures)
-    table = comparison.by_measure()
-    against = bool(comparison.differences.get(report.primary_measure))
+    primary, measures = report.primary_measure, report.headline_measures
+    comparison = report_table(report, measures)
+    table, against = comparison.by_measure(), comparison.differences.get(primary, ())
     if not against and table_width(console, table) <= console.width:
         return _lines(console, [table, *(Paragraph(line, "small") for line in comparison.legend)])
-    if against:
-        legend = comparison.difference_notes([report.primary_measure])
-    else:
-        legend = [comparison.note, denominator_line(report, comparison.cells)]
-        if comparison.test:
-            place = "--all" if comparison.letters() else "--format json"
-            legend.append(f"Letters of significance: {place}.")
+    legend = comparison.paper_notes[:-1]  # without the method, which is above
+    if not against:
+        letters = "--all" if comparison.letters() else "--format json"
+        legend = [comparison.legend[0], denominator_line(report, comparison.cells)]
+        legend += [f"Letters of significance: {letters}."] if comparison.test else []
     explained = _lines(console, [Paragraph(line, "small") for line in legend])
-    modes = [mode for mode in comparison.labels if mode not in comparison.baselines]
-    order, lines = _best_first(report, modes), list[str]()
-    room -= len(explained)
-    for count in range(min(len(order), max(_LEAST_MODES, room)), 0, -1):
-        some = comparison.brief(report.primary_measure, order[:count])
+    order, others = _best_first(report, comparison), [name for name in measures if name != primary]
+    for count in range(min(len(order), max(_LEAST_MODES, room - len(explained))), -1, -1):
         rest = len(order) - count
         more = f"… {plural(rest, f'more {report.noun}')}: --all" if rest else ""
-        lines = _lines(console, [some, Paragraph(more)])
-        if len(lines) <= room or count <= _LEAST_MODES:
-            break
-    return lines + explained
+        shown = comparison.by_mode(primary, others, order[:count])
+        lines = _lines(console, [shown, Paragraph(more)])
+        if len(lines) + len(explained) <= room or count <= _LEAST_MODES:
+            return lines + explained
+    return explained
 
 
-def _best_first(report: BenchmarkReport, modes: list[str]) -> list[str]:
-    """Return the modes by their mean on the primary measure; unchanged if they are not ranked."""
+def _best_first(report: BenchmarkReport, comparison: ComparisonTable) -> list[str]:
+    """Return the modes but baselines by their primary mean; unchanged if they are not ranked."""
     measure = report.primary_measure
+    modes = [mode for mode in comparison.labels if mode not in comparison.baselines]
     if measure in report.unranked or report.is_sum(measure):
         return modes
     sign = -1.0 if report.higher_is_better(measure) else 1.0
@@ -198,7 +189,9 @@ def _best_first(report: BenchmarkReport, modes: list[str]) -> list[str]:
 
 def _fit_notes(console: Console, report: BenchmarkReport, room: int) -> list[str]:
     """Return the notes that fit into so many lines, and the number of the others."""
-    notes = [*list_notes(report), *list_steps(report)]
+    steps = [] if report.verdict is None else report.verdict.next_steps
+    near = [_count_near(report)] if report.near_misses else []
+    notes = [*list_notes(report), *steps, *target_lines(report), *near]
     lines = ["", "Look at next:"]
     for place, note in enumerate(notes):
         shown = _lines(console, [Bullets([note])])
@@ -217,76 +210,64 @@ def list_notes(report: BenchmarkReport) -> list[str]:
         notes.append(f"{mode.label} {state} and was neither scored nor compared.")
     groups: dict[tuple[str, str], list[str]] = {}
     for result in report.modes.values():
+        incomplete = "incomplete" if result.diagnostics.status == "incomplete" else ""
+        state = incomplete if result.status == "ok" else result.status
         if result.diagnostics.notes:
-            key = _state_of(result), "; ".join(result.diagnostics.notes)
-            groups.setdefault(key, []).append(result.label)
+            text = "; ".join(result.diagnostics.notes)
+            groups.setdefault((state, text), []).append(result.label)
     for (state, text), labels in groups.items():
         verb = f" {'is' if len(labels) == 1 else 'are'} {state}" if state else ""
         notes.append(f"{join_labels(labels, noun=report.noun)}{verb}: {text}.")
     return [*notes, *report.notes]
 
 
-def _state_of(result: ModeResult) -> str:
-    if result.status != "ok":
-        return result.status
-    return "incomplete" if result.diagnostics.status == "incomplete" else ""
-
-
-def list_steps(report: BenchmarkReport) -> list[str]:
-    """Return what to look at next, a sentence or two each."""
-    steps = [] if report.verdict is None else report.verdict.next_steps
-    near = [_near_sentence(report)] if report.near_misses else []
-    return [*steps, *target_lines(report), *near]
-
-
 def report_sections(report: BenchmarkReport) -> list[Fold]:
-    """Return the sections of a report; those that it has nothing for are left out."""
-    makers = (
-        _other_measures,
-        _targets,
-        _differences,
-        _components,
-        _strata,
-        _diagnosis,
-        _failing,
-        _near,
-        _runs,
-        _definitions,
-        _reproduction,
-        _claims,
-    )
-    return [section for make in makers if (section := make(report)) is not None]
+    """Return the sections of a report; those that it has nothing for are empty."""
+    labels = {mode: f"{result.label}: " for mode, result in report.modes.items()}
+    diagnosis = [
+        f"{labels.get(item.mode or '', '')}{item.observed}. This suggests: {item.suggests}."
+        for item in report.diagnosis
+    ]
+    shown, others = list(report.shown_measures), list[Block]()
+    if set(shown) - set(report.headline_measures):
+        table = report_table(report, shown).by_measure()
+        others.append(fold(table, len(labels), report.noun.capitalize()))
+    return [
+        Fold(f"All {len(shown)} measures", others, "others"),
+        Fold("Targets", _targets(report), "targets"),
+        Fold("Paired differences", _differences(report), "differences"),
+        Fold("What each component contributes", _components(report), "components"),
+        Fold("Groups of queries", _strata(report), "strata"),
+        Fold("Diagnosis", [Bullets(diagnosis)], "diagnosis"),
+        Fold(f"Queries that fail in every {report.noun}", _failing(report), "failing"),
+        Fold("Near misses", _near(report), "near"),
+        Fold("Diagnostics", _runs(report), "runs"),
+        Fold("Definitions", _definitions(report), "definitions"),
+        Fold("How to reproduce", _reproduction(report), "provenance"),
+        Fold(CLAIMS_TITLE, [Bullets(list_claims(report))], "claims"),
+    ]
 
 
-def _other_measures(report: BenchmarkReport) -> Fold | None:
-    shown = list(report.shown_measures)
-    if not set(shown) - set(report.headline_measures):
-        return None
-    comparison = report_table(report, shown)
-    table = fold(comparison.by_measure(), len(report.modes), report.noun.capitalize())
-    return Fold(f"All {len(shown)} measures", [table], "others")
-
-
-def _targets(report: BenchmarkReport) -> Fold | None:
+def _targets(report: BenchmarkReport) -> list[Block]:
     rows = []
     for measure in report.measure_names:
         targets = [result.measures[measure].target for result in report.modes.values()]
-        first = targets[0]
-        if first is not None:
+        if (first := targets[0]) is not None:
+            high = "" if first.baseline_high is None else f"–{first.baseline_high:g}"
+            typical = "–" if first.baseline is None else f"{first.baseline:g}{high}"
             levels = show_level(first, "competitive"), show_level(first, "strong")
             states = ("–" if target is None else describe_status(target) for target in targets)
-            rows.append([measure, show_baseline(first), *levels, *states])
+            rows.append([measure, typical, *levels, *states])
     labels = [result.label for result in report.modes.values()]
     header = ["Metric", "Typical baseline", "Competitive", "Strong", *labels]
-    lines = map(Paragraph, target_lines(report))
-    return Fold("Targets", [TextTable.of(header, rows), *lines], "targets") if rows else None
+    return [TextTable.of(header, rows), *map(Paragraph, target_lines(report))]
 
 
-def _differences(report: BenchmarkReport) -> Fold | None:
+def _differences(report: BenchmarkReport) -> list[Block]:
     """Return differences with intervals, tests and groups."""
-    entries = choose_comparisons(report)
+    entries, noun = choose_comparisons(report), report.noun
     if not entries:
-        return None
+        return []
     header = ["Difference", "Metric", "Mean", name_interval(entries[0]), "p", "Adjusted p"]
     header += ["Significant", "d_z", "Detectable", "Won/tied/lost"]
     rows = [
@@ -294,7 +275,7 @@ def _differences(report: BenchmarkReport) -> Fold | None:
             name_difference(report, entry),
             entry.measure,
             show(entry.difference, "+"),
-            show_difference_interval(entry),
+            show_ci(entry.ci, "+", decimals=4) or "–",
             show_p(entry.p),
             show_p(entry.p_adjusted),
             "yes" if entry.significant else "no",
@@ -304,31 +285,30 @@ def _differences(report: BenchmarkReport) -> Fold | None:
         ]
         for entry in entries
     ]
-    further = len(report.comparisons) - len(entries)
-    noun = report.noun
     reading = (
         f"Each row compares two {noun}s query by query. Won, tied and lost count the queries on "
         f"which the first {noun} is better, equal or worse. d_z is the mean difference divided by "
-        f"the standard deviation of the differences. {describe_detectable()} "
+        f"the standard deviation of the differences. {DETECTABLE} "
         f"{describe_difference_intervals(entries[0])} {method_line(report)} Nothing corrects for "
         "the number of measures, so choose one measure before looking at the results."
     )
     groups = group_lines(report)
-    blocks: list[Block] = [TextTable.of(header, rows), Paragraph(reading, "small"), _more(further)]
-    if groups:
-        title = f"{noun.capitalize()}s without a significant difference, best group first:"
-        blocks += [Paragraph(title), Bullets(groups)]
-    return Fold("Paired differences", blocks, "differences")
+    title = f"{noun.capitalize()}s without a significant difference, best group first:"
+    return [
+        TextTable.of(header, rows),
+        Paragraph(reading, "small"),
+        _more(len(report.comparisons) - len(entries)),
+        Paragraph(title if groups else ""),
+        Bullets(groups),
+    ]
 
 
 def _more(further: int) -> Paragraph:
     return Paragraph(f"{further:,} more are in the JSON report." if further else "")
 
 
-def _components(report: BenchmarkReport) -> Fold | None:
+def _components(report: BenchmarkReport) -> list[Block]:
     """Return what each component of a fusion contributes."""
-    if not report.components:
-        return None
     shown = list(report.shown_measures)
     rows: list[list[str | Cell]] = [
         [
@@ -338,15 +318,13 @@ def _components(report: BenchmarkReport) -> Fold | None:
         for one in report.components
     ]
     figures = (figure for one in report.components for figure in one.measures.values())
-    family = next((figure.family for figure in figures), "")
+    family = next((f" ({figure.family})" for figure in figures if figure.family), "")
     reading = (
         "The fusion of all components minus the fusion without one. Above 0, that component "
-        f"raises the measure. With its {100 * report.confidence:g}% interval; *: significant"
-        f"{f' ({family})' if family else ''}. The runs are in the folder components."
+        f"raises the measure. With its {100 * report.confidence:g}% interval; *: "
+        f"significant{family}. The runs are in the folder components."
     )
-    table = TextTable.of(["Fusion", *shown], rows)
-    title = "What each component contributes"
-    return Fold(title, [table, Paragraph(reading, "small")], "components")
+    return [TextTable.of(["Fusion", *shown], rows), Paragraph(reading if rows else "", "small")]
 
 
 def component_label(report: BenchmarkReport, one: ComponentResult) -> str:
@@ -363,27 +341,24 @@ def _contribution(figure: ComponentMeasure | None) -> Cell:
     return Cell(show(figure.difference, "+"), detail=show_ci(figure.ci, "+"), marks=mark)
 
 
-def _strata(report: BenchmarkReport) -> Fold | None:
+def _strata(report: BenchmarkReport) -> list[Block]:
     """Return the primary measure by the values of each query field."""
-    fields = [name for name, values in report.strata.items() if values]
-    if not fields:
-        return None
-    measure = report.primary_measure
-    labels = [result.label for result in report.modes.values()]
+    measure, labels = report.primary_measure, [result.label for result in report.modes.values()]
     blocks: list[Block] = []
-    for field in fields:
+    for field, values in report.strata.items():
         rows: list[list[str | Cell]] = [
             [f"{value} ({queries:,})", *(_stratum(result, queries) for result in results)]
             for value, queries, results in list_stratum(report, field, measure)
         ]
-        table = TextTable.of([field, *labels], rows)
-        blocks.append(fold(table, len(labels), f"{report.noun.capitalize()} by {field}"))
+        if values:
+            table = TextTable.of([field, *labels], rows)
+            blocks.append(fold(table, len(labels), f"{report.noun.capitalize()} by {field}"))
     note = (
         f"{measure}: mean with its {report.confidence * 100:g}% interval. In brackets: the number "
         "of queries with the value. Queries without a value are in no group. The other measures "
         "are in BenchmarkReport.html and BenchmarkReport.json."
     )
-    return Fold("Groups of queries", [*blocks, Paragraph(note, "small")], "strata")
+    return [*blocks, Paragraph(note if blocks else "", "small")]
 
 
 def _stratum(result: StratumResult | None, queries: int) -> Cell:
@@ -393,56 +368,36 @@ def _stratum(result: StratumResult | None, queries: int) -> Cell:
     return Cell(show(result.mean), detail=show_ci(result.ci), count=count)
 
 
-def _diagnosis(report: BenchmarkReport) -> Fold | None:
-    labels = {mode: f"{result.label}: " for mode, result in report.modes.items()}
-    lines = [
-        f"{labels.get(item.mode or '', '')}{item.observed}. This suggests: {item.suggests}."
-        for item in report.diagnosis
-    ]
-    return Fold("Diagnosis", [Bullets(lines)], "diagnosis") if lines else None
-
-
-def _failing(report: BenchmarkReport) -> Fold | None:
-    noun, measure = report.noun, report.primary_measure
+def _failing(report: BenchmarkReport) -> list[Block]:
+    noun, measure, failing = report.noun, report.primary_measure, report.failing_queries
     if not report.higher_is_better(measure):
-        return None
-    title, failing = f"Queries that fail in every {noun}", report.failing_queries
+        return []
     if not failing:
         none = f"None: on every query, at least one {noun} scores above 0 on {measure}."
-        return Fold(title, [Paragraph(none)], "failing")
-    rows = [
-        [
-            query.query_id,
-            _shorten(query.text),
-            *(_rank(query.first_relevant_rank[mode]) for mode in report.modes),
-        ]
-        for query in failing[:MOST_QUERIES]
-    ]
+        return [Paragraph(none)]
+    rows = []
+    for query in failing[:MOST_QUERIES]:
+        ranks = (query.first_relevant_rank[mode] for mode in report.modes)
+        shown = ("not found" if rank is None else f"rank {rank}" for rank in ranks)
+        rows.append([query.query_id, _shorten(query.text), *shown])
     labels = [f"First relevant, {result.label}" for result in report.modes.values()]
-    total = plural(report.manifest.dataset.queries, "query", "queries")
     text = (
-        f"{len(failing):,} of {total} {'scores' if len(failing) == 1 else 'score'} 0 on {measure} "
-        f"in every {noun}. The rank of the first relevant document shows whether a {noun} found "
-        "it too far down or not at all."
+        f"{len(failing):,} of {plural(report.manifest.dataset.queries, 'query', 'queries')} score "
+        f"0 on {measure} in every {noun}. The rank of the first relevant document shows whether a "
+        f"{noun} found it too far down or not at all."
     )
     table = TextTable.of(["Query", "Text", *labels], rows)
-    return Fold(title, [Paragraph(text), table, _more(len(failing) - len(rows))], "failing")
+    return [Paragraph(text), table, _more(len(failing) - len(rows))]
 
 
 def _shorten(text: str | None) -> str:
     return visible(" ".join((text or "–").split()), _LONGEST_TEXT)
 
 
-def _rank(rank: int | None) -> str:
-    return "not found" if rank is None else f"rank {rank}"
-
-
-def _near(report: BenchmarkReport) -> Fold | None:
-    if report.near_misses is None:
-        return None
+def _near(report: BenchmarkReport) -> list[Block]:
     if not report.near_misses:
         none = "None: no first result is wrong and a parent, child or sibling of an expected term."
-        return Fold("Near misses", [Paragraph(none)], "near")
+        return [Paragraph("" if report.near_misses is None else none)]
     rows = [
         [
             miss.query_id,
@@ -455,21 +410,20 @@ def _near(report: BenchmarkReport) -> Fold | None:
         for miss in report.near_misses[:MOST_QUERIES]
     ]
     header = ["Query", "Text", report.noun.capitalize(), "First result", "Relation", "Expected"]
-    more = _more(len(report.near_misses) - len(rows))
-    text = Paragraph(_near_sentence(report))
-    return Fold("Near misses", [text, TextTable.of(header, rows), more], "near")
+    table = TextTable.of(header, rows)
+    return [Paragraph(_count_near(report)), table, _more(len(report.near_misses) - len(rows))]
 
 
 def _term(term: TermLabel) -> str:
     return f"{term.label} ({term.doc_id})" if term.label else term.doc_id
 
 
-def _near_sentence(report: BenchmarkReport) -> str:
+def _count_near(report: BenchmarkReport) -> str:
     """Return a sentence on the number of near misses of each mode."""
-    counts = dict.fromkeys(report.modes, 0)
-    for miss in report.near_misses or ():
-        counts[miss.mode] += 1
-    of_each = ", ".join(f"{report.modes[mode].label} {count}" for mode, count in counts.items())
+    modes = [miss.mode for miss in report.near_misses or ()]
+    of_each = ", ".join(
+        f"{result.label} {modes.count(mode)}" for mode, result in report.modes.items()
+    )
     queries = plural(report.manifest.dataset.queries, "query", "queries")
     return (
         "First results that are not relevant, but a parent, child or sibling of an expected term, "
@@ -477,21 +431,21 @@ def _near_sentence(report: BenchmarkReport) -> str:
     )
 
 
-def _runs(report: BenchmarkReport) -> Fold:
+def _runs(report: BenchmarkReport) -> list[Block]:
     """Return sizes and gaps of every mode."""
     rows = []
     for result in report.modes.values():
-        found = result.diagnostics
-        judged = next(((n, share) for n, share in found.judged.items() if share is not None), None)
+        sizes = result.diagnostics
+        shares = {n: share for n, share in sizes.judged.items() if share is not None}
         rows.append(
             [
                 result.label,
-                found.status if result.status == "ok" else result.status,
+                sizes.status if result.status == "ok" else result.status,
                 f"{result.run.queries:,}",
                 f"{result.run.results:,}",
-                f"{len(found.missing_queries):,}",
-                f"{len(found.shallow_queries):,}",
-                "–" if judged is None else f"{judged[1]:.1%} ({judged[0]})",
+                f"{len(sizes.missing_queries):,}",
+                f"{len(sizes.shallow_queries):,}",
+                next((f"{share:.1%} ({n})" for n, share in shares.items()), "–"),
             ]
         )
     for mode in report.unscored.values():
@@ -502,26 +456,22 @@ def _runs(report: BenchmarkReport) -> Fold:
         "Missing: queries of the means without results. Shallow: queries with fewer results than "
         "the deepest cutoff, although there are more documents."
     )
-    table = TextTable.of([*header, "Judged"], rows)
-    without = Paragraph(_without_relevant(report))
-    return Fold("Diagnostics", [table, Paragraph(reading, "small"), without], "runs")
-
-
-def _without_relevant(report: BenchmarkReport) -> str:
-    """List the judged queries without a relevant document; empty if there are none."""
     without = next(iter(report.modes.values())).diagnostics.queries_without_relevant
-    if not without:
-        return ""
     is_zero = report.manifest.averaging.no_relevant == "zero"
-    effect = "which count 0 in the means" if is_zero else "omitted from every mean"
     listed = ", ".join(without[:MOST_QUERIES]) + (" …" if len(without) > MOST_QUERIES else "")
-    return (
-        f"Judged queries without a relevant document, {effect}: "
+    judged = (
+        f"Judged queries without a relevant document, "
+        f"{'which count 0 in the means' if is_zero else 'omitted from every mean'}: "
         f"{plural(len(without), 'query', 'queries')} ({listed})."
     )
+    return [
+        TextTable.of([*header, "Judged"], rows),
+        Paragraph(reading, "small"),
+        Paragraph(judged if without else ""),
+    ]
 
 
-def _definitions(report: BenchmarkReport) -> Fold:
+def _definitions(report: BenchmarkReport) -> list[Block]:
     lines = []
     measures = next(iter(report.modes.values())).measures
     for name, figures in measures.items():
@@ -535,11 +485,10 @@ def _definitions(report: BenchmarkReport) -> Fold:
         )
     some = next(iter(measures.values())).definition
     ties = f"Ties: {some.ties}. Averaged over: {some.averaged_over}"
-    ending = Paragraph(f"{ties}; here {report.manifest.averaging}.")
-    return Fold("Definitions", [Bullets(lines), ending], "definitions")
+    return [Bullets(lines), Paragraph(f"{ties}; here {report.manifest.averaging}.")]
 
 
-def _reproduction(report: BenchmarkReport) -> Fold:
+def _reproduction(report: BenchmarkReport) -> list[Block]:
     """Return commands, hashes and configuration, without commands that the writer states."""
     manifest = report.manifest
     version = manifest.packages.get("trectools-plus") or "<version>"
@@ -547,16 +496,10 @@ def _reproduction(report: BenchmarkReport) -> Fold:
         f"pip install trectools_plus-{version}-py3-none-any.whl",
         "trectools-plus benchmark run --config benchmark.yaml",
     )
-    config = json.dumps(manifest.config, indent=2, ensure_ascii=False)
-    blocks: list[Block] = [
+    return [
         Code("\n".join(commands)),
         Paragraph(f"Seed {manifest.seed}."),
         TextTable.of(["What", "SHA-256"], list_hashes(report)),
         Paragraph("The configuration with all defaults, valid as benchmark.yaml:"),
-        Code(config, "json"),
+        Code(json.dumps(manifest.config, indent=2, ensure_ascii=False), "json"),
     ]
-    return Fold("How to reproduce", blocks, "provenance")
-
-
-def _claims(report: BenchmarkReport) -> Fold:
-    return Fold(CLAIMS_TITLE, [Bullets(list_claims(report))], "claims")

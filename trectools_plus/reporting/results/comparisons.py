@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.display import MAX_BYTES, Cell, TextTable, html_table
-from trectools_plus.reporting.comparison import ComparisonTable, Layout, report_table
+from trectools_plus.display import MAX_BYTES, TextTable, html_table
+from trectools_plus.reporting.comparison import Layout, report_table
 from trectools_plus.reporting.document import Paragraph, markdown
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
     check_suffixes,
     continued,
     frame_as_csv,
-    table_as_csv,
     table_as_frame,
-    table_as_latex,
-    table_as_markdown,
+    table_as_text,
     write_table,
     write_text,
 )
@@ -87,13 +85,10 @@ def comparisons_table(
         measures: The measures in order, in any spelling; see :func:`report_table`.
         layout: The arguments of :class:`Layout`, for LaTeX and Markdown.
     """
-    wanted = Layout(*layout)
     table = report_table(report, measures)
-    if kind == "latex":
-        return table_as_latex(table, wanted)
-    if kind == "markdown":
-        return table_as_markdown(table, wanted)
-    return table_as_csv(table) if kind == "csv" else table_as_frame(table)
+    if kind == "frame":
+        return table_as_frame(table)
+    return table_as_text(table, kind, Layout(*layout))
 
 
 def render_comparisons_json(found: Comparisons) -> str:
@@ -146,20 +141,17 @@ def render_side_by_side(
     """Return a table per measure, or one CSV table of all measures."""
     if kind == "csv":
         return frame_as_csv(pl.concat([table.as_frame() for table in tables]))
-    shown = [_side_by_side(table) for table in tables]
-    if kind == "latex":
-        pairs = zip(tables, shown, strict=True)
-        return "".join(latex_document(one, table.measure, "", first=1) for table, one in pairs)
-    if kind == "markdown":
-        parts = zip(tables, shown, strict=True)
-        return "".join(
-            f"\n{markdown([Paragraph(table.measure), *continued(one)])}" for table, one in parts
-        )
-    lines = []
-    for table, one in zip(tables, shown, strict=True):
-        lines += ["", f"{table.measure} by {table.of}:"]
-        lines += list(one.lines(_WIDTH, ruled=True))
-    return "".join(f"{line}\n" for line in lines)
+    parts = []
+    for table in tables:
+        shown = _side_by_side(table)
+        if kind == "latex":
+            parts.append(latex_document(shown, table.measure, ""))
+        elif kind == "markdown":
+            parts.append(f"\n{markdown([Paragraph(table.measure), *continued(shown)])}")
+        else:
+            lines = ["", f"{table.measure} by {table.of}:", *shown.lines(_WIDTH, ruled=True)]
+            parts.append("".join(f"{line}\n" for line in lines))
+    return "".join(parts)
 
 
 def _side_by_side(table: SideBySide) -> TextTable:
@@ -187,52 +179,33 @@ def render_comparisons_html(report: BenchmarkReport) -> str:
 
 def render_comparisons_text(report: BenchmarkReport) -> str:
     """Return the verdict and the headline means, a line per system, in less than 2 kB."""
+    names = report.headline_measures
+    texts = (_text(report, names[:count]) for count in range(len(names), 0, -1))
+    return next((text for text in texts if len(text.encode()) <= MAX_BYTES), "")
+
+
+def _text(report: BenchmarkReport, names: Sequence[str]) -> str:
     table = report_table(report)
-    for measures in range(len(report.headline_measures), 0, -1):
-        means = _means(report, table, measures)
-        text = "\n".join([_verdict(report), "", *means, "", _legend(report, table, measures)])
-        if len(text.encode()) <= MAX_BYTES:
-            break
-    return text
-
-
-def _verdict(report: BenchmarkReport) -> str:
-    return "" if report.verdict is None else report.verdict.text
-
-
-def _means(report: BenchmarkReport, table: ComparisonTable, measures: int) -> list[str]:
-    """Return aligned lines: the header, and the means of the first systems with their letters."""
-    names = report.headline_measures[:measures]
     means = table.means("", names, table.letters()).transposed(report.noun.capitalize())
     rows = [
         [
             f"{visible(row.cells[0].text, _LONGEST_NAME)} {row.cells[0].marks}".rstrip(),
-            *map(_brief, row.cells[1:]),
+            *(f"{cell.text}{cell.marks} {cell.bracketed_count}".rstrip() for cell in row.cells[1:]),
         ]
         for row in means.rows[:_MOST_ROWS]
     ]
-    header = [column.name for column in means.columns]
-    lines = [line.rstrip() for line in TextTable.of(header, rows).lines(_WIDTH)]
-    more = len(report.modes) - len(rows)
-    return [*lines, f"… and {plural(more, f'further {report.noun}')}"] if more else lines
+    lines = TextTable.of([column.name for column in means.columns], rows).lines(_WIDTH)
+    systems, measures = len(means.rows) - len(rows), len(report.measure_names) - len(names)
+    more = f"… and {plural(systems, f'further {report.noun}')}\n" if systems else ""
+    further = f"; {plural(measures, 'further measure')} in to_pandas()" if measures else ""
+    legend = f"Means over {plural(report.manifest.dataset.queries, 'query', 'queries')}{further}."
+    if report.comparisons:
+        state = "to_pandas() lists significant" if table.test else "No significant"
+        letters = f"A letter: significantly above that {report.noun}."
+        legend += f" {letters if table.letters() else f'{state} differences.'} {table.method}"
+    shown = "".join(f"{line.rstrip()}\n" for line in lines)
+    return f"{_verdict(report)}\n\n{shown}{more}\n{legend}"
 
 
-def _brief(cell: Cell) -> str:
-    return " ".join(filter(None, (f"{cell.text}{cell.marks}", cell.bracketed_count)))
-
-
-def _legend(report: BenchmarkReport, table: ComparisonTable, measures: int) -> str:
-    """Explain the means and letters, or state that no difference is significant."""
-    queries = plural(report.manifest.dataset.queries, "query", "queries")
-    further = len(report.measure_names) - measures
-    more = f"; {plural(further, 'further measure')} in to_pandas()" if further else ""
-    line = f"Means over {queries}{more}."
-    if not report.comparisons:
-        return line
-    if table.letters():
-        found = f"A letter: significantly above that {report.noun}."
-    elif table.test:
-        found = "to_pandas() lists significant differences."
-    else:
-        found = "No significant difference."
-    return f"{line} {found} {table.method}"
+def _verdict(report: BenchmarkReport) -> str:
+    return "" if report.verdict is None else report.verdict.text

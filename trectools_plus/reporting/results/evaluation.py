@@ -54,7 +54,7 @@ def evaluation_document(
                 "counts": evaluation.counts[name].as_dict(),
                 "measures": {
                     measure: _measured(evaluation, name, measure, per_query=per_query)
-                    | ({"ci": _as_json(intervals[name][measure])} if intervals else {})
+                    | ({"ci": _dump(intervals[name][measure])} if intervals else {})
                     for measure in evaluation.measure_names
                 },
             }
@@ -115,7 +115,7 @@ def evaluation_for_paper(
     return markdown([table, Paragraph(f"{caption}. {note}")])
 
 
-def _as_json(interval: ConfidenceInterval | None) -> dict[str, Any] | None:
+def _dump(interval: ConfidenceInterval | None) -> dict[str, Any] | None:
     return None if interval is None else interval.model_dump(mode="json")
 
 
@@ -142,6 +142,5 @@ def _sha256(path: str | None) -> str | None:
     from trectools_plus.formats.files.opening import is_catalogue_name
     from trectools_plus.formats.hashing import sha256_file
 
-    if path in (None, "-") or is_catalogue_name(path):
-        return None
-    return sha256_file(path)
+    unreadable = path in (None, "-") or is_catalogue_name(path)
+    return None if unreadable or path is None else sha256_file(path)

@@ -1,12 +1,11 @@
-"""The result of a gate: Markdown for a pull request, a table for the terminal, JSON."""
+"""The result of a gate: blocks for a pull request and the terminal, and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import Any
 
 from trectools_plus.benchmark.gate import GateEntry, GateResult, GateRules
-from trectools_plus.display import Cell, TableColumn, TableRow, TextTable, make_row
+from trectools_plus.display import TableRow, TextTable, make_row
 from trectools_plus.reporting.document import (
     Block,
     Bullets,
@@ -14,7 +13,6 @@ from trectools_plus.reporting.document import (
     Heading,
     Paragraph,
     markdown,
-    print_blocks,
 )
 from trectools_plus.reporting.wording import describe_method, name_test, show, show_p
 from trectools_plus.statistics.comparison import ends_of
@@ -34,27 +32,38 @@ def gate_blocks(result: GateResult) -> list[Block]:
     Args:
         result: From :func:`run_gate`.
     """
-    remarks = gate_remarks(result)
+    head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
+    noun = result.current.noun.capitalize()
+    interval = [] if result.rules.non_inferior is None else ["Interval"]
+    header = [noun, "Metric", "Baseline", "Current", "Change", *interval, "Adj. p", "Verdict"]
     worse = [entry for entry in result.entries if entry.fallen and entry.drop > 0]
-    counts = [
-        f"{entry.label} {entry.measure}: {plural(len(entry.fallen or ()), 'query', 'queries')}"
+    counts = [f"{_name(entry)}: {len(entry.fallen or ()):,}" for entry in worse]
+    fallen = [
+        [
+            _name_query(query.query_id, result.texts.get(query.query_id)),
+            entry.label,
+            entry.measure,
+            show(query.before),
+            show(query.after),
+        ]
         for entry in worse
+        for query in (entry.fallen or ())[:_NAMED]
     ]
-    fallen = Paragraph(f"{'; '.join(counts)}. At most {_NAMED} of each are listed.", "small")
+    listed = f"{'; '.join(counts)}. At most {_NAMED} of each are listed." if worse else ""
+    table = TextTable.of(["Query", noun, "Metric", "Baseline", "Current"], fallen)
     return [
-        Paragraph(state_result(result), "result"),
-        _table(result),
-        Paragraph(describe_rules(result)),
-        *([Bullets(remarks)] if remarks else []),
-        *([Fold("Queries that got worse", [_fallen(result, worse), fallen])] if worse else []),
+        Heading(f"Retrieval benchmark: {head}", 3),
+        Paragraph(_state_result(result), "result"),
+        TextTable.of(header, [_row(entry, result.rules) for entry in result.entries]),
+        Paragraph(_describe_rules(result)),
+        Bullets(_remarks(result)),
+        Fold("Queries that got worse", [table, Paragraph(listed, "small")]),
     ]
 
 
 def render_gate_markdown(result: GateResult) -> str:
     """Return the result as Markdown for a comment on a pull request."""
-    head = "passed ✅" if result.passed else "failed ❌" if result.decidable else "not decidable ⚠️"
-    title = Heading(f"Retrieval benchmark: {head}", 3)
-    return f"{MARKER}\n{markdown([title, *gate_blocks(result)])}"
+    return f"{MARKER}\n{markdown(gate_blocks(result))}"
 
 
 def render_refusal_markdown(reason: str) -> str:
@@ -88,75 +97,28 @@ def gate_document(result: GateResult) -> dict[str, Any]:
     }
 
 
-def print_gate(result: GateResult, stream: TextIO) -> None:
-    """Print the result, at most 100 characters wide.
-
-    Args:
-        result: From :func:`run_gate`.
-        stream: The output.
-    """
-    print_blocks(gate_blocks(result), stream, folds=True)
-
-
-def state_result(result: GateResult) -> str:
+def _state_result(result: GateResult) -> str:
     """State in one sentence whether the gate passed, and why not."""
-    rules = result.rules
-    failed = [entry for entry in result.entries if entry.failed]
-    undecidable = [entry for entry in result.entries if not entry.decidable]
-    reasons = [_state_failure(entry, rules) for entry in failed]
-    reasons += [_state_undecidable(entry, result) for entry in undecidable]
-    if reasons:
-        more = len(reasons) - _REASONS
+    entries = [entry for entry in result.entries if entry.failed]
+    entries += [entry for entry in result.entries if not entry.decidable]
+    if entries:
+        reasons = "; ".join(_state_entry(entry, result) for entry in entries[:_REASONS])
+        more = f"; and {len(entries) - _REASONS} more" if len(entries) > _REASONS else ""
+        return f"gate {'failed' if entries[0].failed else 'not decidable'}: {reasons}{more}."
+    means = plural(len(result.entries), "mean")
+    return f"gate passed: {means} compared with the baseline, none worse than allowed."
+
+
+def _state_entry(entry: GateEntry, result: GateResult) -> str:
+    """State why an entry failed, or cannot be decided."""
+    rules, name = result.rules, _name(entry)
+    if entry.condensed is not None and not entry.decidable:
+        before, after = entry.condensed
         return (
-            f"gate {'failed' if failed else 'not decidable'}: {'; '.join(reasons[:_REASONS])}"
-            f"{f'; and {more} more' if more > 0 else ''}."
+            f"{name}: {1 - result.judged[entry.mode][1]:.0%} of the first ten documents of the "
+            "current report are unjudged; on judged documents alone it changes by "
+            f"{show(after - before, '+')} to {show(after)}. Judge these documents"
         )
-    if rules.non_inferior is not None:
-        return (
-            "gate passed: every mean is non-inferior to its baseline "
-            f"(margin {_show_share(rules.non_inferior, rules)})."
-        )
-    significantly = " significantly" if rules.require_significant else ""
-    return f"gate passed: no mean dropped{significantly} by more than {_show_limit(rules)}."
-
-
-def describe_rules(result: GateResult) -> str:
-    """Describe the conditions of failure."""
-    rules = result.rules
-    sentences = []
-    if rules.non_inferior is not None:
-        level = result.current.confidence
-        methods = ", ".join(
-            dict.fromkeys(entry.ci.method for entry in result.entries if entry.ci is not None)
-        )
-        sentences.append(
-            f"The gate passes only if each {level * 100:g}% interval of the difference excludes a "
-            f"drop of {_show_share(rules.non_inferior, rules)} or more "
-            f"(one-sided level {(1 - level) * 50:g}%; {methods or 'no interval'}; all must pass, "
-            "so the intervals are unadjusted)."
-        )
-    if rules.max_drop is not None:
-        proof = " and the drop is significant" if rules.require_significant else ""
-        sentences.append(
-            f"The gate fails if a mean drops by more than {_show_limit(rules)}{proof}."
-        )
-    tested = [entry for entry in result.entries if entry.p_adjusted is not None]
-    if tested:
-        sentences.append(_describe_method(result, tested))
-    return " ".join(sentences)
-
-
-def _describe_method(result: GateResult, tested: list[GateEntry]) -> str:
-    """Name the method in one line, as in a report."""
-    current = result.current
-    family = f"{plural(len(tested), 'comparison')} of means with their baselines"
-    queries = max(one.queries or 0 for one in tested)
-    test = name_test(family, current.confidence)
-    return describe_method(test, queries, current.manifest.config)
-
-
-def _state_failure(entry: GateEntry, rules: GateRules) -> str:
-    name = f"{entry.label} {entry.measure}"
     if _is_beyond(entry, rules) or entry.margin is None:
         word = "dropped" if entry.current < entry.baseline else "rose"
         return f"{name} {word} by {_show_change(abs(entry.drop), rules)}"
@@ -166,15 +128,58 @@ def _state_failure(entry: GateEntry, rules: GateRules) -> str:
     return f"{name} is {state}, interval {_show_ends(entry, rules)}"
 
 
-def _state_undecidable(entry: GateEntry, result: GateResult) -> str:
-    assert entry.condensed is not None
-    baseline, current = entry.condensed
-    unjudged = 1 - result.judged[entry.mode][1]
-    return (
-        f"{entry.label} {entry.measure}: {unjudged:.0%} of the first ten documents of the current "
-        "report are unjudged; on judged documents alone it changes by "
-        f"{show(current - baseline, '+')} to {show(current)}. Judge these documents"
-    )
+def _describe_rules(result: GateResult) -> str:
+    """Describe the conditions of failure, and the test."""
+    rules, level = result.rules, result.current.confidence
+    sentences = []
+    if rules.non_inferior is not None:
+        sentences.append(
+            f"The gate passes only if each {level * 100:g}% interval of the difference excludes a "
+            f"drop of {_show_share(rules.non_inferior, rules)} or more (one-sided level "
+            f"{(1 - level) * 50:g}%; all must pass, so the intervals are unadjusted)."
+        )
+    if rules.max_drop is not None:
+        proof = " and the drop is significant" if rules.require_significant else ""
+        sentences.append(
+            f"The gate fails if a mean drops by more than {_show_limit(rules)}{proof}."
+        )
+    tested = [entry.queries or 0 for entry in result.entries if entry.p_adjusted is not None]
+    if tested:
+        family = f"{plural(len(tested), 'comparison')} of means with their baselines"
+        config = result.current.manifest.config
+        sentences.append(describe_method(name_test(family, level), max(tested), config))
+    return " ".join(sentences)
+
+
+def _remarks(result: GateResult) -> list[str]:
+    """Return numbers of queries, notes, and a remark if the baseline should be raised."""
+    remarks = [
+        f"{_name(entry)}: {entry.queries or 0:,} queries do not decide; to decide with a "
+        f"probability of 80%, about {entry.queries_needed:,} are needed."
+        for entry in result.entries
+        if entry.queries_needed is not None
+    ]
+    remarks += [
+        f"Note: {_name(entry)}: {entry.ci.note}."
+        for entry in result.entries
+        if entry.margin is not None and entry.ci is not None and entry.ci.note
+    ]
+    remarks += [f"Note: {note}." for note in result.notes]
+    if _should_rise(result):
+        better = ", ".join(_name(entry) for entry in result.entries if entry.higher)
+        remarks.append(
+            f"{better} is clearly better: make this report the new baseline, so that a later "
+            "change cannot lose the gain."
+        )
+    return remarks
+
+
+def _name(entry: GateEntry) -> str:
+    return f"{entry.label} {entry.measure}"
+
+
+def _name_query(query_id: str, text: str | None) -> str:
+    return f"{query_id}: {visible(text, 80)}" if text else query_id
 
 
 def _show_share(share: float, rules: GateRules) -> str:
@@ -182,9 +187,8 @@ def _show_share(share: float, rules: GateRules) -> str:
 
 
 def _show_limit(rules: GateRules) -> str:
-    assert rules.max_drop is not None
-    relative = "" if rules.absolute else " of its baseline"
-    return f"{_show_share(rules.max_drop, rules)}{relative}"
+    limit = _show_share(rules.max_drop or 0, rules)
+    return limit if rules.absolute else f"{limit} of its baseline"
 
 
 def _show_change(change: float, rules: GateRules, sign: str = "") -> str:
@@ -200,58 +204,6 @@ def _show_ends(entry: GateEntry, rules: GateRules) -> str:
     return "[{}, {}]".format(*(_show_change(end / unit, rules, "+") for end in (low, high)))
 
 
-def gate_remarks(result: GateResult) -> list[str]:
-    """Return numbers of queries, notes, and a remark if the baseline should be raised."""
-    remarks = [
-        _state_queries(entry, result.rules)
-        for entry in result.entries
-        if entry.queries_needed is not None
-    ]
-    remarks += [
-        f"Note: {entry.label} {entry.measure}: {entry.ci.note}."
-        for entry in result.entries
-        if entry.margin is not None and entry.ci is not None and entry.ci.note
-    ]
-    remarks += [f"Note: {note}." for note in result.notes]
-    spared = [
-        f"{entry.label} {entry.measure}"
-        for entry in result.entries
-        if _is_beyond(entry, result.rules) and not entry.failed and entry.decidable
-    ]
-    if spared:
-        remarks.append(
-            "Passed, because the drop is larger than allowed but not significant: "
-            f"{', '.join(spared)}."
-        )
-    if _should_rise(result):
-        better = ", ".join(
-            f"{entry.label} {entry.measure}" for entry in result.entries if entry.higher
-        )
-        remarks.append(
-            f"The baseline should be raised: {better} is clearly better. Make this report the new "
-            "baseline. Otherwise a later change can lose the gain without failing the gate."
-        )
-    return remarks
-
-
-def _state_queries(entry: GateEntry, rules: GateRules) -> str:
-    """State how many queries would decide an entry that the data do not decide."""
-    assert entry.queries_needed is not None
-    assert entry.queries is not None
-    over = plural(entry.queries, "query", "queries")
-    enough = entry.queries_needed <= entry.queries
-    needed = f"{', although' if enough else ';'} {entry.queries_needed:,} queries would"
-    if entry.margin is not None:
-        return (
-            f"{entry.label} {entry.measure}: non-inferiority is not shown over {over}{needed} show "
-            "it with a probability of 80% if there is no true difference."
-        )
-    return (
-        f"{entry.label} {entry.measure}: the drop is not significant over {over}{needed} detect a "
-        f"true drop of {_show_limit(rules)} with a probability of 80%."
-    )
-
-
 def _should_rise(result: GateResult) -> bool:
     return result.passed and any(entry.higher for entry in result.entries)
 
@@ -260,18 +212,15 @@ def _is_beyond(entry: GateEntry, rules: GateRules) -> bool:
     return rules.max_drop is not None and entry.drop > rules.max_drop + EQUAL
 
 
-def _table(result: GateResult) -> TextTable:
-    adjusted = TableColumn(Cell("Adjusted p"), short="Adj. p")
-    noun = result.current.noun.capitalize()
-    header: list[str | TableColumn] = [noun, "Metric", "Baseline", "Current", "Change"]
-    if result.rules.non_inferior is not None:
-        header.append("Interval")
-    header += [adjusted, "Verdict"]
-    return TextTable.of(header, [_row(entry, result.rules) for entry in result.entries])
-
-
 def _row(entry: GateEntry, rules: GateRules) -> TableRow:
     unit = 1.0 if rules.absolute else abs(entry.baseline)
+    states = {
+        "not decidable": not entry.decidable,
+        "not shown": entry.failed and entry.undecided and not _is_beyond(entry, rules),
+        "failed": entry.failed,
+        "better": entry.higher,
+        "not significant": _is_beyond(entry, rules),
+    }
     cells = [
         entry.label,
         entry.measure,
@@ -280,22 +229,16 @@ def _row(entry: GateEntry, rules: GateRules) -> TableRow:
         _show_change((entry.current - entry.baseline) / unit, rules, "+"),
         *([] if rules.non_inferior is None else [_show_ends(entry, rules)]),
         show_p(entry.p_adjusted),
-        _verdict(entry, rules),
+        next((state for state, applies in states.items() if applies), "ok"),
     ]
     return make_row(cells, alarming=entry.failed or not entry.decidable)
 
 
-def _verdict(entry: GateEntry, rules: GateRules) -> str:
-    if not entry.decidable:
-        return "not decidable"
-    if entry.failed:
-        return "failed" if _is_beyond(entry, rules) or not entry.undecided else "not shown"
-    return "better" if entry.higher else "ok"
-
-
 def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
+    def sides(pair: tuple[float, float] | None) -> dict[str, float] | None:
+        return None if pair is None else dict(zip(("baseline", "current"), pair, strict=True))
+
     fallen = entry.fallen
-    shares = result.judged.get(entry.mode)
     return {
         "mode": entry.mode,
         "measure": entry.measure,
@@ -312,10 +255,8 @@ def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
         "queries_needed": entry.queries_needed,
         "failed": entry.failed,
         "decidable": entry.decidable,
-        "judged": None if shares is None else {"baseline": shares[0], "current": shares[1]},
-        "condensed": None
-        if entry.condensed is None
-        else {"baseline": entry.condensed[0], "current": entry.condensed[1]},
+        "judged": sides(result.judged.get(entry.mode)),
+        "condensed": sides(entry.condensed),
         "fallen": None
         if fallen is None
         else [
@@ -323,26 +264,3 @@ def _entry_document(entry: GateEntry, result: GateResult) -> dict[str, Any]:
             for query in fallen
         ],
     }
-
-
-def _fallen(result: GateResult, entries: list[GateEntry]) -> TextTable:
-    """Return the queries that got worse, at most ten for each entry."""
-    rows = [
-        [
-            _name(query.query_id, result.texts),
-            entry.label,
-            entry.measure,
-            show(query.before),
-            show(query.after),
-        ]
-        for entry in entries
-        for query in (entry.fallen or ())[:_NAMED]
-    ]
-    noun = result.current.noun.capitalize()
-    return TextTable.of(["Query", noun, "Metric", "Baseline", "Current"], rows)
-
-
-def _name(query_id: str, texts: Mapping[str, str]) -> str:
-    """Return the id of a query, with its text if that is known."""
-    text = texts.get(query_id)
-    return f"{query_id}: {visible(text, 80)}" if text else query_id

@@ -1,14 +1,12 @@
-"""An estimate from judgments of people and of a model: its files, page and text."""
+"""An estimate from judgments of people and of a model: its blocks and files."""
 
 from __future__ import annotations
 
 import math
-import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from trectools_plus.display import Cell, TextTable, make_row
-from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.outputs import refuse_foreign_beside
 from trectools_plus.judging.estimates.combined import simultaneous_level
 from trectools_plus.judging.estimates.estimate import QRELS_FILES
@@ -17,8 +15,9 @@ from trectools_plus.judging.estimates.report import (
     JudgmentReport,
     RunEstimate,
     ShownInterval,
+    show_interval,
+    show_mean,
 )
-from trectools_plus.judging.estimates.verdict import show_interval, show_mean
 from trectools_plus.reporting.document import (
     Block,
     Fold,
@@ -26,18 +25,12 @@ from trectools_plus.reporting.document import (
     Paragraph,
     html_page,
     markdown,
-    print_blocks,
 )
-from trectools_plus.reporting.export import render_json
+from trectools_plus.reporting.export import render_json, write_texts
 from trectools_plus.text import plural
 
 MARKDOWN_FILE = "JudgmentReport.md"
 HTML_FILE = "JudgmentReport.html"
-_HEADINGS = {
-    "like these": "For queries like these, of which these are a sample",
-    "these": "For these queries only",
-}
-_TITLE = "Judgments of people and a model"
 
 
 def check_judgment_folder(folder: str | Path) -> None:
@@ -64,47 +57,45 @@ def write_judgment_report(report: JudgmentReport, folder: str | Path) -> dict[st
         InputError: If a file cannot be written.
     """
     check_judgment_folder(folder)
-    make_folder(Path(folder))
+    blocks = judgment_blocks(report)
     texts = {
         REPORT_FILE: render_json(report),
-        MARKDOWN_FILE: render_judgment_markdown(report),
-        HTML_FILE: render_judgment_page(report),
+        MARKDOWN_FILE: markdown(blocks),
+        HTML_FILE: html_page(blocks),
     }
-    for name, text in texts.items():
-        with atomic_write(Path(folder) / name) as stream:
-            stream.write(text)
-    return {Path(name).suffix.removeprefix("."): Path(folder) / name for name in texts}
+    return {file.suffix.removeprefix("."): file for file in write_texts(folder, texts)}
 
 
-def judgment_lines(report: JudgmentReport) -> list[str]:
-    """Return the lines below the tables: warnings, what was missing, and how to read them."""
-    counts = report.counts
-    pairs = math.comb(len(report.runs), 2)
-    lines = [f"Warning: {warning}" for warning in report.warnings]
-    if counts.left_out:
-        shown = ", ".join(f"{one.query_id} ({one.reason})" for one in counts.left_out[:3])
-        more = f" and {len(counts.left_out) - 3} more" if len(counts.left_out) > 3 else ""
-        left = plural(len(counts.left_out), "query", "queries")
-        lines.append(f"People could not judge {left}: {shown}{more}.")
-    lines.append(
-        f"Judged: {counts.people:,} of {counts.planned:,} planned queries by people, "
-        f"{plural(counts.pairs, 'pair')} of {plural(counts.queries, 'query', 'queries')} by "
-        f"{report.model.model}. No grade: {plural(counts.missing_people, 'pair')} of people, "
-        f"{plural(counts.missing_model, 'answer')} of the model; these count as unjudged."
-    )
-    if report.agreement is not None:
-        lines.append(_agreement_line(report.agreement))
-    lines.append(
-        f"{report.confidence * 100:g}% intervals; those of differences are simultaneous for the "
-        f"{plural(pairs, 'pair')} of runs on a measure (each at "
-        f"{simultaneous_level(report.confidence, pairs) * 100:.4g}%). No interval covers the error "
-        "of the model alone. "
-        "Effective: the queries that people alone would have to judge for the combined width."
-    )
-    return lines
+def judgment_blocks(report: JudgmentReport) -> list[Block]:
+    """Return the blocks of an estimate: the result, a table for each population, the reading."""
+    counts, pairs = report.counts, math.comb(len(report.runs), 2)
+    left_out = ", ".join(f"{one.query_id} ({one.reason})" for one in counts.left_out)
+    return [
+        Heading("Judgments of people and a model", 1),
+        Paragraph(report.result, "result"),
+        Heading("For queries like these, of which these are a sample"),
+        _make_table(report, 0),
+        Fold("For these queries only", [_make_table(report, 1)]),
+        *(Paragraph(f"Warning: {warning}", "note") for warning in report.warnings),
+        Paragraph(f"People could not judge: {left_out}." if left_out else ""),
+        Paragraph(
+            f"Judged: {counts.people:,} of {counts.planned:,} planned queries by people, "
+            f"{plural(counts.pairs, 'pair')} of {plural(counts.queries, 'query', 'queries')} by "
+            f"{report.model.model}. No grade: {plural(counts.missing_people, 'pair')} of people, "
+            f"{plural(counts.missing_model, 'answer')} of the model; these count as unjudged."
+        ),
+        Paragraph("" if report.agreement is None else _describe_agreement(report.agreement)),
+        Paragraph(
+            f"{report.confidence * 100:g}% intervals; those of differences are simultaneous for "
+            f"the {plural(pairs, 'pair')} of runs on a measure (each at "
+            f"{simultaneous_level(report.confidence, pairs) * 100:.4g}%). No interval covers the "
+            "error of the model alone. Effective: the queries that people alone would have to "
+            "judge for the combined width."
+        ),
+    ]
 
 
-def _agreement_line(found: dict[str, Any]) -> str:
+def _describe_agreement(found: dict[str, Any]) -> str:
     kappa = found["kappas"]["none"]
     value = "undefined" if kappa["value"] is None else f"{kappa['value']:.2f}"
     ends = "" if kappa["low"] is None else f" [{kappa['low']:.2f}, {kappa['high']:.2f}]"
@@ -116,76 +107,23 @@ def _agreement_line(found: dict[str, Any]) -> str:
     )
 
 
-def make_judgment_table(report: JudgmentReport, population: int = 0) -> TextTable:
-    """Return the means of runs and the differences of pairs.
-
-    Args:
-        report: The estimate.
-        population: 0 for queries like these, 1 for these queries.
-    """
+def _make_table(report: JudgmentReport, population: int) -> TextTable:
+    """Return the means of runs and differences of pairs, for queries like these or these only."""
     counts = report.counts
-    header = [
-        "",
-        f"People ({counts.people:,})",
-        f"Model alone ({counts.queries:,})",
-        "Combined",
-        "Effective",
-    ]
+    header = ["", f"People ({counts.people:,})", f"Model alone ({counts.queries:,})", "Combined"]
     rows = []
     for one in report.estimates:
-        found = one.estimates[population]
-        rows.append(
-            make_row(
-                [
-                    _name(one),
-                    _cell(found.people, one.baseline),
-                    _cell(found.model, one.baseline),
-                    _cell(found.combined, one.baseline),
-                    "–" if found.effective is None else f"{found.effective:.0f}",
-                ]
-            )
-        )
-    return TextTable.of(header, rows, right=["Effective"])
+        if population < len(one.estimates):
+            shown = one.estimates[population]
+            against = "" if one.baseline is None else f" − {one.baseline}"
+            cells = (_cell(part, one) for part in (shown.people, shown.model, shown.combined))
+            effective = "–" if shown.effective is None else f"{shown.effective:.0f}"
+            rows.append(make_row([f"{one.measure}: {one.run}{against}", *cells, effective]))
+    return TextTable.of([*header, "Effective"], rows, right=["Effective"])
 
 
-def _name(one: RunEstimate) -> str:
-    against = "" if one.baseline is None else f" − {one.baseline}"
-    return f"{one.measure}: {one.run}{against}"
-
-
-def _cell(interval: ShownInterval | None, baseline: str | None) -> Cell:
+def _cell(interval: ShownInterval | None, one: RunEstimate) -> Cell:
     if interval is None:
         return Cell("–")
-    return Cell(
-        show_mean(interval, baseline),
-        detail=show_interval(interval, baseline),
-        value=interval.mean,
-        ends=(interval.low, interval.high),
-    )
-
-
-def judgment_blocks(report: JudgmentReport) -> list[Block]:
-    """Return the blocks of an estimate: the result, a table for each population, the reading."""
-    blocks: list[Block] = [Paragraph(report.result, "result")]
-    for place, population in enumerate(report.estimates[0].estimates):
-        table = make_judgment_table(report, place)
-        if place:
-            blocks.append(Fold(_HEADINGS[population.population], [table]))
-        else:
-            blocks += [Heading(_HEADINGS[population.population]), table]
-    return [*blocks, *map(Paragraph, judgment_lines(report))]
-
-
-def print_judgment_report(report: JudgmentReport, stream: TextIO = sys.stdout) -> None:
-    """Print the result: the sentence, the table for queries like these, and how to read it."""
-    print_blocks(judgment_blocks(report), stream)
-
-
-def render_judgment_markdown(report: JudgmentReport) -> str:
-    """Return the estimate as GitHub-flavoured Markdown."""
-    return markdown([Heading(_TITLE, 1), *judgment_blocks(report)])
-
-
-def render_judgment_page(report: JudgmentReport) -> str:
-    """Return the estimate as one HTML file."""
-    return html_page(_TITLE, judgment_blocks(report))
+    detail = show_interval(interval, one.baseline)
+    return Cell(show_mean(interval, one.baseline), detail=detail, value=interval.mean)

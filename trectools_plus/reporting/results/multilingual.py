@@ -1,10 +1,8 @@
-"""A benchmark over several languages: the files of each language, and the summary of all."""
+"""A benchmark over several languages: the files of each language, and blocks of all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
 
 from trectools_plus.benchmark.multilingual import (
     MARKDOWN_FILE,
@@ -13,7 +11,6 @@ from trectools_plus.benchmark.multilingual import (
     MultilingualReport,
     MultilingualResult,
 )
-from trectools_plus.benchmark.report import StratumResult
 from trectools_plus.display import Cell, TextTable, make_row
 from trectools_plus.reporting.document import (
     Block,
@@ -21,9 +18,8 @@ from trectools_plus.reporting.document import (
     Heading,
     Paragraph,
     markdown,
-    print_blocks,
 )
-from trectools_plus.reporting.export import render_json, write_text
+from trectools_plus.reporting.export import render_json, write_texts
 from trectools_plus.reporting.files import HTML_FILE, write_reports
 from trectools_plus.reporting.wording import (
     describe_difference_intervals,
@@ -32,9 +28,8 @@ from trectools_plus.reporting.wording import (
     show_ci,
 )
 from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE
-from trectools_plus.statistics.comparison import ConfidenceInterval
 
-READING = (
+_READING = (
     "Each language has its own evaluation and test set. Mean, variance (ddof 1) and gap (best "
     "minus worst) are over the means of the languages, with equal weights. No figure pools queries "
     "of two languages."
@@ -55,10 +50,13 @@ def write_multilingual(result: MultilingualResult) -> dict[str, Path]:
         UsageError: If this result was already written.
     """
     pages = {language: write_reports(one)["html"] for language, one in result.results.items()}
-    files = {"json": result.output_dir / REPORT_FILE, "markdown": result.output_dir / MARKDOWN_FILE}
-    write_text(files["json"], render_json(result.report))
-    write_text(files["markdown"], render_multilingual_markdown(result.report))
-    return {**files, **pages}
+    texts = {
+        REPORT_FILE: render_json(result.report),
+        MARKDOWN_FILE: markdown(multilingual_blocks(result.report)),
+    }
+    return (
+        dict(zip(("json", "markdown"), write_texts(result.output_dir, texts), strict=True)) | pages
+    )
 
 
 def multilingual_blocks(report: MultilingualReport) -> list[Block]:
@@ -77,40 +75,32 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         ]
         for code, one in report.languages.items()
     ]
-    means = [
-        make_row(
-            [
-                report.mode_names[mode],
-                measure,
-                *(_with_interval(one) for one in _of_languages(report, mode, measure)),
-                *_across(across),
-            ],
-            ends_section=measure == list(measures)[-1],
-        )
+    every = [
+        (mode, measure, across)
         for mode, measures in report.across.items()
         for measure, across in measures.items()
     ]
-    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
-    blocks: list[Block] = [
-        TextTable.of(["Language", "Test set", "Version", "Queries", "Report"], sets),
-        TextTable.of(header, means, right=["Mean", "Variance"]),
-    ]
-    if report.parallel:
-        paired = [
-            [report.mode_names[mode], *cells]
-            for mode, measures in report.across.items()
-            for cells in _paired_rows(measures)
+    means = []
+    for mode, measure, across in every:
+        figures = [one.modes[mode][measure] for one in report.languages.values()]
+        cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
+        is_last = measure == list(report.across[mode])[-1]
+        row: list[str | Cell] = [report.mode_names[mode], measure, *cells, *_across(across)]
+        means.append(make_row(row, ends_section=is_last))
+    paired = [
+        [
+            report.mode_names[mode],
+            measure,
+            show_ci(one.gap_ci) or "–",
+            show(one.gap_p_adjusted),
+            "–"
+            if one.variance_ci is None
+            else f"[{one.variance_ci.low:.5f}, {one.variance_ci.high:.5f}]",
         ]
-        blocks.append(TextTable.of(_PAIRED_HEADER, paired))
-        blocks.append(Fold("Differences of languages", [_differences(report)]))
-    blocks += [Paragraph(READING, "small"), *map(Paragraph, _on_pairs(report))]
-    return blocks + [
-        Paragraph(f"{languages}: {note}", "note") for languages, note in _notes(report)
+        for mode, measure, one in every
+        if report.parallel
     ]
-
-
-def _differences(report: MultilingualReport) -> TextTable:
-    rows: list[list[str | Cell]] = [
+    differences: list[list[str | Cell]] = [
         [
             report.mode_names[mode],
             one.measure,
@@ -121,86 +111,52 @@ def _differences(report: MultilingualReport) -> TextTable:
         for mode, compared in report.differences.items()
         for one in compared
     ]
-    return TextTable.of(["Mode", "Metric", "Languages", "Difference", "Adj. p"], rows)
-
-
-def render_multilingual_markdown(report: MultilingualReport) -> str:
-    """Return the report as GitHub-flavoured Markdown."""
-    head: list[Block] = [
+    header = ["Mode", "Metric", *report.languages, "Mean", "Variance", "Gap"]
+    intervals = ["Mode", "Metric", "Interval of the gap", "Adj. p", "Interval of the variance"]
+    pairs = TextTable.of(["Mode", "Metric", "Languages", "Difference", "Adj. p"], differences)
+    return [
         Heading("Comparison of languages", 1),
         Paragraph(f"Documents: {report.corpus}."),
+        TextTable.of(["Language", "Test set", "Version", "Queries", "Report"], sets),
+        TextTable.of(header, means, right=["Mean", "Variance"]),
+        TextTable.of(intervals, paired),
+        Fold("Differences of languages", [pairs]),
+        Paragraph(_READING, "small"),
+        Paragraph(_describe_pairs(report), "small"),
+        *(Paragraph(note, "note") for note in _list_notes(report)),
+        Paragraph(f"Created by: {report.command}" if report.command else ""),
     ]
-    command = [Paragraph(f"Created by: {report.command}")] if report.command else []
-    return markdown([*head, *multilingual_blocks(report), *command])
 
 
-def print_multilingual(report: MultilingualReport, stream: TextIO) -> None:
-    """Print the report, at most 100 characters wide."""
-    print_blocks([Paragraph(report.corpus, "result"), *multilingual_blocks(report)], stream)
-
-
-def _notes(report: MultilingualReport) -> list[tuple[str, str]]:
+def _list_notes(report: MultilingualReport) -> list[str]:
     """Return each note of the reports, with its languages."""
     languages_of: dict[str, list[str]] = {}
     for language, one in report.languages.items():
         for note in one.notes:
             languages_of.setdefault(note, []).append(language)
-    return [(f"Note on {', '.join(languages)}", note) for note, languages in languages_of.items()]
-
-
-def _of_languages(report: MultilingualReport, mode: str, measure: str) -> list[StratumResult]:
-    return [one.modes[mode][measure] for one in report.languages.values()]
+    return [f"Note on {', '.join(names)}: {note}" for note, names in languages_of.items()]
 
 
 def _across(one: CrossLingual) -> list[str]:
     variance = "–" if one.variance is None else f"{one.variance:.5f}"
-    gap = show(one.gap)
-    if one.gap:
-        gap += f" {one.best_language}–{one.worst_language}"
-    return [show(one.mean), variance, gap]
+    languages = f" {one.best_language}–{one.worst_language}" if one.gap else ""
+    return [show(one.mean), variance, show(one.gap) + languages]
 
 
-_PAIRED_HEADER = ["Mode", "Metric", "Interval of the gap", "Adj. p", "Interval of the variance"]
-
-
-def _paired_rows(measures: Mapping[str, CrossLingual]) -> list[list[str]]:
-    """Return the rows of :data:`_PAIRED_HEADER` without the mode."""
-    return [
-        [
-            measure,
-            show_ci(one.gap_ci) or "–",
-            show(one.gap_p_adjusted),
-            _variance_interval(one.variance_ci),
-        ]
-        for measure, one in measures.items()
-    ]
-
-
-def _variance_interval(ci: ConfidenceInterval | None) -> str:
-    return "–" if ci is None else f"[{ci.low:.5f}, {ci.high:.5f}]"
-
-
-def _on_pairs(report: MultilingualReport) -> list[str]:
+def _describe_pairs(report: MultilingualReport) -> str:
     """Return a line on parallel sets; nothing for reports of schema version 1.0."""
-    if report.parallel:
-        entry = next((one for found in report.differences.values() for one in found), None)
-        line = "The sets are parallel: intervals and p-values are of differences query by query."
-        if entry is None:
-            return [line]
-        levels = [
-            one.ci.level
-            for language in report.languages.values()
-            for measures in language.modes.values()
-            for one in measures.values()
-            if one.ci is not None
-        ]
-        test = describe_test(entry, next(iter(levels), DEFAULT_CONFIDENCE))
-        return [f"{line} {describe_difference_intervals(entry)}", f"Adj. p: {test}."]
-    if report.not_parallel is None:
-        return []
-    why = report.not_parallel
-    return [f"The sets are not parallel, so gap and variance have no intervals: {why}."]
-
-
-def _with_interval(one: StratumResult) -> Cell:
-    return Cell(show(one.mean), detail=show_ci(one.ci))
+    if report.not_parallel is not None:
+        return (
+            "The sets are not parallel, so gap and variance have no intervals: "
+            f"{report.not_parallel}."
+        )
+    entry = next((one for compared in report.differences.values() for one in compared), None)
+    if not report.parallel or entry is None:
+        return ""
+    modes = (modes for language in report.languages.values() for modes in language.modes.values())
+    intervals = (one.ci for measures in modes for one in measures.values())
+    level = next((ci.level for ci in intervals if ci is not None), DEFAULT_CONFIDENCE)
+    return (
+        "The sets are parallel: intervals and p-values are of differences query by query. "
+        f"{describe_difference_intervals(entry)} Adj. p: {describe_test(entry, level)}."
+    )

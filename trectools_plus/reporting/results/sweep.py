@@ -1,10 +1,8 @@
-"""A sweep: its files, Markdown, page and text for the terminal."""
+"""A sweep: its blocks and files."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import TextIO
 
 from trectools_plus.benchmark.run.output_folder import (
     HELD_OUT_FILE,
@@ -17,12 +15,10 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.benchmark.run.output_folder import SWEEP_HTML_FILE as HTML_FILE
 from trectools_plus.benchmark.run.output_folder import SWEEP_MARKDOWN_FILE as MARKDOWN_FILE
 from trectools_plus.benchmark.run.output_folder import WINNER_FILE as RUN_FILE
-from trectools_plus.benchmark.sweep.report import SweepReport
+from trectools_plus.benchmark.sweep.report import SweepReport, SweepVariant
 from trectools_plus.benchmark.sweep.runner import SweepResult
-from trectools_plus.benchmark.tried import tried_sentence
-from trectools_plus.display import Cell, TextTable, make_row
+from trectools_plus.display import Cell, TextTable
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.formats.writing import write_parquet
 from trectools_plus.reporting.document import (
@@ -34,14 +30,19 @@ from trectools_plus.reporting.document import (
     Picture,
     html_page,
     markdown,
-    print_blocks,
 )
-from trectools_plus.reporting.export import render_json
+from trectools_plus.reporting.export import render_json, write_texts
 from trectools_plus.reporting.plots.style import can_draw
-from trectools_plus.reporting.wording import CLAIMS_TITLE, NARROW, name_test, show, show_ci
+from trectools_plus.reporting.wording import (
+    CLAIMS_TITLE,
+    NARROW,
+    dataset_claims,
+    name_test,
+    show,
+    show_ci,
+)
 from trectools_plus.text import plural
 
-PLOT_FILE = f"{PLOTS_FOLDER}/sweep.svg"
 _SHOWN = 20
 """Variants in the terminal."""
 
@@ -82,22 +83,25 @@ def draw_sweep(report: SweepReport, folder: Path) -> None:
     """Write the plot into a folder, if Matplotlib is installed."""
     if can_draw():
         from trectools_plus.reporting.plots.figures import save_plots
-        from trectools_plus.reporting.plots.variants import draw_variants
+        from trectools_plus.reporting.plots.sweep import draw_variants
 
         save_plots([draw_variants(report)], folder / PLOTS_FOLDER)
 
 
 def write_sweep_files(result: SweepResult, folder: Path) -> None:
     """Write all files but the plot, which the page shows if it is in the folder."""
-    report, plot = result.report, folder / PLOT_FILE
+    report, plot = result.report, folder / PLOTS_FOLDER / "sweep.svg"
+    blocks = sweep_blocks(report)
+    picture: list[Block] = []
+    if plot.is_file():
+        text = f"{report.measure} by the values of each setting"
+        picture = [Heading("Means by setting"), Picture(plot.read_bytes(), text)]
     texts = {
         SWEEP_FILE: render_json(report),
-        MARKDOWN_FILE: render_sweep_markdown(report),
-        HTML_FILE: render_sweep_page(report, plot if plot.is_file() else None),
+        MARKDOWN_FILE: markdown(blocks),
+        HTML_FILE: html_page([*blocks[:-1], *picture, blocks[-1]]),
     }
-    for name, text in texts.items():
-        with atomic_write(folder / name) as stream:
-            stream.write(text)
+    write_texts(folder, texts)
     write_parquet(result.per_query, folder / PER_QUERY_FILE)
     write_qrels(result.qrels, folder / QRELS_FILE)
     if result.held_out is not None:
@@ -106,7 +110,57 @@ def write_sweep_files(result: SweepResult, folder: Path) -> None:
         write_run(result.run, folder / RUN_FILE, tag="winner")
 
 
-def sweep_sentence(report: SweepReport) -> str:
+def sweep_blocks(report: SweepReport, *, full: bool = True) -> list[Block]:
+    """Return the blocks of a sweep: the result, the variants, how to read them, and claims.
+
+    Args:
+        report: The sweep.
+        full: Show all variants instead of the first 20.
+    """
+    shown = report.variants if full else report.variants[:_SHOWN]
+    more = len(report.variants) - len(shown)
+    header = ["Variant", report.measure, "Interval", "Best in"]
+    if report.baseline is not None:
+        header += [f"Δ {report.baseline}", "Interval of Δ", "Adj. p"]
+    others = list(report.variants[0].measures)[1:]
+    rows = [[*_cells(report, one), *(show(one.measures[name]) for name in others)] for one in shown]
+    return [
+        Heading(f"Sweep on {report.dataset.id}", 1),
+        Paragraph(_state_result(report), "result"),
+        TextTable.of([*header, *others], rows, right=["Best in"]),
+        Paragraph(f"{plural(more, 'more variant')}: see {MARKDOWN_FILE}" if more else ""),
+        *(Paragraph(line, "small") for line in _list_lines(report)),
+        Fold(CLAIMS_TITLE, [Bullets(sweep_claims(report))]),
+    ]
+
+
+def sweep_claims(report: SweepReport) -> list[str]:
+    """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
+    versions = ", ".join(f"{name} {version}" for name, version in report.packages.items())
+    return [
+        f"Command: {report.command or 'called from Python'}",
+        f"Machine: {report.platform}; {versions}.",
+        *dataset_claims(report.dataset),
+    ]
+
+
+def _cells(report: SweepReport, one: SweepVariant) -> list[str | Cell]:
+    best, difference = one.name == report.winner.name, one.advantage
+    cells: list[str | Cell] = [
+        Cell(one.name, best=best),
+        Cell(show(one.mean), best=best, value=one.mean),
+        show_ci(one.ci) or "–",
+        f"{one.chosen:.0%}",
+    ]
+    if difference is not None:
+        delta = Cell(show(difference.difference, "+"), marks="*" * difference.significant)
+        cells += [delta, show_ci(difference.ci, "+"), show(difference.p_adjusted)]
+    elif report.baseline is not None:
+        cells += ["baseline", "", ""]
+    return cells
+
+
+def _state_result(report: SweepReport) -> str:
     """Return the result: the winner, and whether its value and its advantage will hold."""
     best, count = report.winner, plural(len(report.variants), "variant")
     text = f"{best.name} is the best of {count} on {report.measure}: {best.mean:.4f}"
@@ -115,10 +169,11 @@ def sweep_sentence(report: SweepReport) -> str:
             f"; on new queries, expect {best.corrected_mean:.4f} {show_ci(best.ci)} "
             f"(optimism {best.optimism:+.4f})"
         )
-    if (one := best.advantage) is not None:
+    if (advantage := best.advantage) is not None:
         text += (
             f". Difference from {report.baseline} ({show(report.baseline_mean)}): "
-            f"{one.difference:+.4f}, {'' if one.significant else 'not '}significant among {count}"
+            f"{advantage.difference:+.4f}, {'' if advantage.significant else 'not '}significant "
+            f"among {count}"
         )
         if best.corrected_advantage is not None:
             interval = show_ci(best.corrected_advantage_ci, "+")
@@ -128,127 +183,27 @@ def sweep_sentence(report: SweepReport) -> str:
     return f"{text}."
 
 
-def sweep_lines(report: SweepReport) -> list[str]:
-    """Return the lines after the sentence: held-out part, earlier reports, and how to read them."""
-    lines = [
+def _list_lines(report: SweepReport) -> list[str]:
+    """Return the lines below the table: the held-out part, how to read the table, and notes."""
+    lines = []
+    if (part := report.winner.held_out) is not None:
+        mean = f"{show(part.mean)} {show_ci(part.ci)}".rstrip()
+        place = f"held-out part {part.test_set} ({part.n_queries:,} queries)"
+        lines.append(f"On the {place}, scored once: {mean}.")
+    lines.append(
         f"{report.n_queries:,} queries, {report.config['confidence'] * 100:g}% intervals. The "
         "corrected mean: the best variant on resampled queries, scored on the others "
         f"({report.config['resamples']:,} resamples). Best in: share of the resamples. Intervals "
         "in the table are not corrected for the choice."
-    ]
-    if (part := report.winner.held_out) is not None:
-        lines.insert(
-            0,
-            f"On the held-out part {part.test_set} ({part.n_queries:,} queries), scored once: "
-            f"{show(part.mean)} {show_ci(part.ci)}".rstrip()
-            + ".",
-        )
+    )
+    advantages = [one.advantage for one in report.variants if one.advantage is not None]
     if report.baseline is not None:
-        compared = sum(one.advantage is not None for one in report.variants)
-        family = f"{plural(compared, 'comparison')} with {report.baseline}"
-        names = (report.config[name] for name in ("confidence", "test", "correction"))
-        test = name_test(family, *names)
+        family = f"{plural(len(advantages), 'comparison')} with {report.baseline}"
+        config = report.config
+        test = name_test(family, config["confidence"], config["test"], config["correction"])
         lines.append(
             f"Δ: the difference from {report.baseline}, query by query; * significant ({test})."
         )
-    intervals = [one.ci for one in report.variants]
-    intervals += [one.advantage.ci for one in report.variants if one.advantage is not None]
+    intervals = [*(one.ci for one in report.variants), *(one.ci for one in advantages)]
     notes = dict.fromkeys(ci.note for ci in intervals if ci is not None and ci.note)
-    lines += [f"{NARROW} {note}." for note in notes]
-    return [*lines, *report.notes]
-
-
-def sweep_claims(report: SweepReport) -> list[str]:
-    """Return what the writer of a report states and ``verify`` cannot derive, a line each."""
-    versions = ", ".join(f"{name} {version}" for name, version in report.packages.items())
-    dataset = report.dataset
-    claims = [
-        tried_sentence(report.other_reports, report.config, report.config_hash),
-        f"Command: {report.command or 'called from Python'}",
-        f"Machine: {report.platform}; {versions}.",
-    ]
-    if dataset.version is not None:
-        claims.append(f"Version of the dataset: {dataset.version}.")
-    if dataset.documents is not None:
-        claims.append(f"Size of the collection: {plural(dataset.documents, 'document')}.")
-    return claims + [
-        f"Finding on the data: {one.shown_severity} {one.code}: {one.message}"
-        for one in dataset.findings
-    ]
-
-
-def make_sweep_table(report: SweepReport, most: int | None = None) -> TextTable:
-    """Return the table of the variants, the best first.
-
-    Args:
-        report: The sweep.
-        most: Maximum number of variants; ``None`` for all.
-    """
-    others = list(report.variants[0].measures)[1:]
-    header = ["Variant", report.measure, "Interval", "Best in"]
-    if report.baseline is not None:
-        header += [f"Δ {report.baseline}", "Interval of Δ", "Adj. p"]
-    rows = []
-    for one in report.variants[:most]:
-        best, difference = one.name == report.winner.name, one.advantage
-        cells: list[str | Cell] = [
-            Cell(one.name, best=best),
-            Cell(show(one.mean), best=best, value=one.mean),
-            show_ci(one.ci) or "–",
-            f"{one.chosen:.0%}",
-        ]
-        if difference is not None:
-            mark = "*" if difference.significant else ""
-            cells += [
-                Cell(show(difference.difference, "+"), marks=mark),
-                show_ci(difference.ci, "+"),
-                show(difference.p_adjusted),
-            ]
-        elif report.baseline is not None:
-            cells += ["baseline", "", ""]
-        rows.append(make_row([*cells, *(show(one.measures[name]) for name in others)]))
-    return TextTable.of([*header, *others], rows, right=["Best in"])
-
-
-def sweep_blocks(report: SweepReport, most: int | None = None) -> list[Block]:
-    """Return the blocks of a sweep: the result, the variants, and how to read them.
-
-    Args:
-        report: The sweep.
-        most: Maximum number of variants; ``None`` for all.
-    """
-    more = len(report.variants) - (most or len(report.variants))
-    further = f"{plural(more, 'more variant')}: see {MARKDOWN_FILE}" if more > 0 else ""
-    lines = (Paragraph(line, "small") for line in sweep_lines(report))
-    return [
-        Paragraph(sweep_sentence(report), "result"),
-        make_sweep_table(report, most),
-        Paragraph(further),
-        *lines,
-    ]
-
-
-def print_sweep_report(report: SweepReport, stream: TextIO = sys.stdout) -> None:
-    """Print the result, at most 100 characters wide: the sentence, the table, the reading."""
-    print_blocks(sweep_blocks(report, _SHOWN), stream)
-
-
-def render_sweep_markdown(report: SweepReport) -> str:
-    """Return the report as GitHub-flavoured Markdown."""
-    claims = Fold(CLAIMS_TITLE, [Bullets(sweep_claims(report))])
-    return markdown([Heading("Sweep", 1), *sweep_blocks(report), claims])
-
-
-def render_sweep_page(report: SweepReport, plot: Path | None = None) -> str:
-    """Return the report as one HTML file.
-
-    Args:
-        report: The sweep.
-        plot: The plot as SVG, which becomes part of the page.
-    """
-    blocks = sweep_blocks(report)
-    if plot is not None:
-        text = f"{report.measure} by the values of each setting"
-        blocks += [Heading("Means by setting"), Picture(plot.read_bytes(), text)]
-    claims = Fold(CLAIMS_TITLE, [Bullets(sweep_claims(report))])
-    return html_page(f"Sweep on {report.dataset.id}", [*blocks, claims])
+    return [*lines, *(f"{NARROW} {note}." for note in notes), *report.notes]

@@ -1,14 +1,14 @@
-"""Agreement of annotators and overfitting to a test set, for the terminal and as JSON."""
+"""Agreement of annotators and overfitting to a test set: blocks and JSON."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Any, TextIO
+from typing import Any
 
 from trectools_plus.benchmark.overfitting import OverfittingCheck, PartContrast
 from trectools_plus.display import TextTable
-from trectools_plus.reporting.document import Block, Paragraph, print_blocks
+from trectools_plus.reporting.document import Block, Paragraph
 from trectools_plus.reporting.wording import show, show_interval, show_p
 from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.text import plural, visible
@@ -26,40 +26,32 @@ def agreement_document(found: GradeAgreement) -> dict[str, Any]:
         "accepted": found.accepted,
         "weights": found.weights,
         "threshold": found.threshold,
-        "kappa": {name: _finite(asdict(one)) for name, one in found.kappas.items()},
+        "kappa": {name: _finite(asdict(kappa)) for name, kappa in found.kappas.items()},
         "pairs": found.pairs,
         "agreed": found.agreed,
         "only_first": found.only_first,
         "only_second": found.only_second,
-        "disagreements": [asdict(one) for one in found.disagreements],
+        "disagreements": [asdict(pair) for pair in found.disagreements],
     }
-
-
-def print_agreement(
-    found: GradeAgreement, names: tuple[str, str], stream: TextIO, *, every: bool = False
-) -> None:
-    """Print the agreement, at most 100 characters wide.
-
-    Args:
-        found: The agreement of two annotators.
-        names: The files of the two annotators.
-        stream: The output.
-        every: List all disagreements, not only the first 20.
-    """
-    print_blocks(agreement_blocks(found, names, every=every), stream)
 
 
 def agreement_blocks(
     found: GradeAgreement, names: tuple[str, str], *, every: bool = False
 ) -> list[Block]:
-    """Return the blocks: the verdict, the kappas and the disagreements."""
+    """Return the blocks: the verdict, the kappas and the disagreements.
+
+    Args:
+        found: The agreement of two annotators.
+        names: The files of the two annotators.
+        every: List all disagreements, not only the first 20.
+    """
     kappas = [
         [
             "unweighted" if weights == "none" else f"{weights} weights",
-            _figure(one.value),
-            _interval(one.low, one.high),
+            "–" if math.isnan(kappa.value) else f"{kappa.value:.3f}",
+            "–" if math.isnan(kappa.low) else show_interval(kappa.low, kappa.high),
         ]
-        for weights, one in found.kappas.items()
+        for weights, kappa in found.kappas.items()
     ]
     shown = found.disagreements if every else found.disagreements[:_SHOWN]
     pairs = [
@@ -68,11 +60,10 @@ def agreement_blocks(
     ]
     more = len(found.disagreements) - len(shown)
     decisive = found.kappas[found.weights].value
+    verdict = f"{'Accepted' if found.accepted else 'Not accepted'}: kappa {decisive:.3f}, needed: "
+    verdict += f"more than {found.threshold:g}"
     if math.isnan(decisive):
         verdict = "Not accepted: kappa is undefined, because both annotators gave only one grade"
-    else:
-        word, relation = ("Accepted", "above") if found.accepted else ("Not accepted", "not above")
-        verdict = f"{word}: kappa {decisive:.3f} is {relation} {found.threshold:g}"
     counts = (
         f"{plural(found.pairs, 'pair')} graded by both, {found.agreed:,} with the same grade. Not "
         f"counted: {found.only_first:,} graded only by A, {found.only_second:,} only by B."
@@ -82,8 +73,8 @@ def agreement_blocks(
         *(Paragraph(f"{place}  {name}") for place, name in zip("AB", names, strict=True)),
         Paragraph(counts),
         TextTable.of(["Kappa", "Value", "Interval"], kappas),
-        *([TextTable.of(["Query", "Term", "A", "B"], pairs)] if pairs else []),
-        *([Paragraph(f"… {more:,} more: list them with --all")] if more else []),
+        TextTable.of(["Query", "Term", "A", "B"], pairs),
+        Paragraph(f"… {more:,} more: list them with --all" if more else ""),
     ]
 
 
@@ -120,57 +111,47 @@ def overfitting_document(found: OverfittingCheck) -> dict[str, Any]:
     }
 
 
-def print_overfitting(found: OverfittingCheck, stream: TextIO) -> None:
-    """Print the check, at most 100 characters wide.
+def overfitting_blocks(found: OverfittingCheck) -> list[Block]:
+    """Return the blocks: modes that differ by more than chance, the differences, the reading.
 
     Args:
         found: From :func:`check_overfitting`.
-        stream: The output.
     """
-    level = found.contrasts[0].comparison.level
     reading = (
-        f"Difference: used minus held out, with Welch's {level * 100:g}% interval. In brackets: "
-        "the number of queries. p: two-sample permutation test. Adj. p: Holm over "
-        f"{len(found.contrasts)}."
+        f"Difference: used minus held out, with Welch's {found.contrasts[0].comparison.level:.0%} "
+        "interval. In brackets: the number of queries. p: two-sample permutation test. Adj. p: "
+        f"Holm over {len(found.contrasts)}."
     )
-    verdict = (Paragraph(line, "result") for line in _verdict(found))
-    notes = (Paragraph(f"Note: {note}.") for note in found.notes)
-    print_blocks([*verdict, _contrast_table(found), Paragraph(reading, "small"), *notes], stream)
-
-
-def _contrast_table(found: OverfittingCheck) -> TextTable:
     header = ["Mode", "Metric", "Used", "Held out", "Difference", "Unadjusted interval", "p"]
-    header += ["Adj. p", ""]
-    rows = []
-    for one in found.contrasts:
-        sides = one.comparison
-        cells = [
-            one.mode,
-            one.measure,
-            f"{show(sides.first)} ({sides.n_first:,})",
-            f"{show(sides.second)} ({sides.n_second:,})",
-            show(sides.difference, "+"),
-            show_interval(sides.low, sides.high, "+"),
-            show_p(sides.p_permutation),
-            show_p(one.p_adjusted),
-            "*" if one.flagged else "",
-        ]
-        rows.append(cells)
-    return TextTable.of(header, rows)
+    verdict = [_explain(one) for one in found.contrasts if one.flagged]
+    chance = "No mode differs between the parts by more than chance."
+    return [
+        *(Paragraph(line, "result") for line in verdict or [chance]),
+        TextTable.of([*header, "Adj. p", ""], map(_contrast_row, found.contrasts)),
+        Paragraph(reading, "small"),
+        *(Paragraph(f"Note: {note}.") for note in found.notes),
+    ]
 
 
-def _verdict(found: OverfittingCheck) -> list[str]:
-    flagged = [one for one in found.contrasts if one.flagged]
-    if not flagged:
-        return ["No mode differs between the parts by more than chance."]
-    return [_explain(one) for one in flagged]
+def _contrast_row(one: PartContrast) -> list[str]:
+    sides = one.comparison
+    return [
+        one.mode,
+        one.measure,
+        f"{show(sides.first)} ({sides.n_first:,})",
+        f"{show(sides.second)} ({sides.n_second:,})",
+        show(sides.difference, "+"),
+        show_interval(sides.low, sides.high, "+"),
+        show_p(sides.p_permutation),
+        show_p(one.p_adjusted),
+        "*" if one.flagged else "",
+    ]
 
 
 def _explain(one: PartContrast) -> str:
-    what = f"{one.mode}, {one.measure}:"
-    if one.better_used:
-        return f"{what} better on the used part than chance explains. It may be overfitted."
-    return f"{what} better on the held-out part than chance explains. The parts differ."
+    part = "used" if one.better_used else "held-out"
+    reason = "It may be overfitted" if one.better_used else "The parts differ"
+    return f"{one.mode}, {one.measure}: better on the {part} part than chance explains. {reason}."
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
@@ -178,11 +159,3 @@ def _finite(values: dict[str, Any]) -> dict[str, Any]:
         key: None if isinstance(value, float) and not math.isfinite(value) else value
         for key, value in values.items()
     }
-
-
-def _figure(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.3f}"
-
-
-def _interval(low: float, high: float) -> str:
-    return "–" if math.isnan(low) else f"[{_figure(low)}, {_figure(high)}]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from itertools import takewhile, zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 
 NEAR = 1e-9
@@ -12,77 +12,62 @@ NEAR = 1e-9
 _IDENTITY = ("query_id", "mode", "component", "baseline", "contrast", "measure", "sign", "code")
 """Keys whose values identify an entry of a list."""
 _LONGEST = 120
-Steps = tuple[str, ...]
-"""The keys and entries that lead to a value."""
-
-
-def flatten(value: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
-    """Yield the path of every value of a document, and the value."""
-    items = value
-    if isinstance(value, list):
-        items = {}
-        for place, entry in enumerate(value):
-            key = identity = _identify(entry) or f"[{place}]"
-            while key in items:
-                key += f" {identity}"
-            items[key] = entry
-    elif isinstance(value, dict):
-        items = {f".{key}" if path else str(key): inner for key, inner in value.items()}
-    if items and isinstance(items, dict):
-        for step, inner in items.items():
-            yield from flatten(inner, (*path, step))
-    else:
-        yield path, value
 
 
 def find_changes(
-    reported: Any, rebuilt: Any, is_unknown: Callable[[str], bool] = lambda _: False
+    reported: Any,
+    rebuilt: Any,
+    is_unknown: Callable[[str], bool] = lambda _: False,
+    place: str = "",
 ) -> Iterator[str]:
     """Yield a line for each value that differs, and for another order, with its location.
 
     Args:
         reported: The document.
         rebuilt: The document made again.
-        is_unknown: Returns whether the value at a path could not be made again.
+        is_unknown: Returns whether the value at a place could not be made again.
+        place: The place of both in a larger document.
     """
-    theirs, ours = dict(flatten(reported)), dict(flatten(rebuilt))
-    known, expected = ({path[:end] for path in one for end in range(len(path))}
-                       for one in (theirs, ours))  # fmt: skip
-    absent: set[Steps] = set()
-    for path in dict.fromkeys([*ours, *theirs]):
-        place = "".join(path)
-        if is_unknown(place):
-            continue
-        if path in theirs and path in ours:
-            if not _is_near(theirs[path], ours[path]):
-                yield f"{place}: reported {_show(theirs[path])}, recomputed {_show(ours[path])}"
-            continue
-        side, others = (
-            (expected | ours.keys(), theirs) if path in theirs else (known | theirs.keys(), ours)
-        )
-        part = next((path[:end] for end in range(1, len(path)) if path[:end] not in side), path)
-        if part not in absent:
-            absent.add(part)
-            value = f" {_show(others[path])}" if part == path else ""
-            state = (
-                f"reported{value}, but not recomputed"
-                if path in theirs
-                else f"missing, recomputed{value}"
-            )
-            yield f"{''.join(part)}: {state}"
-    orders = [path for path in theirs if path in ours], [path for path in ours if path in theirs]
-    for path, other in zip(*orders, strict=True):
-        if path != other:
-            shared = takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False))
-            place = "".join(step for step, _ in shared) or "the document"
-            yield f"{place} (order): {path} instead of {other}"
-            return
+    if not isinstance(rebuilt, dict | list) or type(reported) is not type(rebuilt):
+        if not _is_near(reported, rebuilt) and not is_unknown(place):
+            values = f"reported {_show(reported)}, recomputed {_show(rebuilt)}"
+            yield f"{place.removeprefix('.')}: {values}"
+        return
+    theirs, ours = _entries(reported), _entries(rebuilt)
+    for key in dict.fromkeys([*ours, *theirs]):
+        if key in ours and key in theirs:
+            yield from find_changes(theirs[key], ours[key], is_unknown, place + key)
+        elif not is_unknown(place + key):
+            value = theirs[key] if key in theirs else ours[key]
+            shown = "" if value and isinstance(value, dict | list) else f" {_show(value)}"
+            missing, extra = f"missing, recomputed{shown}", f"reported{shown}, but not recomputed"
+            yield f"{(place + key).removeprefix('.')}: {extra if key in theirs else missing}"
+    orders = [key for key in theirs if key in ours], [key for key in ours if key in theirs]
+    swapped = (pair for pair in zip(*orders, strict=True) if pair[0] != pair[1])
+    for key, other in islice(swapped, 1):
+        name = place.removeprefix(".") or "the document"
+        yield f"{name} (order): {key.removeprefix('.')} instead of {other.removeprefix('.')}"
 
 
-def _identify(entry: Any) -> str:
-    named = entry if isinstance(entry, dict) else {}
-    keys = [named[key] for key in _IDENTITY if isinstance(named.get(key), str)]
-    return f"[{', '.join(keys)}]" if keys else ""
+def count_values(value: Any) -> int:
+    """Return the number of values of a document; a list or an object without any counts 1."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(map(count_values, inner)) or 1
+
+
+def _entries(value: Any) -> dict[str, Any]:
+    """Return the entries of an object by key, and those of a list by what identifies them."""
+    if isinstance(value, dict):
+        return {f".{key}": inner for key, inner in value.items()}
+    entries: dict[str, Any] = {}
+    for place, entry in enumerate(value):
+        named = entry if isinstance(entry, dict) else {}
+        keys = [named[key] for key in _IDENTITY if isinstance(named.get(key), str)]
+        key = identity = f"[{', '.join(keys) or place}]"
+        while key in entries:
+            key += f" {identity}"
+        entries[key] = entry
+    return entries
 
 
 def _is_near(reported: Any, rebuilt: Any) -> bool:
@@ -108,14 +93,10 @@ def find_text_changes(reported: str, rebuilt: str) -> Iterator[str]:
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     for what, start, end, first, last in matcher.get_opcodes():
         pairs = zip_longest(theirs[first:last], ours[start:end]) if what != "equal" else ()
-        for number, (actual, expected) in enumerate(pairs, first + 1):
-            characters = zip(actual or "", expected or "", strict=False)
-            same = takewhile(lambda pair: pair[0] == pair[1], characters)
-            begin = max(0, sum(1 for _ in same) - 30)
-            shown = [
-                "nothing" if line is None else repr(line[begin : begin + 70])
-                for line in (actual, expected)
-            ]
+        for number, pair in enumerate(pairs, first + 1):
+            letters = enumerate(zip(pair[0] or "", pair[1] or "", strict=False))
+            begin = max(0, next((at for at, (a, b) in letters if a != b), 0) - 30)
+            shown = ["nothing" if line is None else repr(line[begin : begin + 70]) for line in pair]
             yield f"line {number}: reported {shown[0]}, recomputed {shown[1]}"
     if ours == theirs and reported != rebuilt:
         yield "the line ends differ"

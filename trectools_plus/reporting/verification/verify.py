@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from polars import selectors
 
 from trectools_plus.benchmark.rebuild import find_other_version, rebuild_result
 from trectools_plus.benchmark.report.folder import ReportFolder
+from trectools_plus.benchmark.run.dataset import TERM_FILES
 from trectools_plus.benchmark.run.output_folder import (
     CHECKSUMS_FILE,
     COMPONENTS_FOLDER,
@@ -52,9 +54,9 @@ from trectools_plus.reporting.results.judgments import write_judgment_report
 from trectools_plus.reporting.results.sweep import draw_sweep, sweep_claims, write_sweep_files
 from trectools_plus.reporting.verification.documents import (
     NEAR,
+    count_values,
     find_changes,
     find_text_changes,
-    flatten,
 )
 from trectools_plus.reporting.wording import CLAIMS_TITLE, list_claims
 from trectools_plus.text import plural
@@ -102,10 +104,7 @@ class Verification(Displayed):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as JSON values."""
-        shown = asdict(self)
-        if not self.warnings:
-            del shown["warnings"]
-        return shown
+        return {key: value for key, value in asdict(self).items() if value or key != "warnings"}
 
 
 def verify_report(path: str | Path, progress: Progress | None = None) -> Verification:
@@ -120,8 +119,8 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
 
     The writer of the folder may be a stranger: code and addresses that it names are not used, and
     only plain files inside it are read. Original files are read again if they are available and
-    unchanged. Without them, the findings on them are unproven, as are the values of measures that
-    are classes of users, measured times, the date, the machine and the command.
+    unchanged. Without them, the findings on them are unproven, as are measured times, the date, the
+    machine and the command. A measure that is a class of the writer is not computed.
 
     A plan of judgments is verified too: its files, the order in which people judged, and the
     estimate that was made from them.
@@ -135,24 +134,23 @@ def verify_report(path: str | Path, progress: Progress | None = None) -> Verific
         The number of checked figures and files, the problems, and the unproven parts.
 
     Raises:
-        InputError: If the report, a run or the judgments are missing or cannot be read.
+        InputError: If the report, a run or the judgments are missing or cannot be read, or a
+            measure needs code or a file of the writer that cannot be used.
     """
     if (plan := find_plan(path)) is not None:
         return _verify_judgments(plan)
-    if (sweep := _find_beside(path, SWEEP_FILE)) is not None:
-        return _verify_sweep(sweep)
-    if (extraction := _find_beside(path, EXTRACTION_FILE)) is not None:
-        return _verify_extraction(extraction)
+    for name, verify in ((SWEEP_FILE, _verify_sweep), (EXTRACTION_FILE, _verify_extraction)):
+        if (document := _find_beside(Path(path), name)) is not None:
+            return verify(document)
     return _verify_benchmark(path, progress or no_progress)
 
 
-def _find_beside(path: str | Path, name: str) -> Path | None:
+def _find_beside(path: Path, name: str) -> Path | None:
     """Return a document: the file itself, or the one in a folder without a benchmark."""
-    given = Path(path)
-    if not given.is_dir():
-        return given if given.name == name else None
-    exists = (given / name).exists() and not (given / REPORT_FILE).exists()
-    return given / name if exists else None
+    if not path.is_dir():
+        return path if path.name == name else None
+    exists = (path / name).exists() and not (path / REPORT_FILE).exists()
+    return path / name if exists else None
 
 
 def _refuse_other_version(name: str, packages: Mapping[str, str]) -> Verification | None:
@@ -179,15 +177,19 @@ class _FolderComparison:
         self._listed: dict[str, str] = {}
         self.problems: list[str] = []
         self.unproven: list[str] = []
-        self.values = 0
-        self.hashed = 0
+        self.values = self.hashed = 0
 
     def result(self) -> Verification:
         problems = list(dict.fromkeys(self.problems))
         return Verification(self.values, self.hashed, problems, self.unproven)
 
-    def check_hashes(self, further: Mapping[str, str | None]) -> None:
-        """Compare the files with the hashes in the list, and in the report."""
+    def check_hashes(
+        self, further: Mapping[str, str | None], originals: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Compare the files with the hashes in the list, and in the report.
+
+        Original files are compared if they are available; the figures depend on copies of them.
+        """
         self._listed = {name: digest for digest, name in read_checksums(self._folder)}
         if not self._listed:
             is_missing = self._files.find(CHECKSUMS_FILE) is None
@@ -196,21 +198,16 @@ class _FolderComparison:
                 "the original folder, or run the command again"
             )
         hashes = {**further, **self._listed}
-        for name, digest in hashes.items():
-            file = self._files.find(name)
-            if file is None:
-                self.problems.append(f"{name}: the file is missing")
-            elif sha256_file(file) != digest:
-                self.problems.append(f"{name}: the file changed (its hash differs)")
-        self.hashed += len(hashes)
-
-    def check_originals(self, originals: Mapping[str, str]) -> None:
-        """Compare the original files that are available; the figures depend on copies of them."""
-        for path, digest in originals.items():
-            found = hash_original(path)
-            self.hashed += found is not None
-            if found not in (None, digest):
-                self.problems.append(f"{path}: the file changed (its hash differs)")
+        files = {name: self._files.find(name) for name in hashes}
+        actual = {name: sha256_file(file) for name, file in files.items() if file is not None}
+        available = {path: digest for path in originals if (digest := hash_original(path))}
+        self.hashed += len(hashes) + len(available)
+        self.problems += [f"{name}: the file is missing" for name in hashes if name not in actual]
+        self.problems += [
+            f"{name}: the file changed (its hash differs)"
+            for name, digest in (*actual.items(), *available.items())
+            if digest != {**originals, **hashes}[name]
+        ]
 
     def choose_report(self, path: Path, again: _Report) -> _Report:
         """Return the report in a document if it is right, otherwise the one made again.
@@ -220,7 +217,7 @@ class _FolderComparison:
         stored, made = read_json(path), again.model_dump(mode="json")
         changes = [*find_changes(stored, made, self._is_unknown)]
         self.problems += [f"{path.name}: {change}" for change in changes]
-        self.values += sum(1 for _ in flatten(made))
+        self.values += count_values(made)
         return again if changes else type(again).model_validate(stored)
 
     def choose_values(self, again: pl.DataFrame) -> pl.DataFrame:
@@ -237,17 +234,10 @@ class _FolderComparison:
 
     def can_draw_again(self, packages: Mapping[str, str], platform: str, scratch: Path) -> bool:
         """Return whether plots are drawn again; otherwise they are copied, and unproven."""
-        drawn = [
-            f"{PLOTS_FOLDER}/{file.name}"
-            for file in (self._folder / PLOTS_FOLDER).glob("*.*")
-            if file.suffix in PLOT_ENDINGS
-        ]
-        version = package_versions(["matplotlib"]).get("matplotlib")
-        is_same = (packages.get("matplotlib"), platform) == (
-            version,
-            describe_machine()["platform"],
-        )
-        if not drawn or (is_same and can_draw()):
+        plots = (self._folder / PLOTS_FOLDER).glob("*.*")
+        drawn = [f"{PLOTS_FOLDER}/{one.name}" for one in plots if one.suffix in PLOT_ENDINGS]
+        here = package_versions(["matplotlib"]).get("matplotlib"), describe_machine()["platform"]
+        if not drawn or (can_draw() and (packages.get("matplotlib"), platform) == here):
             return bool(drawn)
         reason = "another version of Matplotlib or another platform drew them"
         if not can_draw():
@@ -262,9 +252,7 @@ class _FolderComparison:
         self, scratch: Path, known: Iterable[str] = (), progress: Progress = no_progress
     ) -> None:
         """Compare all files that were made again, and find files without a counterpart."""
-        made = {
-            file.relative_to(scratch).as_posix() for file in scratch.rglob("*") if file.is_file()
-        }
+        made = _list_files(scratch)
         names = sorted({*made, *self._listed} - {CHECKSUMS_FILE})
         for done, name in enumerate(names):
             progress("comparing files", done, len(names))
@@ -280,37 +268,35 @@ class _FolderComparison:
     def compare_file(self, name: str, scratch: Path) -> None:
         """Compare a file with the one made again."""
         path, again = self._files.find(name), scratch / name
-        changes: list[str] = []
-        if path is None:
-            changes = ["the file is missing"] if again.is_file() else []
-        elif not again.is_file():
-            changes = [_NOT_WRITTEN]
+        changes: Iterable[str] = ()
+        if path is None or not again.is_file():
+            is_expected = [_NOT_WRITTEN] if path is not None else ["the file is missing"]
+            changes = is_expected if path is not None or again.is_file() else []
         elif path.read_bytes() != again.read_bytes():
-            if name.endswith(".json"):
-                changes = [*find_changes(read_json(path), read_json(again), self._is_unknown)]
-            differences = self._compare_contents(name, path, again)
-            changes = changes or [*islice(differences, _MOST_FINDINGS)]
+            changes = islice(self._find_changes(name, path, again), _MOST_FINDINGS)
         self.problems += [f"{name}: {change}" for change in changes]
 
-    def _compare_contents(self, name: str, path: Path, again: Path) -> Iterator[str]:
-        if name.startswith(f"{PLOTS_FOLDER}/"):
-            yield "the plot differs from the plot of these figures"
+    def _find_changes(self, name: str, path: Path, again: Path) -> Iterator[str]:
+        changes: Iterable[str] = ()
+        if name.endswith(".json"):
+            changes = [*find_changes(read_json(path), read_json(again), self._is_unknown)]
+        elif name.startswith(f"{PLOTS_FOLDER}/"):
+            changes = ["the plot differs from the plot of these figures"]
         elif name.endswith(".parquet"):
             stored, table = self._files.read_table(name), pl.read_parquet(again)
             assert stored is not None
             schemas = [str(dict(one.schema)) for one in (stored, table)]
+            changes = find_changes(_rows_by_key(stored), _rows_by_key(table))
             if schemas[0] != schemas[1]:
-                yield f"the columns are {schemas[0]} instead of {schemas[1]}"
-            else:
-                yield from find_changes(_rows_by_key(stored), _rows_by_key(table))
-        else:
+                changes = [f"the columns are {schemas[0]} instead of {schemas[1]}"]
+        if not changes:
             texts = [file.read_bytes().decode("utf-8", errors="replace") for file in (path, again)]
-            yield from find_text_changes(*texts) if texts[0] != texts[1] else ["it is not UTF-8"]
+            changes = find_text_changes(*texts) if texts[0] != texts[1] else ["it is not UTF-8"]
+        yield from changes
 
     def _find_foreign(self, known: Collection[str]) -> None:
         """List files that are not part of the report; in folders of a benchmark, as problems."""
-        files = (file for file in sorted(self._folder.rglob("*")) if file.is_file())
-        names = [file.relative_to(self._folder).as_posix() for file in files]
+        names = sorted(_list_files(self._folder))
         foreign = [name for name in names if name not in known and not name.startswith(".")]
         inside = [name for name in foreign if name.partition("/")[0] in _OF_THE_REPORT]
         if self._listed:
@@ -318,6 +304,10 @@ class _FolderComparison:
             foreign = [name for name in foreign if name not in inside]
         if foreign:
             self.unproven.append(f"files that are not part of the report: {', '.join(foreign)}")
+
+
+def _list_files(folder: Path) -> list[str]:
+    return [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
 
 
 def _rows_by_key(table: pl.DataFrame) -> dict[str, Any]:
@@ -348,8 +338,10 @@ def _verify_benchmark(path: str | Path, progress: Progress) -> Verification:
     comparison = _FolderComparison(source.folder)
     progress("hashing files", 0, 1)
     runs = {run.path: run.sha256 for run in report.runs if run.path is not None}
-    comparison.check_hashes(runs)
-    comparison.check_originals(source.originals)
+    comparison.check_hashes(runs, source.originals)
+    terms = [report.manifest.config.get(name) for name in TERM_FILES]
+    if any(one.startswith(f"{path}: ") for path in terms if path for one in comparison.problems):
+        return comparison.result()  # without them, nothing is computed again
     progress("hashing files", 1, 1)
     with tempfile.TemporaryDirectory() as temporary:
         rebuilt = rebuild_result(source, Path(temporary, "again"), progress)
@@ -431,7 +423,7 @@ def _verify_extraction(path: Path) -> Verification:
         return refused
     made, is_soft_known = rebuild_extraction(path, report)
     comparison = _FolderComparison(
-        path.parent, lambda place: not is_soft_known and ".soft." in place
+        path.parent, lambda place: not is_soft_known and ".soft" in place
     )
     comparison.unproven.append(_count_claims(extraction_claims(report)))
     if not is_soft_known:

@@ -4,22 +4,16 @@ class Queries {
     Object.assign(this, data);
     this.size = data.ids.length;
     this.queries = data.ids.map((id, query) => [id, data.texts[query] ?? "", data.relevant?.[query] ?? null]);
-    this.decoded = new Map();
-    this.unpacked = new Map();
+    this.decoded = {};
   }
 
   /** Return the values of a measure by mode and query: NaN if undefined. */
   valuesOf(measure) {
-    if (!this.decoded.has(measure)) {
-      this.decoded.set(measure, this.decode(this.values[measure]));
-    }
-    return this.decoded.get(measure);
+    return (this.decoded[measure] ??= this.decode(this.values[measure]));
   }
 
   decode(packed) {
-    const { palette, from } = packed;
-    const valueOf = palette ? (number) => palette[number] : (number) => number + from;
-    const values = unpack(packed).map((number) => valueOf(number) / this.parts);
+    const values = unpack(packed).map((number) => (number + packed.from) / this.parts);
     return this.modes.map((_, mode) => values.subarray(mode * this.size, (mode + 1) * this.size));
   }
 
@@ -58,10 +52,7 @@ class Queries {
   }
 
   numbersOf(name) {
-    if (!this.unpacked.has(name)) {
-      this.unpacked.set(name, unpack(this[name]));
-    }
-    return this.unpacked.get(name);
+    return (this.decoded[name] ??= unpack(this[name]));
   }
 }
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from trectools_plus.benchmark.report import BenchmarkReport, load_report
 from trectools_plus.benchmark.report.listing import list_reports
-from trectools_plus.benchmark.run import runner
+from trectools_plus.benchmark.run import reuse
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.benchmark.run.dataset import hash_qrels, load_dataset
-from trectools_plus.benchmark.run.runner import make_cache_key, run_benchmark
-from trectools_plus.errors import InputError
-from trectools_plus.formats.tables import Qrels
+from trectools_plus.benchmark.run.dataset import load_dataset
+from trectools_plus.benchmark.run.reuse import make_cache_key
+from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 
@@ -134,7 +129,7 @@ def test_a_folder_without_checksums_is_not_reused(run: Run, tmp_path: Path) -> N
 
 def test_changed_code_computes_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("a")
-    monkeypatch.setattr(runner, "_hash_code", lambda: "other")
+    monkeypatch.setattr(reuse, "_hash_code", lambda: "other")
     assert run("b").manifest.cached_from is None
     monkeypatch.undo()
 
@@ -172,39 +167,3 @@ def test_python_computes_by_default(small: Any, tmp_path: Path) -> None:
         result = run_benchmark(config)
         write_reports(result, plots=False)
         assert result.report.manifest.cached_from is None
-
-
-def test_lists_name_unreadable_reports(run: Run, tmp_path: Path) -> None:
-    run("a")
-    bad = tmp_path / "out" / "bad"
-    bad.mkdir()
-    (bad / "BenchmarkReport.json").write_text("{}")
-    listing = list_reports(tmp_path / "out")
-    assert len(listing.reports) == len(listing.problems) == 1
-    assert "bad/BenchmarkReport.json" in listing.problems[0]
-    with pytest.raises(InputError):
-        list_reports(tmp_path / "nowhere")
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["1", "q 2", 'say "x"', "é,;"]),
-            st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9),
-            st.integers(-3, 9),
-        ),
-        min_size=1,
-    ),
-    st.randoms(use_true_random=False),
-)
-def test_the_hash_of_qrels_is_that_of_the_sorted_judgments(
-    rows: list[tuple[str, str, int]], random: Any
-) -> None:
-    def frame(rows: list[tuple[str, str, int]]) -> Qrels:
-        return Qrels(pl.DataFrame(rows, ["query_id", "doc_id", "relevance"], orient="row"))
-
-    expected = sorted(set(rows), key=lambda row: (row[0].encode(), row[1].encode(), row[2]))
-    text = "".join(f"{query}\t{doc}\t{grade}\n" for query, doc, grade in expected)
-    assert hash_qrels(frame(rows)) == hashlib.sha256(text.encode()).hexdigest()
-    shuffled = random.sample([*rows, *rows], 2 * len(rows))
-    assert hash_qrels(frame(shuffled)) == hash_qrels(frame(rows))
