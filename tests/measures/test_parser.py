@@ -370,7 +370,7 @@ def test_generators_and_single_names_are_accepted():
         ("recal@10", "recall"),
         ("hitrat@5", "HitRate"),
         ("xyzzy", "supported: nDCG, AP"),
-        ("P", r"of at least 1 .*none — P — .*P@10"),
+        ("P", r"of at least 1 .*None — P — .*P@10"),
         ("P@0", "at least 1 .*0"),
         ("P@-3", "cannot read|cutoff"),
         ("P@1.5", r"got 1\.5"),

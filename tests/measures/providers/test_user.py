@@ -95,7 +95,7 @@ def test_the_largest_value_has_a_mean():
 def test_value_without_results_must_be_a_number(value):
     measure = FirstGrade()
     measure.value_without_results = value
-    with pytest.raises(UsageError, match=r"value_without_results.*FirstGrade"):
+    with pytest.raises(UsageError, match="FirstGrade"):
         evaluate(QRELS, RUN, [measure])
 
 
