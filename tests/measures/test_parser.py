@@ -367,7 +367,7 @@ def test_generators_and_single_names_are_accepted():
         ("nDGC@10", r"'nDGC@10' — .*nDCG@10"),
         ("MaxOntSim(formula=hybrid_depth)@5", "cannot read .*Label.parameter='text'"),
         ("m:C(a=b)@3", "cannot read"),
-        ("recal@10", "recall"),
+        ("recal@10", "Recall@10"),
         ("hitrat@5", "HitRate"),
         ("xyzzy", "supported: nDCG, AP"),
         ("P", r"of at least 1 .*None — P — .*P@10"),

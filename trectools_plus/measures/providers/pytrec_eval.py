@@ -75,7 +75,8 @@ def score_requests(
             continue
         # trec_eval removes unjudged documents, and must not be left without documents.
         sees = "judged" if judged_only else max((one.sees for one in group), key=_PARTS.index)
-        judged, gains = run, grades
+        # Without a grade of 0 or more, trec_eval would not score a query.
+        judged, gains = run, np.zeros_like(grades) if group is by_length else grades
         if sees == "gains":
             kept = grades > 0
             judged = replace(run, query=run.query[kept], rank=run.rank[kept], grade=run.grade[kept])

@@ -262,7 +262,7 @@ class BaseMetric(BaseMeasure):
                 query_ids, rankings, scores, qrels, strict=True
             )
         ]
-        return np.fromiter((self.calculate(one) for one in results), float, len(results))
+        return np.fromiter((float(self.calculate(one)) for one in results), float, len(results))
 
 
 @contextmanager
