@@ -149,9 +149,9 @@ class JudgedQueries:
 
     @cached_property
     def subtopics(self) -> pl.DataFrame:
-        """``query, iteration, doc_id, relevance``: the judgments by subtopic."""
+        """``query, doc_id, relevance, iteration``: the judgments by subtopic."""
         rows = self.view.frame.join(self._numbers, on="query_id", maintain_order="left")
-        return rows.select("query", "iteration", "doc_id", "relevance").unique(maintain_order=True)
+        return rows.select("query", "doc_id", "relevance", "iteration").unique(maintain_order=True)
 
     @cached_property
     def _numbers(self) -> pl.DataFrame:

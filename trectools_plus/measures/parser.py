@@ -173,6 +173,7 @@ _WITH_VALUES = re.compile(
 )
 _CLASS = re.compile(r"(?P<module>[^\W\d][\w.]*):(?P<rest>.+)", re.DOTALL)
 _NUMBER = re.compile(r"\d[\d.]*")
+_RANX_LEVEL = re.compile(r"(?P<name>.+)-l(?P<level>\d+)", re.IGNORECASE)
 _BARE_CONSTANT = re.compile(r"(?<==)\s*(true|false|none)\b", re.IGNORECASE)
 
 
@@ -336,6 +337,12 @@ def _number(value: str, text: str) -> float:
 
 def _from_label(text: str) -> Measure:
     """Parse ``Label(parameter=value)@cutoff``, or the same with ``module:Class``."""
+    level = _RANX_LEVEL.fullmatch(text)
+    if level is not None:
+        return _from_label(level["name"]).at_level(int(level["level"]))
+    with_values = _WITH_VALUES.fullmatch(text)
+    if (text if with_values is None else with_values["name"]) in measures_of(10):
+        return _construct(text, {}, None, text)
     match = _CLASS.fullmatch(text)
     if match is None:
         return _construct(*_parse_parts(text), text)

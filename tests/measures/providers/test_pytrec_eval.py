@@ -272,7 +272,7 @@ def test_deep_rankings_and_shallow_cutoffs():
 
 def test_grades_too_large_for_an_exponential_gain_are_refused():
     qrels = {"7": {"a": 1, "b": 21}}
-    with pytest.raises(UsageError, match=r"21.*1,048,576.*7"):
+    with pytest.raises(UsageError, match=r"21.*1,048,576"):
         ours({"7": {"a": 1.0}}, qrels, ["nDCG(dcg='exp-log2')@10"])
     with pytest.raises(UsageError, match="127"):
         ours({"7": {"a": 1.0}}, {"7": {"a": 127}}, ["nDCG(dcg='exp-log2')"])

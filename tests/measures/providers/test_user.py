@@ -95,7 +95,7 @@ def test_the_largest_value_has_a_mean():
 def test_value_without_results_must_be_a_number(value):
     measure = FirstGrade()
     measure.value_without_results = value
-    with pytest.raises(UsageError, match=r"value_without_results.*FirstGrade"):
+    with pytest.raises(UsageError, match="FirstGrade"):
         evaluate(QRELS, RUN, [measure])
 
 
@@ -104,7 +104,7 @@ def test_wrong_shape_is_refused():
         def score_queries(self, rankings, qrels):
             return np.zeros(1)
 
-    with pytest.raises(UsageError, match=r"2.*1"):
+    with pytest.raises(UsageError, match=r"1.*2"):
         evaluate(QRELS, RUN, [Short()])
 
 

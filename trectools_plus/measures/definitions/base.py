@@ -385,7 +385,7 @@ def checked_cutoff(cutoff: Any, label: str, *, required: bool) -> int | None:
     if (cutoff is None and not required) or is_whole(cutoff, 1):
         return cutoff  # type: ignore[no-any-return]
     raise UsageError(
-        f"{label} needs a cutoff of at least 1 but got {'none' if cutoff is None else cutoff!r}",
+        f"{label} needs a cutoff of at least 1 but got {cutoff!r}",
         where=label,
         remedy=f"write it as {label}@10",
     )

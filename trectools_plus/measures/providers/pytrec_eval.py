@@ -13,6 +13,7 @@ measure depends on them. The values are the same as with the original document i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -23,7 +24,6 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.definitions.trec_eval_measures import TREC_EVAL_MEASURES, Sees
 from trectools_plus.measures.judged import IntArray, JudgedRun
@@ -75,7 +75,8 @@ def score_requests(
             continue
         # trec_eval removes unjudged documents, and must not be left without documents.
         sees = "judged" if judged_only else max((one.sees for one in group), key=_PARTS.index)
-        judged, gains = run, grades
+        # Without a grade of 0 or more, trec_eval would not score a query.
+        judged, gains = run, np.zeros_like(grades) if group is by_length else grades
         if sees == "gains":
             kept = grades > 0
             judged = replace(run, query=run.query[kept], rank=run.rank[kept], grade=run.grade[kept])
@@ -146,15 +147,9 @@ def _score(
     """Rename documents and score them; ``depth`` of a query is 0 to omit it."""
     qrels, rankings = _rename(run, grades, depth)
     texts = [one.text for one in requests]
-    takes_gains = any(text.split(".")[0] in _TAKE_GAINS for text in texts)
-    limit = MAX_GAIN if not takes_gains else _MAX_GAIN_OF_NDCG
-    if (highest := int(grades.max(initial=0))) > limit:
-        raise UsageError(
-            f"a grade or gain of {highest:,} is above {limit:,}",
-            where=", ".join(texts),
-            remedy="rescale the grades",
-        )
-    results = call_pytrec_eval(texts, qrels, rankings, level=level, judged_only=judged_only)
+    is_cheap = grades.max(initial=0) <= _HIGHEST_CHEAP_GRADE
+    call = call_pytrec_eval if is_cheap else _call_with_high_grades
+    results = call(texts, qrels, rankings, level=level, judged_only=judged_only)
     keys = [key for one in requests for key in one.keys]
     pick = itemgetter(*keys)
     rows = [pick(result) for result in results.values()]
@@ -189,6 +184,56 @@ def _rename(
     return qrels, {str(number): _ranking(capacity, depths[number]) for number in scored}
 
 
+def _call_with_high_grades(
+    requests: Sequence[str],
+    qrels: Mapping[str, Mapping[str, int]],
+    rankings: Mapping[str, Mapping[str, float]],
+    *,
+    level: int,
+    judged_only: bool,
+) -> Values:
+    """Call pytrec_eval with grades that are too high to pass.
+
+    trec_eval needs time and memory for each grade up to the highest one, and time that grows
+    with its square for measures that take gains. So high grades are numbered, and the gains
+    of these numbers are the grades. Only ``ndcg_cut`` takes no gains, and gets the grades.
+    """
+    grades = {grade for judged in qrels.values() for grade in judged.values()}
+    positive = sorted(grade for grade in grades if grade > 0)
+    numbers = {grade: number for number, grade in enumerate(positive, 1)}
+    numbered = {
+        query_id: {doc_id: numbers.get(grade, grade) for doc_id, grade in judged.items()}
+        for query_id, judged in qrels.items()
+    }
+    of_grades = [one for one in requests if one.split(".")[0] == "ndcg_cut"]
+    of_numbers = [_with_gains(one, numbers) for one in requests if one not in of_grades]
+    merged: dict[str, dict[str, float]] = {}
+    for some, judgments, lowest in (
+        (of_grades, qrels, level),
+        (of_numbers, numbered, bisect_left(positive, level) + 1),
+    ):
+        if some:
+            found = call_pytrec_eval(
+                some, judgments, rankings, level=lowest, judged_only=judged_only
+            )
+            for query_id, values in found.items():
+                merged.setdefault(query_id, {}).update(values)
+    return merged
+
+
+def _with_gains(request: str, numbers: Mapping[int, int]) -> str:
+    """Return a request in which the gain of a grade's number is the gain of the grade."""
+    name, _, parameters = request.partition(".")
+    if name not in _TAKE_GAINS:
+        return request
+    pairs = [pair.split("=") for pair in parameters.split(",") if pair]
+    gains: dict[int, int | str] = {number: grade for grade, number in numbers.items()}
+    for grade, gain in reversed(pairs):  # trec_eval uses the first gain of a grade
+        if int(grade) in (0, *numbers):
+            gains[numbers.get(int(grade), 0)] = gain
+    return f"{name}.{','.join(f'{number}={gain}' for number, gain in gains.items())}"
+
+
 @lru_cache(maxsize=2)
 def _names(capacity: int) -> npt.NDArray[np.object_]:
     """Return names of documents, in the order of their bytes."""
@@ -211,7 +256,7 @@ _STEP = 16
 """Depths are rounded up to a multiple of this number, so that more queries share a ranking."""
 MAX_GAIN = 2**20
 """The highest gain: trec_eval uses a counter per grade and query, here 8 MiB and 1 ms."""
-_MAX_GAIN_OF_NDCG = 1000
+_HIGHEST_CHEAP_GRADE = 1000
 """trec_eval's ``ndcg`` takes milliseconds per query for it, and an hour for a grade of 10^6."""
 _TAKE_GAINS = {one.name for one in TREC_EVAL_MEASURES if one.takes == "gains"}
 _PARTS: tuple[Sees, ...] = get_args(Sees)

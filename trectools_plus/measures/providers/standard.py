@@ -297,6 +297,12 @@ def _gains(measure: TrecEvalMeasure, run: JudgedRun) -> IntArray:
         return run.grade
     grades, positions = np.unique(run.grade, return_inverse=True)
     gains = [min(measure.gain_of(int(grade)), MAX_GAIN + 1) for grade in grades]
+    if max(gains, default=0) > MAX_GAIN:
+        raise UsageError(
+            f"grade {grades[-1]} gives a gain above {MAX_GAIN:,}",
+            where=measure.name,
+            remedy="rescale the grades",
+        )
     return np.array(gains, np.int64)[positions]
 
 

@@ -79,7 +79,7 @@ class UserProvider:
             found = [one[cut] for one in doc_ids], [one[cut] for one in scores]
             values = np.full(len(queries.query_ids), np.nan)
             with named_errors(measure.name, f"fix its {measure._method}"):
-                values[:] = measure.value_without_results
+                values[:] = float(measure.value_without_results)
                 of_queries = np.asarray(measure._score(query_ids, *found, qrels), np.float64)
                 values[numbers] = of_queries.reshape(len(numbers))
             columns.append(values)
@@ -262,7 +262,7 @@ class BaseMetric(BaseMeasure):
                 query_ids, rankings, scores, qrels, strict=True
             )
         ]
-        return np.fromiter((self.calculate(one) for one in results), float, len(results))
+        return np.fromiter((float(self.calculate(one)) for one in results), float, len(results))
 
 
 @contextmanager
@@ -291,6 +291,11 @@ def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
 def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -> _M:
     """Construct a measure; an exception in its constructor becomes a UsageError."""
     cutoff = {} if at is None else {"cutoff": at}
+    if "cutoff" in map(str.casefold, parameters):
+        raise UsageError(
+            f"{measure_class.__qualname__} has no parameter cutoff",
+            remedy=f"supported: {', '.join(measure_class.parameter_defaults) or 'none'}",
+        )
     with named_errors(measure_class.__qualname__):
         measure = measure_class(**cutoff, **parameters)
     if measure.cutoff != at:
