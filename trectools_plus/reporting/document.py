@@ -9,6 +9,7 @@ Every text may be from outside: each rendering escapes all of them.
 from __future__ import annotations
 
 import re
+import sys
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -117,16 +118,27 @@ def _numeric(table: TextTable) -> list[bool]:
 
 
 def print_blocks(
-    blocks: Iterable[Block], stream: TextIO, *, width: int | None = None, folds: bool = False
+    blocks: Iterable[Block],
+    stream: TextIO | None = None,
+    *,
+    width: int | None = None,
+    folds: bool = False,
+    kind: str = "text",
 ) -> None:
     """Print blocks, at most 100 characters wide.
 
     Args:
         blocks: The blocks.
-        stream: The output; colours and bold text are used if it is a terminal.
+        stream: The output, by default standard output; colours and bold text are used if it is a
+            terminal.
         width: Characters per line; by default the width of the terminal, at most 100.
         folds: Print sections that are folded elsewhere, too.
+        kind: ``markdown`` prints Markdown instead.
     """
+    stream = stream or sys.stdout
+    if kind == "markdown":
+        stream.write(markdown(blocks))
+        return
     console = make_console(stream, width)
     for block in blocks:
         for line in block_lines(console, block, folds=folds):

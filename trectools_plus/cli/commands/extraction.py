@@ -159,10 +159,10 @@ def extraction_run(
     if output_format == "json":
         typer.echo(reporting.render_json(result.report), nl=False)
     elif output_format == "markdown":
-        typer.echo(reporting.markdown(reporting.extraction_blocks(result.report)), nl=False)
+        reporting.print_blocks(reporting.extraction_blocks(result.report), kind="markdown")
     else:
-        blocks = reporting.extraction_blocks(result.report)
-        reporting.print_blocks([*blocks, reporting.Bullets(result.report.reported)], sys.stdout)
+        reporting.print_blocks(reporting.extraction_blocks(result.report))
+        reporting.print_blocks([reporting.Bullets(result.report.reported)])
         for file in files.values():
             typer.echo(f"written  {file}")
 
@@ -241,10 +241,8 @@ def extraction_compare(
     )
     if output_format == "json":
         write_json(reporting.comparison_document(comparison))
-    elif output_format == "markdown":
-        typer.echo(reporting.markdown(reporting.comparison_blocks(comparison)), nl=False)
     else:
-        reporting.print_blocks(reporting.comparison_blocks(comparison), sys.stdout)
+        reporting.print_blocks(reporting.comparison_blocks(comparison), kind=output_format)
 
 
 @with_groups
@@ -312,7 +310,7 @@ def extraction_sweep(
     if output_format == "json":
         write_json(asdict(found))
     else:
-        reporting.print_blocks(reporting.extraction_sweep_blocks(found), sys.stdout)
+        reporting.print_blocks(reporting.extraction_sweep_blocks(found))
         for file in files:
             typer.echo(f"written  {file}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -178,8 +177,7 @@ def testset_agreement(
     if output_format == "json":
         write_json(reporting.agreement_document(found))
     else:
-        blocks = reporting.agreement_blocks(found, (first, second), every=every)
-        reporting.print_blocks(blocks, sys.stdout)
+        reporting.print_blocks(reporting.agreement_blocks(found, (first, second), every=every))
     if not found.accepted:
         raise typer.Exit(1)
 
@@ -231,7 +229,7 @@ def testset_overfitting(
     if output_format == "json":
         write_json(reporting.overfitting_document(found))
     else:
-        reporting.print_blocks(reporting.overfitting_blocks(found), sys.stdout)
+        reporting.print_blocks(reporting.overfitting_blocks(found))
     if found.flagged:
         raise typer.Exit(1)
 

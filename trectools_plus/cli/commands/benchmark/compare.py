@@ -55,11 +55,9 @@ def benchmark_compare(
     contrast = benchmark.compare_reports(_report_of(first), _report_of(second), test=test)
     if output_format == "json":
         write_json(reporting.contrast_document(contrast))
-    elif output_format == "markdown":
-        typer.echo(reporting.markdown(reporting.contrast_blocks(contrast)), nl=False)
     else:
-        blocks = reporting.contrast_blocks(contrast, full=everything)
-        reporting.print_blocks(blocks, sys.stdout, folds=everything)
+        blocks = reporting.contrast_blocks(contrast, full=everything or output_format == "markdown")
+        reporting.print_blocks(blocks, folds=everything, kind=output_format)
 
 
 def _report_of(path: Path) -> Path:

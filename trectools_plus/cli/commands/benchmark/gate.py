@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -115,7 +114,7 @@ def _print(result: benchmark.GateResult, markdown: str, output_format: str) -> N
     elif output_format == "markdown":
         typer.echo(markdown, nl=False)
     else:
-        reporting.print_blocks(reporting.gate_blocks(result), sys.stdout, folds=True)
+        reporting.print_blocks(reporting.gate_blocks(result), folds=True)
 
 
 def _publish(markdown: str, target: reporting.PullRequest | None, *, final: bool) -> None:

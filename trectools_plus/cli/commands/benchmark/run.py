@@ -357,10 +357,9 @@ def benchmark_multilingual(
     files = reporting.write_multilingual(result)
     if output_format == "json":
         typer.echo(reporting.render_json(result.report), nl=False)
-    elif output_format == "markdown":
-        typer.echo(reporting.markdown(reporting.multilingual_blocks(result.report)), nl=False)
     else:
-        reporting.print_blocks(reporting.multilingual_blocks(result.report), sys.stdout)
+        reporting.print_blocks(reporting.multilingual_blocks(result.report), kind=output_format)
+    if output_format == "text":
         typer.echo(f"\nreport   {files['markdown']}\n         {files['json']}")
         for language in result.results:
             typer.echo(f"{language:<8} {files[language]}")

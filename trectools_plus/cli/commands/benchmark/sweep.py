@@ -85,11 +85,11 @@ def benchmark_sweep(
         result = benchmark.run_sweep(configuration, progress, command=format_command(sys.argv))
     written = reporting.write_sweep_report(result)
     if output_format == "text":
-        reporting.print_blocks(reporting.sweep_blocks(result.report, full=False), sys.stdout)
+        reporting.print_blocks(reporting.sweep_blocks(result.report, full=False))
         places = [str(written[kind]) for kind in ("html", "md", "json", "run") if kind in written]
         typer.echo("\nfiles    " + "\n         ".join(places))
         return
     if output_format == "json":
         typer.echo(reporting.render_json(result.report), nl=False)
     else:
-        typer.echo(reporting.markdown(reporting.sweep_blocks(result.report)), nl=False)
+        reporting.print_blocks(reporting.sweep_blocks(result.report), kind="markdown")

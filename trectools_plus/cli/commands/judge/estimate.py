@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
@@ -78,10 +77,9 @@ def judge_estimate(
     judging.record_estimate(folder, report)
     if output_format == "json":
         typer.echo(reporting.render_json(report), nl=False)
-    elif output_format == "markdown":
-        typer.echo(reporting.markdown(reporting.judgment_blocks(report)), nl=False)
     else:
-        reporting.print_blocks(reporting.judgment_blocks(report), sys.stdout)
+        reporting.print_blocks(reporting.judgment_blocks(report), kind=output_format)
+    if output_format == "text":
         typer.echo("\nfiles    " + "\n         ".join(str(path) for path in written.values()))
     if not report.is_complete:
         raise typer.Exit(1)
