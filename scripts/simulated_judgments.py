@@ -163,9 +163,11 @@ def _simulate_combined(
         drawn = rng.integers(0, total, total)
         y, f = people[drawn], model[drawn]
         order = rng.permutation(total)[:size]
-        alike = combine_judgments(y[:size], f, np.arange(size))
-        these = combine_judgments(people[order], model, order, population="these")
-        for column, (one, same) in enumerate(zip(alike, these, strict=True)):
+        for column in range(columns):
+            one = combine_judgments(y[:size, column], f[:, column], np.arange(size))
+            same = combine_judgments(
+                people[order, column], model[:, column], order, population="these"
+            )
             for row, shown in enumerate((one.people, one.combined, one.model, same.combined)):
                 covered[row, column] += shown.low <= truth[column] + 1e-12 and (
                     truth[column] - 1e-12 <= shown.high

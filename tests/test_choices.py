@@ -11,7 +11,6 @@ from trectools_plus import choices
 from trectools_plus.retrieval.fusion import COMBINATIONS
 from trectools_plus.retrieval.index.parts import AGGREGATIONS
 from trectools_plus.validation.rendering import RENDERERS
-from trectools_plus.validation.settings import PROFILES
 
 
 @pytest.mark.parametrize(
@@ -19,7 +18,6 @@ from trectools_plus.validation.settings import PROFILES
     [
         (choices.STRATEGIES, AGGREGATIONS),
         (get_args(choices.FusionMethod), COMBINATIONS),
-        (get_args(choices.ProfileName), PROFILES),
         (get_args(choices.FindingsFormat), RENDERERS),
     ],
 )

@@ -56,8 +56,6 @@ FILES: dict[str, str | Path] = {
     "levels.txt": "0001 a L2\n0001 b L0\n",
     "answers.jsonl": '{"run_id": "r", "topic_id": "1", "references": ["a", "b"], "answer": []}\n',
     "pm.xml": '<topic number="1"><disease>melanoma</disease><gene>BRAF</gene></topic>',
-    "cast.json": '[{"number": 31, "turn": [{"number": 1, "raw_utterance": "What is it?"}]}]',
-    "hc4.jsonl": '{"topic_id": "1", "topics": [{"lang": "eng", "topic_title": "a"}]}\n',
     "map.json": '{"a-1": "one", "a-2": "two"}',
     "colon.txt": "1:one\n2:two\n",
     "cran.qry": ".I 1\n.W\nfirst query\n",

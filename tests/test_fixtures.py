@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.formats.collection import load_collection
+from trectools_plus.benchmark.run.dataset import load_collection
 from trectools_plus.formats.ranking import rank_documents
-from trectools_plus.formats.trec_files import read_run
+from trectools_plus.validation.loading import load_run
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
 
@@ -30,12 +30,12 @@ def test_both_layouts_hold_the_same_collection():
 
 @pytest.mark.parametrize("name", ["lexical", "vector", "hybrid"])
 def test_clean_runs_are_in_canonical_order_and_cover_every_query(name):
-    run = read_run(FOLDER / "runs" / f"{name}.run")
+    run = load_run(FOLDER / "runs" / f"{name}.run")
     assert run.frame.equals(rank_documents(run.frame))
     assert run.query_ids == load_collection(FOLDER / "garden-trec").topics.query_ids
 
 
 @pytest.mark.parametrize("name", ["lexical.run.gz", "lexical-windows.run", "lexical-commented.run"])
 def test_other_spellings_of_the_lexical_run_read_the_same(name):
-    plain = read_run(FOLDER / "runs" / "lexical.run")
-    assert read_run(FOLDER / "runs" / name).frame.equals(plain.frame)
+    plain = load_run(FOLDER / "runs" / "lexical.run")
+    assert load_run(FOLDER / "runs" / name).frame.equals(plain.frame)

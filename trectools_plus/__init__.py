@@ -33,6 +33,7 @@ _get, __dir__ = import_lazily(
         "benchmark": ["BenchmarkConfig", "compare_reports", "load_report", "run_benchmark"],
         "benchmark.compare.comparisons": ["compare"],
         "benchmark.evaluate": ["evaluate"],
+        "benchmark.run.dataset": ["load_collection"],
         "errors": ["TrectoolsPlusError"],
         "formats": [
             "Collection",
@@ -40,7 +41,6 @@ _get, __dir__ = import_lazily(
             "Qrels",
             "Run",
             "Topics",
-            "load_collection",
             "load_corpus",
             "write_qrels",
             "write_run",

@@ -6,13 +6,13 @@ from trectools_plus.benchmark import load_report as load_report
 from trectools_plus.benchmark import run_benchmark as run_benchmark
 from trectools_plus.benchmark.compare.comparisons import compare as compare
 from trectools_plus.benchmark.evaluate import evaluate as evaluate
+from trectools_plus.benchmark.run.dataset import load_collection as load_collection
 from trectools_plus.errors import TrectoolsPlusError as TrectoolsPlusError
 from trectools_plus.formats import Collection as Collection
 from trectools_plus.formats import Corpus as Corpus
 from trectools_plus.formats import Qrels as Qrels
 from trectools_plus.formats import Run as Run
 from trectools_plus.formats import Topics as Topics
-from trectools_plus.formats import load_collection as load_collection
 from trectools_plus.formats import load_corpus as load_corpus
 from trectools_plus.formats import write_qrels as write_qrels
 from trectools_plus.formats import write_run as write_run

@@ -111,7 +111,6 @@ Dedup = Literal["best", "first", "last"]
 OnConflict = Literal["max", "min", "last"]
 """The grade to keep of a document that is judged twice."""
 FindingsFormat = Literal["text", "concise", "json", "github"]
-ProfileName = Literal["default", "trec", "submission"]
 
 MODEL_JUDGED = "model:"
 """The begin of the second column of qrels in judgments of a model, before its name."""
@@ -143,11 +142,10 @@ QrelsFormat = Literal[
 ]
 """The formats of ``qrels convert``."""
 TestSetForm = Literal["json", "yaml", "trec", "trec-jsonl", "beir"]
-StratumField = Literal["query_type", "category", "difficulty", "hpo_domain", "language"]
+StratumField = Literal["query_type", "category", "difficulty"]
 """Fields of test cases that form strata."""
 UnknownTerms = Literal["error", "drop"]
 """Expected ids that are not terms of the ontology are an error, or are left out."""
-KappaWeights = Literal["none", "linear", "quadratic"]
 
 ExtractionMethod = Literal["dictionary", "retrieval", "both"]
 RetrieverName = Literal["lexical", "vector", "hybrid"]

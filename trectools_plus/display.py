@@ -74,7 +74,6 @@ class TableColumn:
         whole: Whether its lines are never broken.
         least: Minimum width in plain text, in characters.
         widest: Maximum width in the terminal, in characters.
-        fills: Whether it takes the remaining width of the terminal; longer texts are cut.
     """
 
     heading: Cell
@@ -83,7 +82,6 @@ class TableColumn:
     whole: bool = False
     least: int = 0
     widest: int | None = None
-    fills: bool = False
 
     @property
     def name(self) -> str:
@@ -198,23 +196,19 @@ class TextTable:
         """
         texts = [[printable(column.name) for column in self.columns]]
         texts += [[printable(cell.text) for cell in row.cells] for row in self.rows]
-        widths = [
-            max(column.least, *map(len, cells))
-            for column, cells in zip(self.columns, zip(*texts, strict=True), strict=True)
-        ]
+        cells = zip(self.columns, zip(*texts, strict=True), strict=True)
+        widths = [max(column.least, *map(len, column_texts)) for column, column_texts in cells]
         rules = {0, *(at for at, row in enumerate(self.rows, 1) if row.ends_section)}
         blocks, used = [[0]], [widths[0]]
         for at, size in enumerate(widths[1:], 1):
             if width is not None and len(blocks[-1]) > 1 and used[-1] + 2 + size > width:
-                blocks.append([0])
-                used.append(widths[0])
+                blocks, used = [*blocks, [0]], [*used, widths[0]]
             blocks[-1].append(at)
             used[-1] += 2 + size
         for number, block in enumerate(blocks):
-            if number:
-                yield ""
-            for at, cells in enumerate(texts):
-                yield "  ".join(_aligned(cells[i], widths[i], self.columns[i]) for i in block)
+            yield from [""] * bool(number)
+            for at, row in enumerate(texts):
+                yield "  ".join(_aligned(row[i], widths[i], self.columns[i]) for i in block)
                 if ruled and at in rules and self.rows:
                     yield "-" * used[number]
 
@@ -395,19 +389,10 @@ class _Short(reprlib.Repr):
         if isinstance(x, Displayed):
             return shortened(one_line(repr(x)))
         if hasattr(x, "shape"):
-            return self._repr_array(x)
-        fields = dict(_fields(x))
-        if fields and level > 0:
-            named = (f"{name}={self.repr1(value, level - 1)}" for name, value in fields.items())
-            return shortened(f"{type(x).__name__}({', '.join(named)})")
+            return f"<{type(x).__name__}: {' × '.join(map(str, x.shape))}>"
         if isinstance(x, Sized) and isinstance(x, Iterable):
             return f"<{type(x).__name__}: {len(x):,} entries>"
         return shortened(one_line(super().repr_instance(x, level)))
-
-    def _repr_array(self, x: Any) -> str:
-        if getattr(x, "ndim", 2) == 1 and len(x) <= 6:
-            return f"[{', '.join(as_cell(one) for one in x.tolist())}]"
-        return f"<{type(x).__name__}: {' × '.join(f'{size:,}' for size in x.shape)}>"
 
 
 _short = _Short()

@@ -1,9 +1,8 @@
-"""Import user code by name (``module:object``), handle signals while it runs, describe errors."""
+"""Import user code by name (``module:object``), and describe errors."""
 
 from __future__ import annotations
 
 import importlib
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,41 +18,6 @@ if TYPE_CHECKING:
 _MAX_MESSAGE_LENGTH = 200
 
 _CODE_REFUSED: ContextVar[bool] = ContextVar("code_refused", default=False)
-
-SIGNALS: list[int] = []
-"""Signals received so far that request this process to end."""
-
-
-class EndedBySignal(SystemExit):
-    """A signal other than SIGINT requested this process to end."""
-
-
-def end_for_signal(number: int, _frame: object = None) -> None:
-    """Handle a signal that requests this process to end: record it and raise its error.
-
-    Raises:
-        KeyboardInterrupt: For SIGINT.
-        EndedBySignal: For another signal.
-    """
-    SIGNALS.append(number)
-    raise_for_signal()
-
-
-def raise_for_signal() -> None:
-    """Raise the error of the last signal again, if one was received.
-
-    Call this after user code: it may have caught the error, and then its result or exception must
-    not be used.
-
-    Raises:
-        KeyboardInterrupt: After SIGINT.
-        EndedBySignal: After another signal.
-    """
-    if not SIGNALS:
-        return
-    if SIGNALS[-1] == signal.SIGINT:
-        raise KeyboardInterrupt
-    raise EndedBySignal(128 + SIGNALS[-1])
 
 
 @contextmanager

@@ -10,10 +10,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from contextvars import copy_context
 from html import escape
 from importlib import import_module
-from threading import Event, Thread
 from time import monotonic
 from typing import Any, Literal, Protocol
 
@@ -67,9 +65,10 @@ def notebook_progress(progress: Progress | None = None) -> Iterator[Progress]:
     """Yield the given function; without one, a function that draws a bar in a notebook.
 
     The bar appears after two seconds and disappears at the end. Outside notebooks, nothing is
-    shown. A bar inside another one is not shown either.
+    shown.
     """
-    if progress is not None or _NotebookBar.is_active or not _is_notebook():
+    ipython = sys.modules.get("IPython")
+    if progress is not None or ipython is None or not hasattr(ipython.get_ipython(), "kernel"):
         yield progress or no_progress
         return
     bar = _NotebookBar()
@@ -79,56 +78,25 @@ def notebook_progress(progress: Progress | None = None) -> Iterator[Progress]:
             warnings.filterwarnings("ignore", "IProgress not found")
             yield bar
     finally:
-        bar.close()
-
-
-def _is_notebook() -> bool:
-    """Return whether the code runs in the kernel of a notebook."""
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+        if bar.handle is not None:
+            _display({"text/html": "", "text/plain": ""}, bar.handle)
 
 
 class _NotebookBar:
-    """Draws one bar, for the latest description, from a thread.
-
-    A thread, because work that takes long between two calls needs a bar too.
-    """
-
-    is_active = False
+    """Draws one bar, for the latest description."""
 
     def __init__(self) -> None:
-        self._latest = ("", 0, 0)
-        self._closed = Event()
-        # In its own copy of the context, which holds the cell that output belongs to.
-        self._thread = Thread(target=copy_context().run, args=(self._draw,), daemon=True)
-        self._thread.start()
-        _NotebookBar.is_active = True
+        self.handle: Any = None
+        self._next = monotonic() + _MIN_TOTAL_SECONDS
 
     def __call__(self, description: str, done: int, total: int) -> None:
-        self._latest = (description, done, total)
-
-    def close(self) -> None:
-        _NotebookBar.is_active = False
-        self._closed.set()
-        self._thread.join()
-
-    def _draw(self) -> None:
-        handle: Any = None
-        wait = _MIN_TOTAL_SECONDS
-        while not self._closed.wait(wait):
-            wait = _REDRAW_AFTER_SECONDS
-            description, done, total = self._latest
-            if description:
-                handle = _display(_bar(description, done, total), handle)
-        if handle is not None:
-            _display({"text/html": "", "text/plain": ""}, handle)
-
-
-def _bar(description: str, done: int, total: int) -> dict[str, str]:
-    """Return a bar as HTML and as text; it is indeterminate until the first step is done."""
-    known = f' value="{done}" max="{total}"' if done and total else ""
-    text = f"{description}: {done:,} of {total:,}"
-    return {"text/html": f"<progress{known}></progress> {escape(text)}", "text/plain": text}
+        if monotonic() >= self._next:
+            self._next = monotonic() + _REDRAW_AFTER_SECONDS
+            # The bar is indeterminate until the first step is done.
+            known = f' value="{done}" max="{total}"' if done and total else ""
+            text = f"{description}: {done:,} of {total:,}"
+            page = f"<progress{known}></progress> {escape(text)}"
+            self.handle = _display({"text/html": page, "text/plain": text}, self.handle)
 
 
 def _display(content: dict[str, str], handle: Any) -> Any:

@@ -13,9 +13,10 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.formats.trec_files import read_qrels, read_run, write_qrels, write_run
+from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
+from trectools_plus.validation.loading import load_qrels, load_run
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def degrade(result: BenchmarkResult, folder: Path, share: float) -> tuple[Path, 
     Queries are emptied of relevant documents until R@10 has lost at least ``share``.
     """
     source = result.output_dir
-    qrels = read_qrels(source / "qrels.txt")
+    qrels = load_qrels(source / "qrels.txt")
     relevant = qrels.frame.filter(pl.col("relevance") > 0).select("query_id", "doc_id")
     values = result.per_query.filter(run="lexical", measure="R@10").sort("value")
     mean = values["value"].mean()
@@ -78,7 +79,7 @@ def degrade(result: BenchmarkResult, folder: Path, share: float) -> tuple[Path, 
         if value > 0 and lost < share * mean * values.height:
             lost += value
             chosen.append(query_id)
-    run = read_run(source / "runs" / "lexical.run")
+    run = load_run(source / "runs" / "lexical.run")
     touched = run.frame.join(relevant, on=["query_id", "doc_id"], how="semi")
     touched = touched.filter(pl.col("query_id").is_in(chosen))
     path = folder / "degraded.run"
@@ -115,7 +116,7 @@ def test_a_gate_refuses_other_judgments(result: BenchmarkResult, tmp_path: Path)
     source = result.output_dir
     before = bench(source / "runs" / "lexical.run", source / "qrels.txt", tmp_path / "before")
     other = tmp_path / "other.txt"
-    write_qrels(Qrels(read_qrels(source / "qrels.txt").frame[:-1]), other)
+    write_qrels(Qrels(load_qrels(source / "qrels.txt").frame[:-1]), other)
     after = bench(source / "runs" / "lexical.run", other, tmp_path / "after")
     with pytest.raises(IncomparableError):
         run_gate(after, before)

@@ -467,13 +467,16 @@ def forge_texts(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def test_a_sentence_that_nobody_can_derive_is_in_one_place(
-    without_originals: Path, tmp_path: Path
+    without_originals: Path, tmp_path: Path, thorough: bool
 ) -> None:
     """Elsewhere it is a problem, although the originals are absent."""
+    claims = ("cached_from", "manifest.platform", "manifest.dataset.findings")
     folder = shutil.copytree(without_originals, tmp_path / "out")
     document = json.loads((folder / JSON).read_text())
     shown, missed = [], []
-    for place, forged_document in forge_texts(document):
+    for number, (place, forged_document) in enumerate(forge_texts(document)):
+        if number % 5 and not thorough and not place.startswith(claims):
+            continue
         (folder / JSON).write_text(json.dumps(forged_document))
         try:
             report = load_report(folder / JSON)
@@ -484,7 +487,7 @@ def test_a_sentence_that_nobody_can_derive_is_in_one_place(
             text.partition(mark)
             for text, mark in zip(texts, (f"## {CLAIMS_TITLE}", 'id="claims"'), strict=True)
         ]
-        if all(SENTENCE in claims for _, _, claims in parts):
+        if all(SENTENCE in after for _, _, after in parts):
             shown.append(place)
         if not any(SENTENCE in before for before, _, _ in parts):
             continue
@@ -495,5 +498,5 @@ def test_a_sentence_that_nobody_can_derive_is_in_one_place(
         if not any(one.startswith(f"{JSON}: ") and "line " not in one for one in problems):
             missed.append(place)
     assert missed == []
-    for claim in ("cached_from", "manifest.platform", "manifest.dataset.findings"):
+    for claim in claims:
         assert any(place.startswith(claim) for place in shown), claim

@@ -79,17 +79,16 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("level", verbosity.Verbosity)
+@pytest.mark.parametrize("level", ["quiet", "normal", "verbose"])
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 def test_minor_notes_are_printed_on_a_terminal_or_with_v(stream, level, monkeypatch):
-    monkeypatch.setattr(verbosity._Current, "verbosity", level)
+    monkeypatch.setattr(verbosity._Current, "quiet", level == "quiet")
+    monkeypatch.setattr(verbosity._Current, "verbose", level == "verbose")
     monkeypatch.setattr(sys, "stderr", stream())
     verbosity.note(MinorNote("changes nothing"))
     verbosity.note("lowers figures")
-    minor = level is verbosity.Verbosity.VERBOSE or (
-        level is verbosity.Verbosity.NORMAL and stream is Terminal
-    )
+    minor = level == "verbose" or (level == "normal" and stream is Terminal)
     expected = "note: changes nothing\n" if minor else ""
-    if level is not verbosity.Verbosity.QUIET:
+    if level != "quiet":
         expected += "note: lowers figures\n"
     assert sys.stderr.getvalue() == expected

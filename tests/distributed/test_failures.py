@@ -12,7 +12,7 @@ import pytest
 
 from trectools_plus.cli.app import main
 from trectools_plus.distributed import cluster, current_workers, use_scheduler
-from trectools_plus.distributed.worker import versions
+from trectools_plus.distributed.cluster import versions
 from trectools_plus.errors import InputError, MissingExtraError, UsageError
 
 from .conftest import kill

@@ -15,10 +15,9 @@ from trectools_plus.distributed import Place, current_workers, use_scheduler
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.measures.scoring import distributed
-from trectools_plus.measures.scoring.distributed import Part, PartScorer
+from trectools_plus.measures.scoring.distributed import WorkerOpener
 from trectools_plus.measures.scoring.scored_files import open_files
-from trectools_plus.measures.scoring.scores import RunOpener, ScoredFile
+from trectools_plus.measures.scoring.scores import RunOpener
 from trectools_plus.validation import load_qrels
 
 from .conftest import kill
@@ -88,27 +87,6 @@ def test_scores_are_those_of_one_machine(scheduler, collection, names):
     check_same(found, expected)
 
 
-def test_large_files_are_scored_in_chunks(scheduler, collection, monkeypatch):
-    given = collection(6)
-    expected, _ = score(given.qrels, given.runs)
-    monkeypatch.setattr(distributed, "SPLIT_BYTES", 1000)
-    monkeypatch.setattr(distributed, "CHUNK_BYTES", 3000)
-    parts = [
-        part for path in given.runs for part in distributed._parts(path, parse_measures(WHOLE))
-    ]
-    assert len(parts) > 40
-    joined = []
-    plain = distributed._join_parts
-    monkeypatch.setattr(
-        distributed, "_join_parts", lambda path, *rest: joined.append(path) or plain(path, *rest)
-    )
-    with use_scheduler(scheduler):
-        found, opened = score(given.qrels, given.runs)
-    check_same(found, expected)
-    assert joined == given.runs
-    assert sum(isinstance(run, ScoredFile) for run in opened) == 6
-
-
 def test_the_command_prints_the_same_bytes(scheduler, collection, tmp_path, monkeypatch):
     given = collection(8)
     monkeypatch.chdir(Path(given.qrels).parent)  # the workers are in another folder
@@ -141,7 +119,7 @@ def test_errors_are_those_of_one_machine(scheduler, collection, tmp_path):
 def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path):
     given = collection(1)
     measures = parse_measures(["nDCG@10"])
-    scorer = PartScorer(load_qrels(given.qrels), RunOpener(tuple(measures), False, False))
+    opener = WorkerOpener(load_qrels(given.qrels), RunOpener(tuple(measures), False, False))
     (tmp_path / "mine.run").write_text("q1 Q0 d1 1 1.0 t\n")
     places = {
         "cannot find this file": Place(str(tmp_path / "only-there" / "mine.run"), 17),
@@ -154,7 +132,7 @@ def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path
             use_scheduler(scheduler),
             pytest.raises(UsageError, match=rf"{what} — mine\.run — make it available"),
         ):
-            current_workers().map(scorer, [Part("mine.run", place)])
+            current_workers().map(opener, [("mine.run", place)])
 
 
 def test_an_address_that_only_this_machine_can_read(scheduler, collection):

@@ -8,11 +8,10 @@ import pytest
 from harness.program import Program
 
 from trectools_plus import compare, evaluate, load_qrels, load_topics, validate
+from trectools_plus.benchmark.run.dataset import load_collection
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.collection import load_collection
 from trectools_plus.formats.ir_datasets import suggest_datasets
 from trectools_plus.formats.topics import read_topics
-from trectools_plus.formats.trec_files import read_qrels
 
 NAME = "irds:cranfield"
 
@@ -27,8 +26,8 @@ def run_file(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("ir_datasets_home")
 def test_readers_and_evaluation_accept_a_name(run_file: Path) -> None:
-    assert len(read_qrels(NAME).frame) == 1837
-    assert load_qrels(NAME).to_dict() == read_qrels(NAME).to_dict()
+    assert len(load_qrels(NAME).frame) == 1837
+    assert load_qrels(NAME).to_dict() == load_qrels(NAME).to_dict()
     assert load_topics(NAME).to_dict() == read_topics(NAME).to_dict()
     evaluation = evaluate(NAME, str(run_file), ["nDCG@10"])
     named = evaluate(load_qrels(NAME), str(run_file), ["nDCG@10"])

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
+from trectools_plus.benchmark.run.dataset import load_collection
 from trectools_plus.errors import FormatError, InputError, UsageError
-from trectools_plus.formats.collection import Collection, load_collection
+from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.ir_datasets import CatalogueDataset
 
 CORPUS = '{"_id": "d1", "title": "T", "text": "a"}\n{"_id": "d2", "text": "b"}\n'

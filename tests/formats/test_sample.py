@@ -7,14 +7,9 @@ from pathlib import Path
 import pytest
 
 from trectools_plus import evaluate, fetch, load_run
+from trectools_plus.benchmark.run.dataset import load_collection
 from trectools_plus.errors import InputError
-from trectools_plus.formats.collection import (
-    SAMPLE,
-    SAMPLE_FOLDER,
-    Collection,
-    load_collection,
-    sample_files,
-)
+from trectools_plus.formats.collection import SAMPLE, SAMPLE_FOLDER, Collection, sample_files
 from trectools_plus.formats.files.atomic import write_new
 
 MODES = ("lexical", "vector", "hybrid")

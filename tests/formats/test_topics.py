@@ -126,19 +126,19 @@ def test_trec_xml_without_a_root(tmp_path: Path) -> None:
         ("#1\ta\n", 1, None, "would start a comment"),
         ("1\ta\n2\tb\0\n", 2, 4, "NUL byte"),
         ('{"qid":"1","query":"a"}\n{"qid":"2","query":"b"\n', 2, 23, "invalid JSON"),
-        ('{"qid":"1","query":"a"}\n{"id":"2","query":"b"}\n', 2, None, "field 'qid' is missing"),
+        ('{"qid":"1","query":"a"}\n{"id":"2","query":"b"}\n', 2, None, "the id is missing"),
         ('{"x":"1","query":"a"}\n', 1, None, "but got a mapping with the keys x, query (T105)"),
         (
             '{"query":"a","x":1}\n{"query":"b"}\n',
             1,
             None,
-            "field for the id (_id, query_id, qid, id) is missing (fields: query, x) (T105)",
+            "the id is missing in this topic (fields: query, x) (T105)",
         ),
         (
             '{"qid":"1","x":"a"}\n',
             1,
             None,
-            "field for the text (text, query_text, query, title) is missing (fields: qid, x)",
+            "the text is missing in this topic (fields: qid, x)",
         ),
         ('{"qid":"1","query":null}\n', 1, 20, "text is null (T105)"),
         ('{"qid":1.5,"query":"a"}\n', 1, 8, "id 1.5 is a number, not text (T114)"),
@@ -147,7 +147,7 @@ def test_trec_xml_without_a_root(tmp_path: Path) -> None:
             '{"qid":"1","qid":"2","query":"a"}\n',
             1,
             None,
-            "key qid is repeated (column 8: 1; here: 2)",
+            "key qid is repeated (line 1, column 8)",
         ),
         ('{"qid":"1","query":"a","x":NaN}\n', 1, 28, "NaN is not valid JSON (T104)"),
         ('{"qid":"1","query":"\\ud800"}\n', 1, None, "an unpaired surrogate"),
@@ -158,17 +158,10 @@ def test_trec_xml_without_a_root(tmp_path: Path) -> None:
         ("<top>\n<num> 1\n</top>\n", 1, None, "the text is missing"),
         ("\n<top>\n<num> 1 <title> a\n<num> 2 <title> b\n", 2, None, "<num> occurs twice"),
         ("<html></html>", 1, None, "expected <top> or <topic> elements"),
-        ("<topics>\n<topic number='1'>a<b></topic>\n</topics>", 2, 25, "mismatched tag"),
+        ("<topics>\n<topic number='1'>a<b></topic>\n</topics>", 2, 23, "mismatched tag"),
         ("<topics>\n<topic>a</topic></topics>", 2, None, "the id is missing"),
         ("<t>\n<topic number='1'></topic></t>", 2, None, "the text is missing"),
-        ("<!DOCTYPE t [<!ENTITY a 'b'>]><t><topic id='1'>&a;</topic></t>", 1, None, "an entity"),
-        (
-            f"<!DOCTYPE t [<!ATTLIST topic a CDATA '{'b' * 300}'>]><topic/>",
-            1,
-            None,
-            "a long default a of <topic>",
-        ),
-        ("<!DOCTYPE t SYSTEM 'd'>\n<t><topic a='&b;'/></t>", 2, 4, "undefined entity"),
+        ("<!DOCTYPE t [<!ENTITY a 'b'>]><t><topic id='1'>&a;</topic></t>", 1, 48, "entity &a;"),
         ("<!DOCTYPE t>\n<t><topic>&b;</topic></t>", 2, 11, "undefined entity"),
         ("<top>\n<num> 1\n\n<title> \n<desc> a\n</top>\n", 4, None, "no text (T121)"),
         ("<t>\n<topic id='1'>\n<title/>\n</topic></t>", 3, None, "no text (T121)"),
@@ -202,7 +195,7 @@ def test_a_document_type_is_ignored(tmp_path: Path, start: str) -> None:
 def test_entities_cannot_multiply(tmp_path: Path) -> None:
     levels = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 10}">' for n in range(30))
     data = f'<!DOCTYPE t [<!ENTITY e0 "x">{levels}]><t><topic id="1">&e30;</topic></t>'
-    with pytest.raises(FormatError, match="e0"):
+    with pytest.raises(FormatError, match="e30"):
         read_topics(write(tmp_path, data))
 
 

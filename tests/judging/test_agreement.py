@@ -87,7 +87,7 @@ def test_agreement_is_that_of_scikit_learn(plan: PlanFolder) -> None:
     assert found.alpha.value == people.alpha.value
 
 
-def test_missing_labels_repeats_and_decisions(plan: PlanFolder) -> None:
+def test_missing_labels_and_repeats(plan: PlanFolder) -> None:
     query_id = plan.plan.queries[0]
     first, second, *_ = plan.judgeable[query_id]
     origin = LabelOrigin(model="m", prompt_sha256="0")
@@ -97,9 +97,8 @@ def test_missing_labels_repeats_and_decisions(plan: PlanFolder) -> None:
         return one.model_copy(update={"repeat": repeat, "origin": origin})
 
     labels = [
-        label(query_id, first, 1),
+        label(query_id, first, 3),
         label(query_id, second, None),
-        label(query_id, first, 3, "Judge").model_copy(update={"final": True}),
         label(query_id, "not pooled", 3),
         asked(first, 3),
         asked(second, 2),

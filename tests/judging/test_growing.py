@@ -15,17 +15,16 @@ from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.tables import Qrels
 from trectools_plus.judging.endpoint import Reply, read_reply
-from trectools_plus.judging.estimates.checks import check_order
+from trectools_plus.judging.estimates.checks import check_order, record_estimate
 from trectools_plus.judging.estimates.estimate import (
     estimate,
-    record_estimate,
     select_labels,
     write_judgments,
 )
 from trectools_plus.judging.estimates.verification import verify_plan
 from trectools_plus.judging.extending import extend_plan
 from trectools_plus.judging.labelling import Labelling, LabelOptions, LabelSummary
-from trectools_plus.judging.labels import Label, Usage, read_labels, write_qrels
+from trectools_plus.judging.labels import Label, LabelOrigin, Usage, read_labels, write_qrels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
 from trectools_plus.judging.prompt import DEFAULT_PROMPT, Prompt, find_relevant_level
@@ -45,12 +44,11 @@ from trectools_plus.service.review.importing import import_judgments
 class Judge:
     """A judge with a prompt that notes which texts it was asked about."""
 
-    name, host, concurrency = "judge", "localhost", 1
+    concurrency = 1
 
     def __init__(self, prompt: str = "{query} {document}", usage: Usage | None = None) -> None:
-        self.parameters: dict[str, Any] = {}
         self.prompt = Prompt(prompt)
-        self.prompt_sha256 = self.prompt.sha256
+        self.origin = LabelOrigin(model="judge", host="localhost", prompt_sha256=self.prompt.sha256)
         self.asked: list[tuple[str, str]] = []
         self._usage = usage
 

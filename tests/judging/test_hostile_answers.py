@@ -55,7 +55,6 @@ def completion(**members: Any) -> dict[str, Any]:
         {"error": "overloaded"},
         {"error": {"message": "no such model", "code": 404}},
         {"errors": ["x"]},
-        {"status": "error"},
         {"success": False},
         {"choices": [{"message": {"content": '{"grade": 2}'}, "error": {"code": 502}}]},
         {"choices": []},

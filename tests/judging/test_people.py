@@ -36,9 +36,9 @@ def person(store: Store, name: str) -> Annotator:
     return found
 
 
-def found(folder: Path) -> list[tuple[str, str, str, int | None, str | None, bool]]:
+def found(folder: Path) -> list[tuple[str, str, str, int | None, str | None]]:
     return [
-        (one.annotator, one.query_id, one.doc_id, one.grade, one.reason, one.final)
+        (one.annotator, one.query_id, one.doc_id, one.grade, one.reason)
         for one in read_people(folder)
     ]
 
@@ -62,10 +62,10 @@ def test_the_current_answer_of_each_person_counts(store: Store, tmp_path: Path) 
     judgments.record_grade(store, anna, "q1", "d2", Grade())
     judgments.record_answer(store, anna, "q1", "comment", "a comment")
     assert sorted(found(tmp_path)) == [
-        ("Anna", "q1", "d1", 2, None, False),
-        ("Anna", "q1", "d3", 3, None, False),
-        ("Ben", "q1", "d1", 0, None, False),
-        ("Ben", "q1", "d2", None, "in Greek", False),
+        ("Anna", "q1", "d1", 2, None),
+        ("Anna", "q1", "d3", 3, None),
+        ("Ben", "q1", "d1", 0, None),
+        ("Ben", "q1", "d2", None, "in Greek"),
     ]
     judgments.undo_last(store, ben)
     judgments.undo_last(store, ben)
@@ -81,11 +81,11 @@ def test_a_query_that_cannot_be_judged_has_no_grades(store: Store, tmp_path: Pat
     judgments.record_grade(store, ben, "q1", "d1", Grade(2))
     judgments.record_answer(store, anna, "q1", "cannot_judge", "not my field")
     assert sorted(one for one in found(tmp_path) if one[0] == "Anna") == [
-        ("Anna", "q1", "d1", None, "not my field", False),
-        ("Anna", "q1", "d2", None, "not my field", False),
-        ("Anna", "q1", "d3", None, "not my field", False),
-        ("Anna", "q2", "d1", 1, None, False),
+        ("Anna", "q1", "d1", None, "not my field"),
+        ("Anna", "q1", "d2", None, "not my field"),
+        ("Anna", "q1", "d3", None, "not my field"),
+        ("Anna", "q2", "d1", 1, None),
     ]
     assert merge_labels(read_people(tmp_path))["q1"] == {"d1": 2, "d2": None, "d3": None}
     judgments.record_answer(store, anna, "q1", "cannot_judge", None)
-    assert ("Anna", "q1", "d1", 3, None, False) in found(tmp_path)
+    assert ("Anna", "q1", "d1", 3, None) in found(tmp_path)

@@ -80,19 +80,14 @@ def test_a_value_that_is_not_defined_is_refused(plan: PlanFolder) -> None:
 GRADES = st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1, max_size=5)
 
 
-@given(GRADES, st.one_of(st.none(), st.just("decided"), st.integers(0, 3)))
-def test_labels_merge_as_exported_grades_do(
-    grades: list[int | None], decision: int | str | None
-) -> None:
+@given(GRADES)
+def test_labels_merge_as_exported_grades_do(grades: list[int | None]) -> None:
     labels = [label("q", "d", grade, f"person {n}") for n, grade in enumerate(grades)]
     given_grades = [grade for grade in grades if grade is not None]
     expected: int | None = None
     if given_grades:
         merged = merge_grades([Qrels.from_dict({"q": {"d": one}}) for one in given_grades])
         expected = merged.frame["relevance"][0]
-    if decision is not None:
-        expected = None if decision == "decided" else int(decision)
-        labels.insert(0, label("q", "d", expected, "judge").model_copy(update={"final": True}))
     assert merge_labels(labels) == {"q": {"d": expected}}
 
 

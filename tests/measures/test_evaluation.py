@@ -1,5 +1,4 @@
 import math
-import pickle
 import statistics
 
 import ir_measures
@@ -13,12 +12,11 @@ from hypothesis import strategies as st
 from trectools_plus.choices import Averaging
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.formats.trec_files import read_qrels, read_run
 from trectools_plus.measures import DEFAULT_MEASURES, evaluate
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.measures.scoring.scores import score_ranking
+from trectools_plus.measures.scoring.scores import find_judged, score_judged
 from trectools_plus.validation import load_qrels, load_run
 
 pytestmark = pytest.mark.installation
@@ -52,7 +50,7 @@ class TestAveraging:
             "n_extra": 1,
         }
         assert evaluation.notes[0] == (
-            "1 query of the qrels has no relevant document and counts 0, as in trec_eval: 3"
+            "1 query of the qrels without a relevant document count 0, as in trec_eval: 3"
         )
 
     def test_queries_without_a_relevant_document_can_be_left_out(self):
@@ -64,7 +62,7 @@ class TestAveraging:
         counts = evaluation.counts["first"]
         assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, 3, 1)
         assert evaluation.notes[0].endswith(
-            "has no relevant document and is left out of every mean: 3"
+            "without a relevant document are left out of every mean: 3"
         )
 
     @pytest.mark.parametrize(
@@ -83,7 +81,7 @@ class TestAveraging:
         assert [evaluation.mean(name) for name in ("RR", "nDCG@10")] == [0.0, 0.0]
         assert math.isnan(evaluation.mean("MinRank"))
         of_queries, of_query, of_file = evaluation.notes[:3]
-        assert of_queries.startswith("2 queries of the qrels have no relevant document and count 0")
+        assert of_queries.startswith("2 queries of the qrels without a relevant document count 0")
         assert "Q132 query 2 " in of_query
         assert "no grade above 0 in 2 rows; every query scores 0" in of_file
         with pytest.raises(CheckFailedError, match="no_relevant=drop"):
@@ -95,7 +93,7 @@ class TestAveraging:
         evaluation = evaluate(QRELS, RUN, names)
         assert {evaluation.n("first", name) for name in names} == {4}
         assert evaluation.values("first", "AP(rel=2)").tolist() == [1.0, 0.0, 0.0, 0.0]
-        assert "AP(rel=2): no document of grade 2 or more for 2 of 4 queries" in evaluation.notes
+        assert "AP(rel=2): no document of grade 2 or more for 1 of 4 queries" in evaluation.notes
 
     def test_undefined_values_are_left_out_and_counted(self):
         run = Run.from_dict({"1": {"x": 3.0, "b": 2.0}, "2": {"x": 1.0}})
@@ -163,7 +161,7 @@ class TestAccessors:
     def test_one_of_several_runs_must_be_named(self):
         evaluation = evaluate(QRELS, {"a": RUN, "b": RUN}, ["RR"])
         for accessor in (evaluation.mean, evaluation.median, evaluation.std, evaluation.n):
-            with pytest.raises(UsageError, match="2"):
+            with pytest.raises(UsageError, match="a, b"):
                 accessor("RR")
 
     def test_statistics_of_too_few_values_are_nan(self):
@@ -195,9 +193,8 @@ class TestAccessors:
         assert one["Recall@10"] == one["R@10"] == one.mean("Recall@10")
         assert one.to_dict() == {"Recall@10": one["R@10"], "mrr": one["RR"]}
         assert list(one) == ["Recall@10", "mrr"]
-        assert "R@10" in one
+        assert "mrr" in one
         assert "AP" not in one
-        assert 3 not in one
         with pytest.raises(UsageError, match=r"AP.*Recall@10"):
             one["AP"]
 
@@ -291,12 +288,8 @@ def test_judged_documents_that_were_found_before_change_no_bit(grades, scores):
         assert plain.query_ids == again.query_ids
         for name in runs:
             assert plain.tables[name].tobytes() == again.tables[name].tobytes()
-            ranked = judged.rank(runs[name])
-            with_documents = score_ranking(measures, judged, ranked)
-            assert with_documents.tobytes() == again.tables[name].tobytes()
-    restored = pickle.loads(pickle.dumps(judged))
-    assert "_found" in vars(judged)
-    assert "_found" not in vars(restored)
+            again_found = score_judged(measures, find_judged(measures, judged, runs[name]))
+            assert again_found.tobytes() == again.tables[name].tobytes()
 
 
 def test_repeated_and_scattered_judgments_count_once_and_are_grouped():
@@ -308,8 +301,7 @@ def test_repeated_and_scattered_judgments_count_once_and_are_grouped():
     assert judged.query_ids == ["b", "a", "c"]
     rows = [(0, "d1", 1), (0, "d2", 2), (1, "d1", 0), (1, "d2", 1)]
     assert judged.frame.rows() == [*rows, (2, "d1", 0)]
-    assert judged.counted("drop").query_ids == ["b", "a"]
-    assert judged.counted("drop").frame.rows() == rows
+    assert judged.without_relevant == ["c"]
 
 
 def test_rr_and_rr_at_k_cannot_disagree_on_ties():
@@ -339,8 +331,8 @@ ELEVEN = {
 
 @pytest.mark.parametrize("name", ["oce03noXbmD", "humR03dc", "aplrob03a"])
 def test_robust_2003_scores_as_pytrec_eval_does(shared_data, name):
-    qrels = read_qrels(shared_data / "robust03" / "qrels.txt.gz")
-    run = read_run(shared_data / "robust03" / f"input.{name}.gz")
+    qrels = load_qrels(shared_data / "robust03" / "qrels.txt.gz")
+    run = load_run(shared_data / "robust03" / f"input.{name}.gz")
     evaluation = evaluate(qrels, {name: run}, ELEVEN)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels.to_dict(), set(ELEVEN.values()))
     theirs = evaluator.evaluate(run.to_dict())
@@ -352,8 +344,8 @@ def test_robust_2003_scores_as_pytrec_eval_does(shared_data, name):
 
 
 def test_default_measures_equal_ir_measures(shared_data):
-    qrels = read_qrels(shared_data / "robust03" / "qrels.txt.gz")
-    run = read_run(shared_data / "robust03" / "input.humR03dc.gz")
+    qrels = load_qrels(shared_data / "robust03" / "qrels.txt.gz")
+    run = load_run(shared_data / "robust03" / "input.humR03dc.gz")
     evaluation = evaluate(qrels, {"run": run})
     names = [name.replace("HitRate", "Success") for name in DEFAULT_MEASURES]
     measures = [getattr(ir_measures, n.split("@")[0]) @ int(n.split("@")[1]) for n in names]

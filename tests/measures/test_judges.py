@@ -35,8 +35,8 @@ def write(folder: Path, *judges: str) -> Path:
         (["0"] * 4, None),
         (["person"] * 4, None),
         (["models", "model", "m", "a-model:b"], None),
-        (["model:tiny"] * 4, "the judgments are of a model (tiny):"),
-        (["model:tiny", "model:large"] * 2, "the judgments are of a model (tiny, large):"),
+        (["model:tiny"] * 4, "100% of the judgments are of a model (tiny):"),
+        (["model:tiny", "model:large"] * 2, "100% of the judgments are of a model (tiny, large):"),
         (["model:tiny", "person", "0", "Q0"], "25% of the judgments are of a model (tiny):"),
     ],
 )
@@ -56,10 +56,10 @@ def test_judges_are_read_from_files_and_tables(
 def test_reports_and_comparisons_say_who_judged(program: Program, tmp_path: Path) -> None:
     write(tmp_path, *["model:tiny"] * 4)
     compared = program("trectools-plus compare a.run b.run --qrels qrels.txt -m P@1", tmp_path)
-    assert compared.stderr.count("the judgments are of a model (tiny)") == 1
+    assert compared.stderr.count("of the judgments are of a model (tiny)") == 1
     words = "trectools-plus benchmark run --runs a.run b.run --qrels qrels.txt -m P@1 -o report"
     ran = program(words, tmp_path)
-    assert ran.text.count("The judgments are of a model (tiny)") == 1
+    assert ran.text.count("of the judgments are of a model (tiny)") == 1
     assert "The judgments are of a model" in (tmp_path / "report/BenchmarkReport.json").read_text()
     (tmp_path / "qrels.txt").unlink()
     verified = program("trectools-plus benchmark verify report", tmp_path)

@@ -182,7 +182,9 @@ def test_every_measure_is_read_as_ir_measures_reads_it(label):
         # In SetRelP, an alias with a parameter, theirs come in another order.
         same = sorted(re.split("[(,)]", theirs))
         found = read(written)
-        computed_elsewhere = found.startswith((f"{theirs} needs the extra", f"{theirs} needs cwl"))
+        computed_elsewhere = found.startswith(
+            (f"{theirs} needs the extra", f"{theirs} needs cwl", "no installed package computes")
+        )
         refused = computed_elsewhere or re.match(
             r"\w+ (needs a|cannot take|stands for several) ", found
         )
@@ -289,7 +291,6 @@ def test_no_two_names_differ_only_in_case():
         ("rbp.8", "RBP(rel=1)"),
         ("RBP(p=0.9)", "RBP(p=0.9)"),
         ("rbp", "RBP"),
-        ("map@100-l2", "AP(rel=2)@100"),
         ("ndcg_at_10", "nDCG@10"),
         ("map_at_100", "AP@100"),
         ("mrr_at_10", "RR@10"),
@@ -313,7 +314,7 @@ def test_names_of_other_tools(name, canonical):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("hits@10", "use HitRate@10 .* or RelRet@10"),
+        ("hits@10", "Hit@10"),
         ("gm_map", "trec-eval -m gm_map QRELS RUN"),
         ("11pt_avg", "trec-eval -m 11pt_avg QRELS RUN"),
         ("relative_P.5", "trec-eval -m relative_P.5 QRELS RUN"),
@@ -364,17 +365,8 @@ def test_generators_and_single_names_are_accepted():
     ("name", "message"),
     [
         ("nDGC@10", r"'nDGC@10' — .*nDCG@10"),
-        ("ndcg_cu@5", "ndcg_cut[,?]"),
-        (
-            "MaxOntSim(formula=hybrid_depth)@5",
-            r"need quotes: MaxOntSim\(formula='hybrid_depth'\)@5",
-        ),
-        ("nDCG(dcg=exp-log2)@10", r"need quotes: nDCG\(dcg='exp-log2'\)@10"),
-        (
-            "MaxOntSim(rel=2, ontology=a/b.obo)",
-            r"need quotes: MaxOntSim\(rel=2, ontology='a/b.obo'\)",
-        ),
-        ("m:C(a=b)@3", r"need quotes: m:C\(a='b'\)@3"),
+        ("MaxOntSim(formula=hybrid_depth)@5", "cannot read .*Label.parameter='text'"),
+        ("m:C(a=b)@3", "cannot read"),
         ("recal@10", "recall"),
         ("hitrat@5", "HitRate"),
         ("xyzzy", "supported: nDCG, AP"),
@@ -400,7 +392,7 @@ def test_generators_and_single_names_are_accepted():
         ("SetF(beta=10**400)", "cannot read"),
         ("P(judged_only=1)@5", "judged_only must"),
         ("IPrec@0.105", "steps of 0.01"),
-        ("IPrec", "needs a recall"),
+        ("IPrec", "recall must be"),
         ("IPrec@2", "between 0 and 1"),
         ("P.5.5.5", "expected numbers"),
         ("P.", "cannot read"),
@@ -515,7 +507,7 @@ class TestOwnClasses:
             def score_query(self, ranked_doc_ids, qrels_of_query):
                 return 1.0
 
-        with pytest.raises(UsageError, match=r"^AP "):
+        with pytest.raises(UsageError, match=r"AP.*standard measure"):
             parse_measures(["AP", Fake()])
         Fake.label = "Mine"
         other = type("Other", (Fake,), {})
@@ -535,8 +527,8 @@ class TestOwnClasses:
     @pytest.mark.parametrize(
         ("attributes", "message"),
         [
-            ({"name": "Cnt"}, "Cnt .*cutoff 3 .* @3"),
-            ({"name": "C\nt@3"}, "expected a name"),
+            ({"name": "Cnt"}, "Cnt.*cutoff @3"),
+            ({"name": "C\nt@3"}, "printable"),
             ({"name": None}, "None"),
             ({"name": property(lambda _: 1 / 0)}, "ZeroDivisionError"),
             ({"__init__": lambda self, cutoff: None}, "cutoff 3"),

@@ -29,9 +29,8 @@ class Depth(ColumnMeasure):
     def score(self, run):
         return run.retrieved.astype(float)
 
-    @property
-    def _definition(self):
-        return self._define("documents retrieved", "1", "none")
+    formula = "documents retrieved"
+    gain = "1"
 
 
 MEASURES = (Depth,)

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 import pytest
 
-from trectools_plus.ontology.hpo import find_hpo_annotations, find_hpo_file
+from trectools_plus.ontology.hpo import find_hpo_file
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.ontology.similarity import (
     FORMULAS,
@@ -122,7 +122,7 @@ def test_a_sample_of_the_real_ontology(tmp_path):
     )
     head, *stanzas = find_hpo_file().read_text(encoding="utf-8").split("\n[Term]\n")
     kept = [text for text in stanzas if text.split("\n", 1)[0].removeprefix("id: ") in chosen]
-    frame = read_annotations(find_hpo_annotations()).frame
+    frame = read_annotations(find_hpo_file("phenotype.hpoa")).frame
     rows = [
         (disease, term_id)
         for disease, term_id in frame.iter_rows()

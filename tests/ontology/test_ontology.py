@@ -14,11 +14,6 @@ THING, LIVING, ARTEFACT, ANIMAL, MAMMAL = (f"TOY:000{i}" for i in range(1, 6))
 DOG, CAT, PUPPY, ROBOT_DOG = (f"TOY:000{i}" for i in range(6, 10))
 
 
-def test_children(toy):
-    assert toy.children[DOG] == (PUPPY, ROBOT_DOG)
-    assert toy.children[CAT] == ()
-
-
 def test_lowest_common_ancestor_is_the_deepest(toy):
     assert toy.lowest_common_ancestor(DOG, CAT) == MAMMAL
     assert toy.lowest_common_ancestor(DOG, ARTEFACT) == THING
@@ -50,13 +45,6 @@ def test_similarities_by_hand(toy, pair, simple, hybrid, hybrid_depth):
         assert toy.similarity(first, second, "simple_resnik_like") == pytest.approx(simple)
         assert toy.similarity(first, second) == pytest.approx(hybrid)
         assert toy.similarity(first, second, "hybrid_depth") == pytest.approx(hybrid_depth)
-
-
-def test_the_most_informative_common_ancestor_need_not_be_the_deepest(toy):
-    assert toy.lowest_common_ancestor(ROBOT_DOG, ROBOT_DOG) == DOG
-    assert toy.most_informative_common_ancestor(ROBOT_DOG, ROBOT_DOG) == ROBOT_DOG
-    assert toy.most_informative_common_ancestor(DOG, CAT) == MAMMAL
-    assert toy.most_informative_common_ancestor(DOG, ARTEFACT) == THING
 
 
 def test_resolving_ids(toy):
@@ -121,7 +109,6 @@ def functions_of_terms(toy):
         lambda term_id: toy.max_similarity([term_id], [CAT]),
         lambda term_id: toy.max_similarity([CAT], [CAT, term_id]),
         lambda term_id: toy.lowest_common_ancestor(term_id, CAT),
-        lambda term_id: toy.most_informative_common_ancestor(term_id, CAT),
     )
 
 
@@ -167,7 +154,6 @@ def test_unknown_formula_names_the_others(toy):
 
 def test_terms_below_different_roots_have_nothing_in_common(write_obo):
     ontology = Ontology.from_obo(write_obo(("X:1",), ("X:2",)))
-    assert ontology.roots == ("X:1", "X:2")
     assert ontology.lowest_common_ancestor("X:1", "X:2") is None
 
 

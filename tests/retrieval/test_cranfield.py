@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trectools_plus.formats.collection import load_collection
+from trectools_plus.benchmark.run.dataset import load_collection
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.fetch.fetch import fetch
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import gzip
 import logging
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from trectools_plus.service.api.app import Keys, make_rules
+from trectools_plus.service.api.app import make_rules
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.guard import Guard
 from trectools_plus.service.problems import ProblemDocument
@@ -286,7 +285,7 @@ def answered(app: Any, received: list[Any], headers: Any = (), version: str = "1
         sent.append(message)
         await asyncio.sleep(0)
 
-    guard = Guard(app, make_rules(Keys(), Limits(), lambda *about: observed.append(about[2])))
+    guard = Guard(app, make_rules({}, Limits(), lambda *about: observed.append(about[2])))
     scope = {"type": "http", "path": "/v1/score", "method": "POST", "headers": list(headers)}
     asyncio.run(guard({**scope, "http_version": version}, receive, send))
     return [*observed, sent]
@@ -329,57 +328,8 @@ def test_a_body_that_never_arrives() -> None:
 
     observed: list[int] = []
     limits = Limits(body_bytes=10, seconds=0.05)
-    guard = Guard(app, make_rules(Keys(), limits, lambda *about: observed.append(about[2])))
+    guard = Guard(app, make_rules({}, limits, lambda *about: observed.append(about[2])))
     scope = {"type": "http", "path": "/v1/score", "method": "POST", "headers": []}
     asyncio.run(guard(scope, receive, send))
     assert sent[0]["status"] == 408
     assert observed == [408]
-
-
-def test_the_slowest_bodies_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bodies have few places, and the one with the fewest bytes per second loses its place."""
-    monkeypatch.setattr("trectools_plus.service.guard._SLOW_SECONDS", 0.05)
-    observed: list[int] = []
-    limits = Limits(seconds=5)
-    rules = make_rules(Keys(), limits, lambda *about: observed.append(about[2]))
-    answers: dict[str, int] = {}
-
-    async def app(_: Any, receive: Any, send: Any) -> None:
-        while (await receive())["more_body"]:
-            pass
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
-
-    guard = Guard(app, dataclasses.replace(rules, bodies=2))
-
-    async def ask(name: str, size: int, end: asyncio.Event | None) -> None:
-        pieces = [{"type": "http.request", "body": b"x" * size, "more_body": end is not None}]
-        if end is not None:
-            pieces.insert(0, {"type": "http.request", "body": b"", "more_body": False})
-
-        async def receive() -> Any:
-            if len(pieces) == 1 and end is not None:
-                await end.wait()
-            if pieces:
-                return pieces.pop()
-            await asyncio.sleep(60)
-            raise AssertionError("waited too long")
-
-        async def send(message: Any) -> None:
-            answers.setdefault(name, message.get("status"))
-
-        scope = {"type": "http", "path": "/v1/score", "method": "POST", "headers": []}
-        await guard(scope, receive, send)
-
-    async def ask_all() -> None:
-        end = asyncio.Event()
-        slow = [asyncio.create_task(ask(f"slow {size}", size, end)) for size in (3, 9000)]
-        await asyncio.sleep(0.01)
-        await ask("too early", 1, None)
-        await asyncio.sleep(0.1)
-        await ask("fast", 1, None)
-        end.set()
-        await asyncio.gather(*slow)
-
-    asyncio.run(ask_all())
-    assert answers == {"too early": 503, "slow 3": 408, "fast": 200, "slow 9000": 200}

@@ -15,7 +15,7 @@ import pytest
 from trectools_plus.service.api.parameters import ValidateParameters
 from trectools_plus.service.api.settings import Limits, ServiceSettings
 from trectools_plus.service.problems import ProblemError
-from trectools_plus.service.work import Outcome, RequestWork, Task
+from trectools_plus.service.work import Outcome, RequestWork
 
 Ask = Callable[..., Awaitable[Any]]
 SLEEP, FAIL, DIE = "sleep", "fail", "die"
@@ -26,17 +26,18 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Do work in coroutines in place of processes; return the work that is stopped."""
     stopped: list[str] = []
 
-    async def run(function: Any, task: Any, *_: Any, **__: Any) -> Any:
-        if not isinstance(task, Task):
+    async def run(function: Any, parameters: Any, *arguments: Any, **__: Any) -> Any:
+        if not isinstance(parameters, ValidateParameters):
             return []
-        if task.folder.name == FAIL:
+        name = arguments[0].name
+        if name == FAIL:
             raise ProblemError(422, "bad", "it is bad")
-        if task.folder.name == DIE:
+        if name == DIE:
             raise anyio.BrokenWorkerProcess
         try:
-            await asyncio.sleep(60 if task.folder.name == SLEEP else 0)
+            await asyncio.sleep(60 if name == SLEEP else 0)
         except asyncio.CancelledError:
-            stopped.append(task.folder.name)
+            stopped.append(name)
             raise
         return Outcome(b"{}")
 
@@ -51,8 +52,9 @@ async def opened(**limits: Any) -> AsyncIterator[tuple[RequestWork, Ask]]:
 
     async def ask(*names: str) -> list[Any]:
         """Return the answers, or errors, of requests that arrive at the same time."""
-        tasks = [Task(ValidateParameters(kind="run"), Path(name)) for name in names]
-        return await asyncio.gather(*map(work.answer, tasks), return_exceptions=True)
+        kind = ValidateParameters(kind="run")
+        answers = (work.answer(kind, Path(name), ()) for name in names)
+        return await asyncio.gather(*answers, return_exceptions=True)
 
     async with work.open():
         await asyncio.sleep(0.01)

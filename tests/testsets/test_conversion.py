@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -12,11 +13,12 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.formats.tables import Qrels, Topics
-from trectools_plus.formats.trec_files import read_qrels
 from trectools_plus.testsets.conversion import (
+    LAYOUTS,
     convert_test_set,
     form_of_output,
-    read_folder,
+    read_parts,
+    write_test_set,
 )
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.model import (
@@ -28,6 +30,7 @@ from trectools_plus.testsets.model import (
     qrels_of,
     topics_of,
 )
+from trectools_plus.validation.loading import load_qrels
 
 IDS = st.text("abcXYZ019-_.:é", min_size=1, max_size=6).filter(lambda text: text[0] not in "#")
 TEXTS = st.text(
@@ -86,31 +89,32 @@ def test_files_give_the_same_set_back(
     assert read_test_set(path) == test_set
 
 
-@pytest.mark.parametrize("form", ["trec-jsonl", "beir"])
+def without_spans(query: TestQuery) -> TestQuery:
+    terms = tuple(term.model_copy(update={"span": None}) for term in query.relevant)
+    return query.model_copy(update={"relevant": terms})
+
+
+@pytest.mark.parametrize("form", ["trec", "trec-jsonl", "beir"])
 @given(test_set=any_sets())
-def test_folders_give_the_same_set_back(
+def test_folders_have_all_fields_but_spans(
     tmp_path_factory: pytest.TempPathFactory, form: str, test_set: TestSet
 ) -> None:
     folder = tmp_path_factory.mktemp("folder")
     converted = convert_test_set(test_set, folder, form)
-    assert converted.dropped == ()
     assert all(path.is_file() for path in converted.files)
-    assert read_folder(folder) == test_set
-
-
-@given(test_set=any_sets())
-def test_tsv_keeps_ids_texts_and_grades(
-    tmp_path_factory: pytest.TempPathFactory, test_set: TestSet
-) -> None:
-    folder = tmp_path_factory.mktemp("folder")
-    convert_test_set(test_set, folder, "trec")
-    back = read_folder(folder)
-    assert back.metadata == test_set.metadata
-    assert read_qrels(folder / "qrels.txt").to_dict() == qrels_of(test_set).to_dict()
-    for one, other in zip(back.queries, test_set.queries, strict=True):
-        without_spans = [term.model_copy(update={"span": None}) for term in other.relevant]
-        assert (one.query_id, [*one.relevant]) == (other.query_id, without_spans)
-        assert one.text == " ".join(other.text.split())
+    topics, qrels = (folder / name for name in LAYOUTS[form])
+    back = read_parts(topics, qrels)
+    metadata = json.loads((folder / "metadata.json").read_text())
+    assert metadata == test_set.metadata.model_dump(mode="json")
+    assert load_qrels(qrels).to_dict() == qrels_of(test_set).to_dict()
+    has_spans = any(term.span for query in test_set.queries for term in query.relevant)
+    assert ("span" in converted.dropped) == has_spans
+    if form == "trec":
+        assert [(one.query_id, one.text) for one in back.queries] == [
+            (one.query_id, " ".join(one.text.split())) for one in test_set.queries
+        ]
+    else:
+        assert back.queries == tuple(map(without_spans, test_set.queries))
 
 
 @given(
@@ -129,7 +133,7 @@ def test_tables_give_the_same_tables_back(grades: dict[str, dict[str, int]]) -> 
 def test_tsv_says_what_it_leaves_out(tmp_path: Path) -> None:
     converted = convert_test_set(load_test_set("hpo-en-tiny"), tmp_path, "trec")
     assert converted.dropped == (
-        "category", "difficulty", "query_type", "hpo_domain", "language", "spans",
+        "category", "difficulty", "query_type", "hpo_domain", "language", "span",
     )  # fmt: skip
 
 
@@ -156,29 +160,13 @@ def test_two_grades_for_one_document_are_refused() -> None:
         from_tables(Topics.from_dict({"1": "a"}), Qrels(frame), {"dataset_id": "x"})
 
 
-@pytest.mark.parametrize("files", [[], ["topics.tsv", "queries.jsonl"], ["topics.tsv"]])
-def test_folders_in_no_layout_are_refused(tmp_path: Path, files: list[str]) -> None:
-    for name in files:
-        (tmp_path / name).write_text("1\ta\n")
-    with pytest.raises(InputError):
-        read_folder(tmp_path)
-
-
-def test_metadata_that_are_no_json_are_refused(tmp_path: Path) -> None:
-    convert_test_set(load_test_set("hpo-en-tiny"), tmp_path, "beir")
-    for text in ("{", "[]"):
-        (tmp_path / "metadata.json").write_text(text)
-        with pytest.raises(InputError, match=r"metadata\.json"):
-            read_folder(tmp_path)
-
-
 def test_a_name_says_the_form() -> None:
     assert form_of_output("a.yaml.gz") == "yaml"
     assert form_of_output("a.JSON") == "json"
     with pytest.raises(UsageError):
         form_of_output("folder")
     with pytest.raises(UsageError):
-        convert_test_set(load_test_set("hpo-en-tiny"), "a.json", "yaml")
+        write_test_set(load_test_set("hpo-en-tiny"), "folder")
 
 
 def test_yaml_texts_are_texts_to_any_loader(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 from trectools_plus import load_test_set
 from trectools_plus.errors import FormatError, InputError, UsageError
 from trectools_plus.testsets.languages import languages_in, split_languages
-from trectools_plus.testsets.loading import load_with_notes
 
 
 @pytest.mark.parametrize("name", ["tiny_v1", "70cases_gemini_v1"])
@@ -101,13 +100,10 @@ def test_a_folder_implies_the_language_of_its_sets(
     (tmp_path / "german").mkdir()
     path = tmp_path / "german" / "cases.json"
     path.write_text(json.dumps([case]), "utf-8")
-    test_set, notes = load_with_notes(path)
-    assert test_set.metadata.language == "de"
-    assert notes == [f"{path} declares no language; read as de, from the folder german."]
+    assert load_test_set(path).metadata.language == "de"
     monkeypatch.chdir(tmp_path / "german")
     assert load_test_set("cases.json").metadata.language == "de"
     assert load_test_set("cases.json", language="nl").metadata.language == "nl"
     # The file decides if it declares a language.
     path.write_text(json.dumps([{**case, "language": "en"}]), "utf-8")
-    test_set, notes = load_with_notes(path)
-    assert (languages_in(test_set), notes) == ({"en": 1}, [])
+    assert languages_in(load_test_set(path)) == {"en": 1}

@@ -157,7 +157,7 @@ def changed(**fields):
         (changed(relevant=[]), "a grade above 0"),
         (
             changed(relevant=[{"doc_id": "HP:1", "grade": 128}]),
-            "grade: input should be less than",
+            "grade: expected at most 127",
         ),
         (changed(relevant=[{"doc_id": "HP:1", "grade": "3"}]), r"grade '3' .*\(Q110\)"),
         (changed(relevant=[{"doc_id": "HP:1", "grade": True}]), r"grade true .*\(T115\)"),

@@ -14,7 +14,7 @@ from trectools_plus.testsets.agreement import grade_agreement
 from trectools_plus.testsets.conversion import write_test_set
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.model import TestSet
-from trectools_plus.testsets.refreshing import next_version, record_annotators, refresh_test_set
+from trectools_plus.testsets.splitting import next_version, record_annotators, refresh_test_set
 
 
 @pytest.mark.parametrize(
@@ -144,17 +144,6 @@ def test_kinds_that_the_pool_lacks_are_taken_from_the_same_query_type(maker) -> 
     )
     done = refresh_test_set(old, pool, 4)
     assert Counter(query.query_type for query in done.added) == {"exact_term": 2, "paraphrase": 2}
-
-
-def test_one_field_forms_the_strata(maker) -> None:
-    old = maker.make(
-        {f"q{n}": f"sign {n} of illness" for n in range(10)}, difficulty=["easy", "hard"] * 5
-    )
-    pool = maker.make({f"n{n}": f"mark {n} on skin" for n in range(10)}, difficulty=["easy"] * 10)
-    done = refresh_test_set(old, pool, 2, stratify_by="difficulty")
-    assert {query.difficulty for query in done.removed} == {"easy"}
-    with pytest.raises(UsageError, match="query_type"):
-        refresh_test_set(old, pool, 2, stratify_by="query_type")
 
 
 GRADES = [3, 2, 1, 0] * 5

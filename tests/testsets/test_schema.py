@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from trectools_plus.testsets.conversion import as_content
 from trectools_plus.testsets.loading import load_test_set, shipped_names
 from trectools_plus.testsets.model import json_schema_of_test_sets
 
@@ -18,7 +16,7 @@ QUERY = {"query_id": "q1", "text": "fever", "relevant": [{"doc_id": "d", "grade"
 
 @pytest.mark.parametrize("name", shipped_names())
 def test_shipped_sets_match(name: str) -> None:
-    SCHEMA.validate(json.loads(json.dumps(as_content(load_test_set(name)))))
+    SCHEMA.validate(load_test_set(name).model_dump(mode="json", exclude_none=True))
 
 
 @pytest.mark.parametrize(

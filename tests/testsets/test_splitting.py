@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.splitting import (
     apportion,
@@ -74,9 +74,9 @@ CATEGORIES = ["synonym", "complex", "layperson", "abbreviation", "exact_match"] 
 @pytest.mark.parametrize(
     ("texts", "fields", "strata"),
     [
-        (SIGNS, {}, "query_type, difficulty"),
+        (SIGNS, {}, "query_type"),
         (SIGNS, {"difficulty": ["easy", "hard"] * 25}, "query_type, difficulty"),
-        (NEAR_DUPLICATES, {"category": CATEGORIES}, "query_type, category, difficulty"),
+        (NEAR_DUPLICATES, {"category": CATEGORIES}, "query_type, category"),
     ],
 )
 def test_query_types_have_exact_proportions(maker, seed: int, texts, fields, strata) -> None:
@@ -87,33 +87,6 @@ def test_query_types_have_exact_proportions(maker, seed: int, texts, fields, str
     assert used == {"exact_term": 16, "paraphrase": 12, "complex_clinical": 12}
     assert held_out == {"exact_term": 4, "paraphrase": 3, "complex_clinical": 3}
     assert split.used.metadata.model_extra["split"]["strata"] == strata
-
-
-def test_one_field_forms_the_strata(maker) -> None:
-    domains = ["Abnormality of the eye"] * 40 + ["Abnormality of the ear"] * 10
-    test_set = maker.make(SIGNS, query_type=TYPES, hpo_domain=domains)
-    split = split_test_set(test_set, 0.2, stratify_by="hpo_domain")
-    assert Counter(query.hpo_domain for query in split.held_out.queries) == {
-        "Abnormality of the eye": 8,
-        "Abnormality of the ear": 2,
-    }
-    assert split.used.metadata.model_extra["split"]["strata"] == "hpo_domain"
-    with pytest.raises(UsageError, match=r"category.*query_type"):
-        split_test_set(test_set, stratify_by="category")
-    with pytest.raises(UsageError, match="texts"):
-        split_test_set(test_set, stratify_by="texts")  # type: ignore[arg-type]
-
-
-def test_a_set_in_several_languages_is_split_by_language(maker) -> None:
-    texts = {f"q{n}": f"sign {n} of illness" for n in range(20)}
-    made = maker.make(texts, language="")
-    queries = tuple(
-        query.model_copy(update={"language": "en" if at < 15 else "de"})
-        for at, query in enumerate(made.queries)
-    )
-    test_set = made.model_copy(update={"queries": queries})
-    split = split_test_set(test_set, 0.2, stratify_by="language")
-    assert Counter(query.language for query in split.held_out.queries) == {"en": 3, "de": 1}
 
 
 @given(
@@ -146,7 +119,7 @@ def test_queries_without_a_category_count_by_their_type(maker) -> None:
         (None, "complex_clinical"): 3,
     }
     strata = split.used.metadata.model_extra["split"]["strata"]
-    assert strata == "query_type, category, difficulty"
+    assert strata == "query_type, category"
 
 
 def test_parts_name_where_they_are_from(tmp_path: Path) -> None:
@@ -194,7 +167,7 @@ def test_shares_out_of_range_are_refused(share: float) -> None:
 
 
 def test_a_part_without_anything_to_find_is_refused(maker) -> None:
-    with pytest.raises(UsageError):
+    with pytest.raises(FormatError):
         split_test_set(maker.make({"1": "alpha"}), 0.5)
-    with pytest.raises(UsageError):
+    with pytest.raises(FormatError):
         split_test_set(maker.make({"1": "fever", "2": "Fever"}), 0.5)

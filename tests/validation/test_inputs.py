@@ -232,7 +232,7 @@ def test_printed_objects_are_short() -> None:
     assert repr(qrels) == "<Qrels: 2 queries, 3 judgments>"
     assert repr(tp.Topics.from_dict({"1": "roses"})) == "<Topics: 1 query>"
     assert repr(tp.Corpus.from_dict({"d": "x"})) == "<Corpus: 1 document>"
-    assert str(tp.load_test_set("hpo-en-tiny")).startswith("<TestSet hpo-en-tiny")
+    assert str(tp.load_test_set("hpo-en-tiny")).startswith("TestSet: 9 queries")
     for shown in (tp.explain("nDCG@10"), tp.validate(RUN), tp.evaluate(QRELS, RUN)):
         assert len(repr(shown).splitlines()) <= 8
         assert str(shown) == repr(shown)

@@ -39,7 +39,7 @@ __getattr__, __dir__ = import_lazily(
             "load_fetch_settings",
             "load_search_settings",
         ],
-        "benchmark.run.dataset": ["open_collection", "open_corpus"],
+        "benchmark.run.dataset": ["load_collection", "open_collection", "open_corpus"],
         "benchmark.run.output_folder": ["refuse_overwriting_in"],
         "benchmark.run.runner": ["input_notes", "run_benchmark"],
         "benchmark.sweep.config": ["SweepConfig"],

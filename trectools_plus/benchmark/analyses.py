@@ -26,7 +26,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
 from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
-from trectools_plus.measures.judged import IntArray, JudgedQueries, JudgedRun, first_documents
+from trectools_plus.measures.judged import IntArray, JudgedQueries, first_documents
 from trectools_plus.measures.scoring.bounds import bound_by_unjudged
 from trectools_plus.measures.scoring.scores import depend_on_grades_only
 from trectools_plus.ontology.hpo import load_ontology
@@ -285,11 +285,10 @@ def _find_bounds(
     counted: npt.NDArray[np.bool_],
 ) -> tuple[float | None, float | None]:
     """Return the bounds of a run's mean over the counted queries; ``None`` if they take long."""
-    ranked = queries.find(run).cut(measure.depth)
+    ranked = queries.judge(run).cut(measure.depth)
     if ranked.retrieved.sum() > _MOST_DOCUMENTS:
         return None, None
-    in_order = JudgedRun.of(ranked.retrieved, ranked.query, ranked.rank, ranked.grade)
-    low, high, _ = bound_by_unjudged([measure], queries.query_ids, in_order, highest_grade)
+    low, high = bound_by_unjudged([measure], ranked, highest_grade)
     empty = measure.values_without_results(ranked.query, ranked.grade, len(ranked.retrieved))
     ends = [np.where(ranked.retrieved == 0, empty, end[:, 0])[counted] for end in (low, high)]
     defined = [end[~np.isnan(end)] for end in ends]
@@ -341,7 +340,7 @@ def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]
     deepest = min(max(one.cutoff or 0 for one in measures), _DEEPEST)
     copies, ranking = _draw_rankings(qrels, evaluation.query_ids[evaluation.run_names[0]], deepest)
     drawn = score_runs(
-        copies, {"": ranking}, measures, Averaging(no_relevant=evaluation.no_relevant)
+        copies, {"": ranking}, measures, Averaging(no_relevant=evaluation.averaging.no_relevant)
     )
     return [
         equal

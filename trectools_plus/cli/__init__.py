@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-
-_INTERRUPTED = 130
-
 
 def main() -> None:
     """Run ``trectools-plus``."""
-    _run("main")
+    from trectools_plus.cli.app import main
+
+    main()
 
 
 def runs_main() -> None:
     """Run ``runs``."""
-    _run("runs_main")
+    from trectools_plus.cli.app import runs_main
+
+    runs_main()
 
 
 def benchmark_main() -> None:
     """Run ``benchmark``."""
-    _run("benchmark_main")
+    from trectools_plus.cli.app import benchmark_main
 
-
-def _run(name: str) -> None:
-    """Import the commands and call an entry point of them; the import can be interrupted too."""
-    try:
-        from trectools_plus.cli import app
-
-        entry = getattr(app, name)
-    except KeyboardInterrupt:
-        print("error: interrupted", file=sys.stderr)
-        sys.exit(_INTERRUPTED)
-    entry()
+    benchmark_main()

@@ -82,7 +82,7 @@ BENCHMARK = {
     ),
     "compare": CommandEntry(
         "benchmark.compare:benchmark_compare",
-        "Compare two reports, or two configurations, query by query: B minus A.",
+        "Compare two reports, query by query: B minus A.",
     ),
     "compare-vectors": CommandEntry(
         "benchmark.run:benchmark_compare_vectors",
@@ -189,7 +189,7 @@ TOP = {
     "compare": CommandEntry(
         "compare:compare_runs",
         "Compare run files: the best one, significance, a table for a paper.",
-        results=["to", "plot"],
+        results=["to"],
     ),
     "explain": CommandEntry(
         "explain:explain_name", "Explain what a measure computes, or what a validation rule checks."

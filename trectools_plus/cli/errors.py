@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import typer
 
-from trectools_plus.cli.signals import end_soon, handle_signals
 from trectools_plus.cli.verbosity import is_verbose
 from trectools_plus.errors import (
-    SeveralFilesError,
     TrectoolsPlusError,
     UsageError,
     missing_package,
@@ -26,6 +28,7 @@ from trectools_plus.text import printable
 
 INTERRUPTED = 130  # the exit code that shells use for a process ended by Ctrl-C
 UNREADABLE = 2
+_SECONDS_FOR_CLEANING = 2.0
 _OBJECTS_BETWEEN_COLLECTIONS = 100_000
 # Typer does not export the base class of its usage errors, and its module differs by version.
 _CLICK_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -41,10 +44,8 @@ def translated_errors() -> Iterator[None]:
     """
     try:
         yield
-    except SeveralFilesError as several:
-        _exit_with("\nerror: ".join(map(str, several.errors)), several.exit_code)
     except TrectoolsPlusError as error:
-        _exit_with(str(error), error.exit_code)
+        _exit_with(str(error).replace("\n", "\nerror: "), error.exit_code)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "trectools_plus":
             raise
@@ -56,8 +57,9 @@ def translated_errors() -> Iterator[None]:
         sys.exit(0)
     except OSError as error:
         _exit_with(_describe(error), UNREADABLE)
+    except EndedBySignal as signalled:
+        sys.exit(signalled.exit_code)
     except KeyboardInterrupt:
-        end_soon()
         _exit_with("interrupted — no partly written file remains", INTERRUPTED)
 
 
@@ -75,13 +77,54 @@ def run_command(command: Callable[..., object], name: str) -> None:
     # of the time of a small command.
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
     _prepare_streams()
-    handle_signals()
+    if hasattr(os, "register_at_fork") and threading.current_thread() is threading.main_thread():
+        _end_for_signals()
     try:
         with translated_errors():
             sys.exit(_call(command, name))
     finally:
-        end_soon()
         gc.freeze()
+
+
+class EndedBySignal(KeyboardInterrupt):
+    """A signal other than SIGINT asks the process to end.
+
+    Args:
+        number: The signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.exit_code = 128 + number
+
+
+def _end_for_signals() -> None:
+    """Let signals raise an error, so that temporary files are removed, and end the process soon.
+
+    The error does not arrive while the main thread is busy in C, or in a read that goes on after a
+    signal, as it does once Polars is imported. Therefore a thread ends the process after a while.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # under nohup, SIGHUP is ignored
+            signal.signal(number, _raise)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    # The signals of a child do not concern this process.
+    os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
+    threading.Thread(target=_watch, args=[reader], daemon=True).start()
+
+
+def _raise(number: int, _: object) -> None:
+    raise EndedBySignal(number)
+
+
+def _watch(reader: int) -> None:
+    while True:
+        number = os.read(reader, 1)[0]
+        if signal.getsignal(number) in (_raise, signal.default_int_handler):  # not of a server
+            sleep(_SECONDS_FOR_CLEANING)
+            atexit._run_exitfuncs()  # removes temporary folders
+            os._exit(128 + number)
 
 
 def _prepare_streams() -> None:
@@ -126,6 +169,11 @@ _REMOVED = {
         ("--no-variations", "--no-inexact-synonyms"),
         "removed; raise --min-confidence to drop uncertain names",
     ),
+    "--max-tag-length": "removed; set max-tag-length in the settings file",
+    "--new-version": "removed; the version is the next minor one, edit the written file",
+    "--retries": "removed; requests are repeated up to four times",
+    "--take": "removed; a phenopacket has the first term of each finding",
+    "--plot": "removed; write a report with benchmark run --plots, or call plot() in Python",
     "--no-assertions": "removed; the view any ignores assertions",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
@@ -146,18 +194,13 @@ def _report_usage(error: Any) -> int:
     words = [part for word in sys.argv[1:] for part in word.split("=", 1)]
     remedy = next((_REMOVED[word] for word in words if word in _REMOVED), None)
     if remedy is None and str(program).endswith("benchmark run"):
-        remedy = _setting_of(getattr(error, "option_name", ""))
+        from trectools_plus.cli.options.retrieval import moved_option
+
+        assignment = moved_option(getattr(error, "option_name", ""))
+        remedy = assignment and f"write --set {assignment}"
     remedy = remedy or (f"see {program} -h" if program else None)
     print(f"error: {UsageError(what[:1].lower() + what[1:], remedy=remedy)}", file=sys.stderr)
     return int(error.exit_code)
-
-
-def _setting_of(option: str) -> str | None:
-    """Return the setting that replaces an option of earlier versions of ``benchmark run``."""
-    from trectools_plus.cli.options.retrieval import moved_option
-
-    assignment = moved_option(option)
-    return assignment and f"write {assignment}"
 
 
 def _describe(error: OSError) -> str:

@@ -2,66 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from importlib import import_module
 from inspect import getdoc
+from pathlib import Path
 from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from trectools_plus.cli.outputs import guard_outputs
+from trectools_plus import benchmark, formats
 from trectools_plus.cli.verbosity import add_verbosity, note_later
-from trectools_plus.errors import UsageError
-
-ALIASES = {"--model-name": "--embedding-model", "--model": "--embedding-model"}
-"""The options that these stand for, with the same value."""
-DEVICES = {"--gpu": "cuda", "--cpu": "cpu"}
-"""Flags that stand for a value of ``--device``."""
-
-
-def replace_aliases(words: Sequence[str], known: Collection[str]) -> list[str]:
-    """Replace options of other tools by the options of a command.
-
-    ``--gpu`` is left out, with a note, on a machine without a GPU.
-
-    Args:
-        words: The command line after the command's name.
-        known: The options of the command. An alias that is one of them is not replaced.
-    """
-    end = words.index("--") if "--" in words else len(words)
-    return [*_replaced(words[:end], known), *words[end:]]
-
-
-def _replaced(words: Sequence[str], known: Collection[str]) -> Iterator[str]:
-    for word in words:
-        name, equals, value = word.partition("=")
-        option = ALIASES.get(name)
-        if name in known:
-            yield word
-        elif option in known:
-            yield f"{option}{equals}{value}"
-        elif word in DEVICES and "--device" in known:
-            yield from _device(DEVICES[word])
-        else:
-            yield word
-
-
-def _device(name: str) -> Sequence[str]:
-    if name == "cuda":
-        from trectools_plus.retrieval import has_cuda
-
-        if not has_cuda():
-            note_later("no GPU found; models run on the CPU")
-            return []
-    return ["--device", name]
-
 
 _COMMANDS = "trectools_plus.cli.commands"
-_FEW_OPTIONS = 12
-"""A command with no more options than this shows them in one panel."""
+_DEVICES = {"--gpu": "cuda", "--cpu": "cpu"}
+"""Flags that stand for a value of ``--device``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,33 +44,36 @@ class CommandEntry:
 
 
 class Command(TyperCommand):
-    """A command whose help shows its options in panels, and that accepts aliases of options."""
+    """A command whose help shows its options in panels, and that knows ``--gpu``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse a command line, with aliases of options."""
-        known = {name for one in self.params for name in one.opts}
-        return super().parse_args(ctx, replace_aliases(args, known))
+        """Parse a command line; ``--gpu`` is left out, with a note, on a machine without a GPU."""
+        if any("--device" in parameter.opts for parameter in self.params):
+            args = [word for given in args for word in _with_device(given)]
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, options without a panel, and the panels, the most used first."""
-        from trectools_plus.cli.options.common import sort_panels  # only the help needs it
-
-        records = [(one, one.get_help_record(ctx)) for one in self.get_params(ctx)]
-        shown = [(one, record) for one, record in records if record is not None]
-        options = [one for one, _ in shown if one.param_type_name == "option"]
-        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        for one, (name, text) in shown:
-            panel = "Options"
-            if one.param_type_name == "argument":
-                # Typer appends the type to the metavar, for example "RUN... <list[str]>".
-                panel, name = "Arguments", one.metavar or name
-            if len(options) > _FEW_OPTIONS:
-                panel = getattr(one, "rich_help_panel", None) or panel
-            sections.setdefault(panel, []).append((name, text))
-        for name in sort_panels(sections):
-            if sections[name]:
+        """Write arguments, options without a panel, and the panels."""
+        panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                usual = f"{parameter.param_type_name.capitalize()}s"
+                panel = getattr(parameter, "rich_help_panel", None) or usual
+                panels.setdefault(panel, []).append(record)
+        for name, records in panels.items():
+            if records:
                 with formatter.section(name):
-                    formatter.write_dl(sections[name])
+                    formatter.write_dl(records)
+
+
+def _with_device(word: str) -> list[str]:
+    if word == "--gpu":
+        from trectools_plus.retrieval import has_cuda
+
+        if not has_cuda():
+            note_later("no GPU found; models run on the CPU")
+            return []
+    return ["--device", _DEVICES[word]] if word in _DEVICES else [word]
 
 
 class LazyGroup(TyperGroup):
@@ -136,23 +97,8 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command that is called, and import it."""
-        self._refuse_command_of_group(args[0])
         name, command, rest = super().resolve_command(ctx, args)
         return name, command if name is None else self.load(name), rest
-
-    def _refuse_command_of_group(self, name: str) -> None:
-        """Name the groups that have an unknown command: ``validate`` is ``runs validate``."""
-        if name in self.commands or name.startswith("-"):
-            return
-        homes = [
-            f"{group} {name}"
-            for group, commands in self.commands.items()
-            if name in getattr(commands, "entries", {})
-        ]
-        if homes:
-            raise UsageError(
-                f"no such command '{name}'", remedy=f"did you mean {' or '.join(homes)}?"
-            )
 
 
 def load_command(name: str, entry: CommandEntry) -> Any:
@@ -170,3 +116,44 @@ def load_command(name: str, entry: CommandEntry) -> Any:
         context_settings=dict(entry.settings),
     )(callback if entry.reads_flags else add_verbosity(callback))
     return get_command(single)
+
+
+def guard_outputs(
+    command: Callable[..., None], results: Collection[str], data: Collection[str]
+) -> Callable[..., None]:
+    """Return a command that refuses outputs that would destroy data, before it does anything.
+
+    Args:
+        command: The command.
+        results: Parameters that name files for results. They replace neither an input of the
+            command nor any run, qrels or topics.
+        data: Parameters that name a run, qrels or a test set to write. They replace no input.
+    """
+
+    @wraps(command)
+    def guarded(**values: Any) -> None:
+        outputs = {*results, *data}
+        inputs = [path for name in values.keys() - outputs for path in _paths(values[name])]
+        for name in outputs:
+            for output in _paths(values[name]):
+                if str(output) != "-":
+                    _refuse_inputs(output, inputs)
+                    if name in results:
+                        formats.refuse_lost_data(output)
+        command(**values)
+
+    return guarded
+
+
+def _refuse_inputs(output: str | Path, inputs: Sequence[str | Path]) -> None:
+    for path in inputs:
+        # The value can also be NAME=FILE.
+        formats.refuse_overwriting(output, [path, str(path).partition("=")[2]])
+        if isinstance(path, Path) or Path(path).is_dir():
+            benchmark.refuse_overwriting_in(Path(path), output)
+
+
+def _paths(value: Any) -> list[str | Path]:
+    """Return the paths in the value of a parameter."""
+    values = value if isinstance(value, list | tuple) else [value]
+    return [path for path in values if isinstance(path, str | Path)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -102,14 +101,7 @@ def render_measures_markdown() -> str:
 
 
 def _no_relevant_section() -> str:
-    """Render the value of each measure for a query without a relevant document."""
-    groups: dict[str, list[str]] = {"0": [], "its value, as for any query": [], "undefined": []}
-    zero, own, undefined = groups.values()
-    for label in measures.measure_labels():
-        value = _value_without_relevant(measures.parse_measure(example_of(label)))
-        chosen = undefined if math.isnan(value) else own if value else zero
-        chosen.append(f"`{label}`")
-    rows = [f"| {value} | {', '.join(labels)} |" for value, labels in groups.items()]
+    """Describe the value of measures for a query without a relevant document."""
     others = " and ".join(f"`{name}`" for name in sorted(measures.UNDEFINED))
     return (
         "## Queries without a relevant document\n\n"
@@ -119,19 +111,10 @@ def _no_relevant_section() -> str:
         '`no_relevant="drop"`) leaves them out of all means; reports record the setting. A query\n'
         "counts as one with a relevant document from grade 1 on, whatever the relevance level of\n"
         "a measure: `AP(rel=2)` is 0 for a query whose highest grade is 1, as with `-l 2`.\n\n"
-        "| value of such a query | measures |\n|---|---|\n" + "\n".join(rows) + "\n\n"
         f"Measures that only `ir_measures` computes are 0 there, except {others}, which are\n"
         "undefined. Undefined values are left out of the mean and counted. A measure of your own\n"
         "has its `value_without_results`.\n"
     )
-
-
-def _value_without_relevant(measure: measures.Measure) -> float:
-    """Return the value of a query whose only result has grade 0."""
-    if isinstance(measure, measures.BaseMeasure):  # may need an ontology
-        return measure.value_without_results
-    qrels, run = {"1": {"a": 1}, "2": {"a": 0}}, {"1": {"a": 1.0}, "2": {"a": 1.0}}
-    return measures.evaluate(qrels, run, [measure]).values_as_list(measure)[1]
 
 
 def example_of(label: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from trectools_plus.cli.verbosity import inform, note
 from trectools_plus.errors import (
     CheckFailedError,
     FormatError,
+    InputError,
     TrectoolsPlusError,
     UsageError,
     raise_all,
@@ -50,99 +51,30 @@ def report_conversion(
         note(text)
 
 
-@dataclass(frozen=True, slots=True)
-class References:
-    """The files that runs and qrels are checked against; ``None`` if not given.
-
-    Attributes:
-        qrels: Judgments.
-        run: Results.
-        topics: The queries that should have results.
-        topic_options: The fields and the language of the topics.
-        docids: A list of the ids of all documents.
-        docid_pattern: A regular expression that document ids must match.
-        columns: The columns of some fields in tables.
-    """
-
-    qrels: str | None = None
-    run: str | None = None
-    topics: str | None = None
-    topic_options: formats.TopicOptions | None = None
-    docids: Path | None = None
-    docid_pattern: str | None = None
-    columns: formats.ColumnNames | None = None
-
-    def open_qrels(self) -> validation.QrelsView | validation.FileReport:
-        """Read the judgments, which must be given."""
-        assert self.qrels is not None
-        return validation.open_qrels(self.qrels, formats.columns_for_qrels(self.columns))
-
-    def read_topics(
-        self, choices: validation.Choices
-    ) -> formats.Topics | validation.FileReport | None:
-        """Read the queries of topics or a test set; if the file has errors, return the report.
-
-        Raises:
-            FormatError: If the file cannot be parsed, and no chosen rule reports the reason.
-        """
-        if self.topics is None:
-            return None
-        options = self.topic_options or formats.TopicOptions()
-        try:
-            topics = formats.read_topics(self.topics, options)
-            if topics.read_as is not None:
-                note(f"{self.topics} {topics.read_as}")
-            return topics
-        except FormatError:
-            if self.topics == "-":  # can be read only once
-                raise
-            report = validation.validate_topics(self.topics, options=options)
-            if choices.apply(report).errors:
-                return report
-            if report.kind != "testset":
-                raise
-            return testsets.topics_of(testsets.load_test_set(self.topics), self.topics)
-
-    def read_documents(self) -> validation.DocumentIds | None:
-        """Return the known document ids, from the list and the pattern."""
-        if self.docids is None and self.docid_pattern is None:
-            return None
-        ids = None if self.docids is None else validation.read_document_ids(self.docids)
-        return validation.DocumentIds(ids, self.docid_pattern)
-
-
-def refuse_columns_of_fixes(columns: formats.ColumnNames | None, output: FixOutputOptions) -> None:
-    """Refuse names of columns together with fixes.
+def read_topics(
+    path: str | None, options: formats.TopicOptions, choices: validation.Choices
+) -> formats.Topics | validation.FileReport | None:
+    """Read the queries of topics or a test set; if the file has errors, return the report.
 
     Raises:
-        UsageError: If both are given.
+        FormatError: If the file cannot be parsed, and no chosen rule reports the reason.
     """
-    if columns is not None and output.fix:
-        raise UsageError(
-            "--fix does not read tables with other names of columns",
-            where="--columns",
-            remedy="convert the file: runs convert, qrels convert",
-        )
-
-
-def report_references(
-    opened: validation.RunView | validation.QrelsView | validation.FileReport | None,
-    topics: object,
-    *,
-    every: bool,
-) -> Iterator[validation.FileReport]:
-    """Yield the reports on the other file and on the topics, if they have errors.
-
-    Nothing can be checked or scored against a file with errors.
-    """
-    if opened is not None:
-        if isinstance(opened, validation.RunView | validation.QrelsView):
-            opened.every_line = every
-            opened = validation.report_view(opened)
-        if opened.errors:
-            yield opened
-    if isinstance(topics, validation.FileReport):
-        yield topics
+    if path is None:
+        return None
+    try:
+        topics = formats.read_topics(path, options)
+    except FormatError:
+        if path == "-":  # can be read only once
+            raise
+        report = validation.validate_topics(path, options=options)
+        if choices.apply(report).errors:
+            return report
+        if report.kind != "testset":
+            raise
+        return testsets.topics_of(testsets.load_test_set(path), path)
+    if topics.read_as is not None:
+        note(f"{path} {topics.read_as}")
+    return topics
 
 
 class Fixer:
@@ -151,6 +83,7 @@ class Fixer:
     Args:
         output: The options.
         paths: All files to fix.
+        columns: The columns of tables with other names, which cannot be fixed.
         fix: Fixes one of them.
         other_inputs: Other files that are read: topics, judgments, settings.
 
@@ -163,15 +96,21 @@ class Fixer:
         self,
         output: FixOutputOptions,
         paths: Sequence[str],
+        columns: list[str] | None,
         fix: MakeFix,
         other_inputs: Sequence[str | Path | None] = (),
     ) -> None:
-        self._output = output
-        self._fix = fix
+        self._output, self._fix = output, fix
         self._targets: dict[str, str] = {}
         self._codes: tuple[str, ...] = ()
         self._summaries: dict[str, validation.FixSummary] = {}
         if output.fix:
+            if columns:
+                raise UsageError(
+                    "--fix does not read tables with other names of columns",
+                    where="--columns",
+                    remedy="convert the file: runs convert, qrels convert",
+                )
             target, self._codes = validation.split_fix_values(output.fix)
             self._targets = _targets(paths, target)
             for written in self._targets.values():
@@ -218,7 +157,8 @@ def _targets(paths: Sequence[str], target: str) -> dict[str, str]:
                 remedy="make the folder, or fix one file at a time",
             )
         return {paths[0]: target}
-    targets = {path: str(Path(target) / _name(path)) for path in paths}
+    names = {path: "stdin" if path == "-" else Path(path).name for path in paths}
+    targets = {path: str(Path(target) / name) for path, name in names.items()}
     if len(set(targets.values())) < len(paths):
         raise UsageError(
             "two files have the same name",
@@ -228,78 +168,82 @@ def _targets(paths: Sequence[str], target: str) -> dict[str, str]:
     return targets
 
 
-def _name(path: str) -> str:
-    return "stdin" if path == "-" else Path(path).name
-
-
 _COUNTED = ("R115", "R123", "R126")
 """Infos on most runs of usual tools, of which the text shows only the number."""
 
 
-def finish(
-    reports: Iterable[validation.FileReport],
+def check_files(
+    paths: Sequence[str],
+    check: Callable[[str], validation.FileReport],
     choices: validation.Choices,
     output: OutputOptions,
     *,
-    n_files: int = 1,
     fixer: Fixer | None = None,
-    unread: Sequence[TrectoolsPlusError] = (),
+    against: Sequence[object] = (),
 ) -> None:
-    """Write the selected findings of each report in turn; exit with 1 if the check fails.
+    """Check files and write the selected findings of each; exit with 1 if the check fails.
+
+    Files that cannot be read are reported after the others.
 
     Args:
-        reports: The reports, read once.
+        paths: The files that the user named.
+        check: Returns the report on a file.
         choices: The rules to report, and the severities that fail the check.
         output: The format of the output.
-        n_files: The number of files that the user named.
         fixer: The fixer of the files, if the command has ``--fix``.
-        unread: Errors of named files that cannot be read.
+        against: Other files that they are checked against; one with errors is reported too, because
+            nothing can be checked or scored against it.
 
     Raises:
-        InputError: If ``unread`` is not empty.
+        InputError: If a file cannot be read.
         typer.Exit: With code 1 if a finding fails the check.
     """
-    judged = _Judged(reports, choices)
+    unread: list[TrectoolsPlusError] = []
+
+    def checked() -> Iterator[validation.FileReport]:
+        for path in paths:
+            try:
+                yield check(path if fixer is None else fixer.fixed(path))
+            except InputError as error:
+                unread.append(error)
+        yield from _reports_on(against, every=output.every)
+
+    failed: list[bool] = []
+
+    def judge(report: validation.FileReport) -> validation.FileReport:
+        judged = choices.apply(report)
+        failed.append(choices.fails(judged))
+        return judged
+
+    judged = map(judge, checked())
+    first = list(islice(judged, 1))
+    if not first:
+        raise_all(unread)
+    judged_reports = chain(first, judged)
     if output.output_format == "text":
         validation.print_text(
-            judged,
+            judged_reports,
             sys.stdout,
             statistics=output.statistics,
-            list_clean=n_files <= CLEAN_FILES_NAMED,
+            list_clean=len(paths) <= CLEAN_FILES_NAMED,
             counted=() if choices.selects else _COUNTED,
         )
     else:
-        sys.stdout.writelines(_chunks(judged, output, fixer))
+        renderer: Any = validation.RENDERERS[output.output_format]
+        if output.output_format == "json":
+            extras = None if fixer is None else fixer.extras
+            renderer = partial(renderer, statistics=output.statistics, extras=extras)
+        sys.stdout.writelines(renderer(judged_reports))
     raise_all(unread)
-    if judged.failed:
+    if any(failed):
         raise typer.Exit(1)
 
 
-class _Judged:
-    """Reports with the selected findings only; records whether one of them failed the check."""
-
-    def __init__(
-        self, reports: Iterable[validation.FileReport], choices: validation.Choices
-    ) -> None:
-        self._reports = reports
-        self._choices = choices
-        self.failed = False
-
-    def __iter__(self) -> Iterator[validation.FileReport]:
-        for report in self._reports:
-            judged = self._choices.apply(report)
-            self.failed |= self._choices.fails(judged)
-            yield judged
-
-
-def _chunks(
-    reports: Iterable[validation.FileReport],
-    output: OutputOptions,
-    fixer: Fixer | None,
-) -> Iterator[str]:
-    renderer: Any = validation.RENDERERS[output.output_format]
-    if output.output_format == "json":
-        extras = None if fixer is None else fixer.extras
-        renderer = partial(renderer, statistics=output.statistics, extras=extras)
-    chunks: Iterator[str] = renderer(reports)
-    return chunks
+def _reports_on(against: Sequence[object], *, every: bool) -> Iterator[validation.FileReport]:
+    for opened in against:
+        report = opened
+        if isinstance(opened, validation.RunView | validation.QrelsView):
+            opened.every_line = every
+            report = validation.report_view(opened)
+        if isinstance(report, validation.FileReport) and report.errors:
+            yield report

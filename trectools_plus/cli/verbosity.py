@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from enum import Enum
-from functools import wraps
 from time import monotonic
-from typing import Annotated, Any, ClassVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
+from trectools_plus.cli.options.groups import parameters_of, with_parameters
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress, progress_bar
 from trectools_plus.text import MinorNote, printable
 
 
-class Verbosity(Enum):
-    """The amount of text on stderr."""
-
-    QUIET = "errors and warnings"
-    NORMAL = "notes and progress too"
-    VERBOSE = "also the time of each step, and tracebacks of errors"
-
-
 class _Current:
-    """State of the process: the verbosity of the command that runs."""
+    """State of the process: the options of the command that runs."""
 
-    verbosity = Verbosity.NORMAL
+    quiet = False
+    verbose = False
     notes: ClassVar[list[str]] = []
     """Notes to print when the command starts and its verbosity is known."""
 
@@ -50,13 +41,10 @@ _OPTIONS = {
 def add_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that also takes ``-q`` and ``-v``."""
 
-    @wraps(command)
-    def called(*, quiet: bool, verbose: bool, **values: Any) -> None:
+    def call(*, quiet: bool, verbose: bool, **values: Any) -> None:
         if quiet and verbose:
             raise UsageError("-q and -v exclude each other", remedy="leave one of them out")
-        _Current.verbosity = Verbosity.NORMAL
-        if quiet or verbose:
-            _Current.verbosity = Verbosity.QUIET if quiet else Verbosity.VERBOSE
+        _Current.quiet, _Current.verbose = quiet, verbose
         while _Current.notes:
             note(_Current.notes.pop(0))
         started = monotonic()
@@ -64,28 +52,18 @@ def add_verbosity(command: Callable[..., None]) -> Callable[..., None]:
         if verbose:
             typer.echo(f"finished in {monotonic() - started:.2f} s", err=True)
 
-    hints = get_type_hints(command, include_extras=True) | _OPTIONS
-    parameters = [
-        *inspect.signature(command).parameters.values(),
-        *(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False)
-            for name in _OPTIONS
-        ),
-    ]
-    parameters = [one.replace(annotation=hints[one.name]) for one in parameters]
-    called.__annotations__ = hints
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return called
+    further = {name: (annotation, False) for name, annotation in _OPTIONS.items()}
+    return with_parameters(command, call, {**parameters_of(command), **further})
 
 
 def is_verbose() -> bool:
     """Return whether the command runs with ``-v``."""
-    return _Current.verbosity is Verbosity.VERBOSE
+    return _Current.verbose
 
 
 def is_quiet() -> bool:
     """Return whether the command runs with ``-q``."""
-    return _Current.verbosity is Verbosity.QUIET
+    return _Current.quiet
 
 
 def note(message: str) -> None:
@@ -102,12 +80,11 @@ def note_later(message: str) -> None:
 
 def inform(text: str, *, newline: bool = True) -> None:
     """Print a text to stderr, except with ``-q``."""
-    if _Current.verbosity is not Verbosity.QUIET:
+    if not is_quiet():
         typer.echo(printable(text, breaks=True), nl=newline, err=True)
 
 
 def show_progress(unit: str = "") -> AbstractContextManager[Progress]:
     """Return a context that shows progress as ``-q`` and ``-v`` require; see ``progress_bar``."""
-    if _Current.verbosity is Verbosity.NORMAL:
-        return progress_bar(unit=unit)
-    return progress_bar(style="lines" if is_verbose() else "none")
+    style: Literal["bar", "lines", "none"] = "none" if is_quiet() else "bar"
+    return progress_bar(style="lines" if is_verbose() else style, unit=unit)

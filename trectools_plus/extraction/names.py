@@ -77,19 +77,13 @@ def eligible_terms(ontology: Ontology, root: str | None = None) -> frozenset[str
         UsageError: If the root is not a current term.
     """
     root = root_of(ontology, root)
-    hierarchy, live = ontology.hierarchy, ontology.ids.live
     if root is None:
-        return frozenset(live)
-    top = int(ontology.ids.numbers([root])[0])
-    if top < 0:
+        return frozenset(ontology.ids.live)
+    if ontology.ids.find(root) is None:
         raise UsageError(
             f"{root} is not a term", where="--root", remedy="give the id of a term of the ontology"
         )
-    return frozenset(
-        term_id
-        for index, term_id in enumerate(live)
-        if index != top and top in hierarchy.ancestors_of(index)
-    )
+    return ontology.descendants(root) - {ontology.term(root).term_id}
 
 
 def modifier_words(ontology: Ontology) -> frozenset[str]:

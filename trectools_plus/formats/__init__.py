@@ -10,13 +10,7 @@ __getattr__, __dir__ = import_lazily(
         "formats.topics": ["write_topics"],
     },
     internal={
-        "formats.collection": [
-            "Collection",
-            "SAMPLE",
-            "SAMPLE_FOLDER",
-            "load_collection",
-            "sample_files",
-        ],
+        "formats.collection": ["Collection", "SAMPLE", "SAMPLE_FOLDER", "sample_files"],
         "formats.corpus": ["DocumentCollection", "load_corpus"],
         "formats.files.atomic": ["atomic_write", "refuse_other_content", "write_new"],
         "formats.files.opening": ["check_readable", "is_address", "is_catalogue_name"],

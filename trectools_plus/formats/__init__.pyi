@@ -4,7 +4,6 @@
 from trectools_plus.formats.collection import SAMPLE as SAMPLE
 from trectools_plus.formats.collection import SAMPLE_FOLDER as SAMPLE_FOLDER
 from trectools_plus.formats.collection import Collection as Collection
-from trectools_plus.formats.collection import load_collection as load_collection
 from trectools_plus.formats.collection import sample_files as sample_files
 from trectools_plus.formats.collection import stream_documents as stream_documents
 from trectools_plus.formats.corpus import DocumentCollection as DocumentCollection

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.corpus import StreamedDocuments, iter_corpus, load_corpus, stream_file
+from trectools_plus.formats.corpus import StreamedDocuments, iter_corpus, stream_file
 from trectools_plus.formats.files.compression import SUFFIXES
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.ir_datasets import (
@@ -16,14 +16,12 @@ from trectools_plus.formats.ir_datasets import (
     suggest_datasets,
 )
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
-from trectools_plus.formats.topics import read_topics
-from trectools_plus.formats.trec_files import read_qrels
 
 SAMPLE = "sample"
 """The name of the small collection that the package contains."""
 SAMPLE_FOLDER = Path(__file__).parent / "sample"
 """Its files in TREC layout, and ``runs``."""
-_SAMPLE_VERSION = "1"
+SAMPLE_VERSION = "1"
 
 
 def is_named_collection(name: object) -> bool:
@@ -65,41 +63,6 @@ class CollectionFiles:
     qrels: Path
 
 
-def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection:
-    """Load a collection from ``ir_datasets``, from a folder, or the sample of this package.
-
-    Args:
-        spec: ``irds:<id>`` for a collection of the ``ir_datasets`` catalogue; ``sample`` for the
-            collection that the package contains (60 documents about household questions, 30
-            queries with graded judgments; ``./sample`` is a folder); or a folder in BEIR layout
-            (``corpus.jsonl``, ``queries.jsonl``, and ``qrels/test.tsv`` or the only file in
-            ``qrels``) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
-            file may be compressed, with the suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
-        with_corpus: Also load the documents.
-
-    Raises:
-        UsageError: If the folder or the id in the catalogue does not exist.
-        InputError: If a file is missing or cannot be downloaded or read.
-        FormatError: If a file is malformed.
-    """
-    text = str(spec)
-    if is_catalogue_name(text):
-        dataset = open_catalogue(text)
-        topics, qrels = dataset.read_topics(), dataset.read_qrels()
-        corpus = dataset.read_corpus() if with_corpus else None
-        return Collection(dataset.name, corpus, topics, qrels)
-    files = find_collection_files(spec)
-    qrels, topics = read_qrels(files.qrels), read_topics(files.topics)
-    corpus = load_corpus(files.corpus) if with_corpus else None
-    if spec == SAMPLE:
-        # The same name on every machine, as for the catalogue, and no note on its format.
-        topics = replace(topics, path=SAMPLE, read_as=None)
-        qrels = replace(qrels, path=SAMPLE)
-        corpus = None if corpus is None else replace(corpus, path=SAMPLE)
-        return Collection(SAMPLE, corpus, topics, qrels, _SAMPLE_VERSION)
-    return Collection(Path(spec).resolve().name, corpus, topics, qrels)
-
-
 def sample_files(folder: Path) -> dict[Path, bytes]:
     """Return the content of each file of ``sample``, and where it would be in a folder."""
     sources = [path for path in sorted(SAMPLE_FOLDER.rglob("*")) if path.is_file()]
@@ -107,7 +70,7 @@ def sample_files(folder: Path) -> dict[Path, bytes]:
 
 
 def find_collection_files(spec: str | Path) -> CollectionFiles:
-    """Find the three files of ``sample`` or of a folder; see :func:`load_collection`.
+    """Find the three files of ``sample`` or of a folder; see ``load_collection``.
 
     Raises:
         UsageError: If the folder does not exist.

@@ -35,14 +35,11 @@ def suggest_datasets(name: str) -> list[str]:
     """Return the names, with ``irds:``, of datasets whose ids are equal or similar to a name."""
     import ir_datasets
 
-    lowered = {dataset_id.lower(): dataset_id for dataset_id in ir_datasets.registry}
     wanted = name.lower().strip("/")
-    if wanted in lowered:
-        return [CATALOGUE_PREFIX + lowered[wanted]]
-    last = [one for key, one in lowered.items() if key.endswith(f"/{wanted}")]
-    near = [lowered[key] for key in get_close_matches(wanted, list(lowered), _MAX_SUGGESTED)]
-    found = list(dict.fromkeys([*sorted(last, key=len), *near]))
-    return [CATALOGUE_PREFIX + one for one in found[:_MAX_SUGGESTED]]
+    names = [*ir_datasets.registry]
+    last = sorted((one for one in names if f"/{one.lower()}".endswith(f"/{wanted}")), key=len)
+    near = [*last, *get_close_matches(wanted, names, _MAX_SUGGESTED)]
+    return [CATALOGUE_PREFIX + one for one in dict.fromkeys(near)][:_MAX_SUGGESTED]
 
 
 class CatalogueDataset:

@@ -10,15 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell
 from trectools_plus.errors import InputError
-from trectools_plus.formats.columns.decimals import Decimals, WholeNumbers
-from trectools_plus.formats.columns.ids import Ids
-from trectools_plus.formats.columns.rows import QueryBlocks, RunRows
+from trectools_plus.formats.columns.rows import RunRows
 from trectools_plus.formats.hashing import ROWS_PER_STEP, MultisetHash
 from trectools_plus.formats.interchange.frames import frame_of, require_columns, to_pandas
 from trectools_plus.formats.interchange.names import CORPUS, QRELS, RUN, TOPICS, Kind
@@ -54,10 +50,6 @@ PARTS_SCHEMA: Schema = {
     "kind": pl.String,
     "text": pl.String,
 }
-
-
-ROWS_PER_FRAME = 1 << 17
-"""The number of rows of a run that are made a frame at a time."""
 
 
 class CorpusDocument(NamedTuple):
@@ -178,92 +170,6 @@ class Run(_QueryTable):
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return the run as ``{query_id: {doc_id: score}}``."""
         return _to_dict(self.frame, "score")
-
-
-class CompactRun(Run):
-    """A run with its rows as arrays, which need a quarter of the memory of its frame.
-
-    The rows must be in the canonical order, with ranks from 1 and 32-bit scores.
-    """
-
-    __slots__ = ("blocks", "doc_ids", "scores")
-    blocks: QueryBlocks
-    doc_ids: Ids
-    scores: npt.NDArray[np.float32]
-
-    def __init__(self, frame: pl.DataFrame, name: str = "run", path: str | None = None) -> None:
-        rows = Run(frame).rows
-        self._set(rows.blocks, rows.doc_ids, rows.scores.values, name, path)
-
-    @classmethod
-    def of_arrays(
-        cls,
-        blocks: QueryBlocks,
-        doc_ids: Ids,
-        scores: npt.NDArray[np.floating],
-        name: str,
-        path: str | None = None,
-    ) -> Self:
-        """Return a run with the documents of each query in one block."""
-        run = cls.__new__(cls)
-        run._set(blocks, doc_ids, scores, name, path)
-        return run
-
-    def _set(
-        self,
-        blocks: QueryBlocks,
-        doc_ids: Ids,
-        scores: npt.NDArray[np.floating],
-        name: str,
-        path: str | None,
-    ) -> None:
-        values = {"blocks": blocks, "doc_ids": doc_ids, "scores": scores.astype(np.float32)}
-        for attribute, value in {**values, "name": name, "path": path}.items():
-            object.__setattr__(self, attribute, value)  # the base class is frozen
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        parts = (self.blocks, self.doc_ids, self.scores, self.name, self.path)
-        return type(self).of_arrays, parts
-
-    @property
-    def query_ids(self) -> list[str]:
-        """Query ids in the order in which they first occur."""
-        return self.blocks.query_ids
-
-    @property
-    def rows(self) -> RunRows:
-        """The rows as arrays."""
-        n_rows = self.blocks.n_rows
-        blocks = replace(self.blocks)  # what is computed from them is not kept
-        ranks = np.arange(1, n_rows + 1) - blocks.starts[blocks.query]
-        return RunRows(
-            blocks,
-            Ids.constant("Q0", n_rows),
-            self.doc_ids,
-            WholeNumbers.of(ranks),
-            Decimals(self.scores.astype(np.float64), np.zeros(n_rows, np.bool_)),
-            Ids.constant("", n_rows),
-        )
-
-    @property
-    def frame(self) -> pl.DataFrame:  # type: ignore[override]
-        """As in :class:`Run`, made on each use."""
-        return self._frame(slice(0, self.blocks.n_rows))
-
-    def frames(self, n_rows: int = ROWS_PER_FRAME) -> Iterator[pl.DataFrame]:
-        """Yield parts of the frame."""
-        for begin in range(0, self.blocks.n_rows, n_rows):
-            yield self._frame(slice(begin, min(begin + n_rows, self.blocks.n_rows)))
-
-    def _frame(self, rows: slice) -> pl.DataFrame:
-        query = np.searchsorted(self.blocks.starts, np.arange(rows.start, rows.stop), "right") - 1
-        columns = {
-            "query_id": pl.Series(self.query_ids, dtype=pl.String).gather(query),
-            "doc_id": self.doc_ids.take(rows).series(),
-            "rank": np.arange(rows.start + 1, rows.stop + 1) - self.blocks.starts[query],
-            "score": self.scores[rows].astype(np.float64),
-        }
-        return pl.DataFrame(columns, schema=RUN_SCHEMA)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import polars as pl
 
 from trectools_plus.errors import FormatError, InputError
-from trectools_plus.formats.files.content import (
-    FileContent,
-    decode_lines,
-    decode_text,
-    read_file,
-)
+from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import Topics
-from trectools_plus.formats.topic_records.forms import STREAMED, form_of, read_lines, read_text
+from trectools_plus.formats.topic_records.forms import form_of, read_text
 from trectools_plus.formats.topic_records.model import (
     DEFAULTS,
-    Note,
+    Report,
     Topic,
     TopicOptions,
     TopicProblem,
@@ -33,7 +27,8 @@ from trectools_plus.text import shortened
 
 MAX_FIELDS = 1000
 """The greatest number of different fields in a file; each becomes a column."""
-_LINES_READ_AHEAD = 1000
+_BARE_CR = re.compile(r"\r(?!\n|\Z)")
+"""CR alone, which some tools read as a line end and others as white space."""
 
 
 def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
@@ -42,8 +37,7 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
     - TSV: ``id TAB text``; tabs within the text become spaces. Lines that start with ``#`` and
       have no tab are comments, and a header line is skipped. Repeated identical topics are read
       once.
-    - JSON Lines, JSON and YAML: records with an id and a text, or ``{id: text}``. Each turn of a
-      conversation is one topic with the id ``topic_turn``.
+    - JSON Lines, JSON and YAML: records with an id and a text, or ``{id: text}``.
     - TREC SGML (``<top>``) and XML (``<topic number="1">`` or other elements with an id).
     - ``id:text`` and ``query TAB id TAB text``.
 
@@ -65,9 +59,19 @@ def read_topics(path: str | Path, options: TopicOptions = DEFAULTS) -> Topics:
     if is_catalogue_name(path):
         return open_catalogue(str(path)).read_topics()
     source = read_file(path)
-    notes: list[str] = []
-    found = _iter_usable(source.lines(), source.path, options, notes.append, lambda: source)
-    return Topics(_collect(found, source.path), source.path, notes[0] if notes else None)
+    text, notes, report = source.text, list[str](), refuse(source.path)
+    if bare := _BARE_CR.search(text):
+        raise FormatError(
+            "CR without LF (F105)",
+            path=source.path,
+            line=text.count("\n", 0, bare.start()) + 1,
+            column=bare.start() - text.rfind("\n", 0, bare.start()),
+            remedy="convert the line ends to LF: topics validate FILE --fix OUT",
+        )
+    form = form_of(source.path, text)
+    found = read_text(text, form, options, report, notes.append)
+    table = _collect(_usable(found, report), source.path)
+    return Topics(table, source.path, notes[0] if notes else None)
 
 
 def write_topics(topics: Topics, path: str | Path) -> None:
@@ -94,28 +98,9 @@ def write_topics(topics: Topics, path: str | Path) -> None:
     write_rows([rows], path, separator="\t")
 
 
-def _iter_usable(
-    lines: Iterator[bytes],
-    path: str,
-    options: TopicOptions,
-    note: Note,
-    read_all: Callable[[], FileContent],
-) -> Iterator[tuple[Topic, str, str]]:
-    """Yield each topic with its id and text.
-
-    Args:
-        lines: The lines of the file.
-        path: The file, for messages.
-        options: The fields with id and text.
-        note: Takes a description of formats and fields other than the usual ones.
-        read_all: Reads the whole file, for formats that are not read line by line.
-
-    Raises:
-        FormatError: At the first problem, or if there are no topics.
-    """
-    report = refuse(path)
-    topic = None
-    for topic in _iter_topics(lines, path, options, note, read_all):
+def _usable(topics: Iterable[Topic], report: Report) -> Iterator[tuple[Topic, str, str]]:
+    """Yield each topic with its id and text; report those that cannot be in a run or have none."""
+    for topic in topics:
         query_id, text = topic.query_id or "", topic.text or ""
         problem = id_problem(query_id, "query")
         if problem:
@@ -124,46 +109,6 @@ def _iter_usable(
             report(TopicProblem(code, topic.line, problem, remedy=remedy))
         report_empty_text(topic, report)
         yield topic, query_id, text
-    if topic is None:
-        remedy = "check that the program that wrote the file finished"
-        raise FormatError("no topics", path=path, remedy=remedy)
-
-
-def _iter_topics(
-    lines: Iterator[bytes],
-    path: str,
-    options: TopicOptions,
-    note: Note,
-    read_all: Callable[[], FileContent],
-) -> Iterator[Topic]:
-    report = refuse(path)
-    head = list(islice(lines, _LINES_READ_AHEAD))
-    form = form_of(path, b"\n".join(head).decode("utf-8", "ignore").removeprefix("\ufeff"))
-    if form not in STREAMED:
-        source = read_all()
-        text = decode_text(source.data, path).removeprefix("\ufeff")
-        form = form_of(path, text)
-        head, lines = [], source.lines()
-        if form not in STREAMED:
-            deque(_without_bare_cr(lines, path), maxlen=0)
-            return iter(read_text(text, form, options, report, note))
-    decoded = decode_lines(_without_bare_cr(chain(head, lines), path), path)
-    return read_lines(decoded, form, options, report, note, strict=True)
-
-
-def _without_bare_cr(lines: Iterable[bytes], path: str) -> Iterator[bytes]:
-    """Refuse CRs without LF, which some tools read as line ends and others as white space."""
-    for number, line in enumerate(lines, 1):
-        at = line.find(b"\r", 0, -1)
-        if at >= 0:
-            raise FormatError(
-                "CR without LF (F105)",
-                path=path,
-                line=number,
-                column=len(line[:at].decode("utf-8", "replace")) + 1,
-                remedy="convert the line ends to LF: topics validate FILE --fix OUT",
-            )
-        yield line
 
 
 def _collect(topics: Iterable[tuple[Topic, str, str]], path: str) -> pl.DataFrame:
@@ -176,6 +121,9 @@ def _collect(topics: Iterable[tuple[Topic, str, str]], path: str) -> pl.DataFram
         elif first.text != text:
             what = f"topic {shortened(query_id)} has another text on line {first.line} (T112)"
             raise FormatError(what, path=path, line=topic.line, remedy="keep one of them")
+    if not known:
+        remedy = "check that the program that wrote the file finished"
+        raise FormatError("no topics", path=path, remedy=remedy)
     names = dict.fromkeys(name for topic in known.values() for name in topic.other_fields)
     if len(names) > MAX_FIELDS:
         what = f"more than {MAX_FIELDS:,} different fields in {len(known):,} topics"

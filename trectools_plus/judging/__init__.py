@@ -30,12 +30,8 @@ __getattr__, __dir__ = import_lazily(
     internal={
         "judging.agreement": ["LabelAgreement"],
         "judging.endpoint": ["EndpointOptions", "FunctionLabeller", "Labeller", "ModelLabeller"],
-        "judging.estimates.estimate": [
-            "JudgedBy",
-            "record_estimate",
-            "select_labels",
-            "write_judgments",
-        ],
+        "judging.estimates.checks": ["record_estimate"],
+        "judging.estimates.estimate": ["JudgedBy", "select_labels", "write_judgments"],
         "judging.labelling": [
             "LabelOptions",
             "LabelSummary",

@@ -6,11 +6,11 @@ from trectools_plus.judging.endpoint import EndpointOptions as EndpointOptions
 from trectools_plus.judging.endpoint import FunctionLabeller as FunctionLabeller
 from trectools_plus.judging.endpoint import Labeller as Labeller
 from trectools_plus.judging.endpoint import ModelLabeller as ModelLabeller
+from trectools_plus.judging.estimates.checks import record_estimate as record_estimate
 from trectools_plus.judging.estimates.combined import CombinedMean as CombinedMean
 from trectools_plus.judging.estimates.combined import combine_judgments as combine_judgments
 from trectools_plus.judging.estimates.estimate import JudgedBy as JudgedBy
 from trectools_plus.judging.estimates.estimate import estimate as estimate
-from trectools_plus.judging.estimates.estimate import record_estimate as record_estimate
 from trectools_plus.judging.estimates.estimate import select_labels as select_labels
 from trectools_plus.judging.estimates.estimate import write_judgments as write_judgments
 from trectools_plus.judging.estimates.report import JudgmentReport as JudgmentReport

@@ -5,6 +5,7 @@ Documents of one query are not independent, so all intervals resample queries.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -106,8 +107,7 @@ def find_agreement(
 ) -> PlanAgreement:
     """Compare the grades of pooled documents.
 
-    Documents without a grade of both do not count. People are compared before adjudication, and
-    models with the merged grades after it.
+    Documents without a grade of both do not count. Models are compared with the merged grades.
 
     Args:
         folder: The plan.
@@ -117,141 +117,114 @@ def find_agreement(
     Raises:
         UsageError: If an option is out of range.
     """
-    resampling = resampling or Resampling()
-    pooled = _pooled_pairs(folder)
+    options = asdict(resampling or Resampling())
+    pooled = [document for pool in folder.pool.values() for document in pool]
     by_run = {
-        run: frozenset(pair for pair, runs in pooled.items() if run in runs)
-        for run in (one.name for one in folder.plan.runs)
+        run.name: {(one.query_id, one.doc_id) for one in pooled if run.name in one.ranks}
+        for run in folder.plan.runs
     }
+    pairs = set().union(*by_run.values())
 
-    def grades(chosen: Sequence[Label]) -> dict[Pair, int]:
+    def grades(chosen: Sequence[Label]) -> Grades:
         return {
             (query_id, doc_id): grade
-            for query_id, found in merge_labels(chosen).items()
-            for doc_id, grade in found.items()
-            if grade is not None and (query_id, doc_id) in pooled
+            for query_id, merged in merge_labels(chosen).items()
+            for doc_id, grade in merged.items()
+            if grade is not None and (query_id, doc_id) in pairs
         }
 
-    people = _people(labels)
-    pairs = [
-        _compare(first, second, kind, by_run, resampling)
-        for first, second, kind in _comparisons(labels, people, grades)
-        if first[1].keys() & second[1].keys()
+    people: dict[str, list[Label]] = {}
+    for label in labels:
+        if label.kind == "person":
+            people.setdefault(label.annotator, []).append(label)
+    ratings = [grades(of_person) for of_person in people.values()]
+    compared = [
+        _compare(names, kind, (first, second), by_run, options)
+        for *names, kind, first, second in _comparisons(labels, people, grades)
+        if first.keys() & second.keys()
     ]
-    return PlanAgreement(tuple(pairs), _alpha([grades(one) for one in people.values()], resampling))
+    return PlanAgreement(tuple(compared), _alpha(ratings, options))
 
 
-Named = tuple[str, dict[Pair, int]]
-"""The name of an annotator, and the grades."""
-Comparison = tuple[Named, Named, Literal["people", "model", "repeat"]]
+Grades = Mapping[Pair, int]
+Kind = Literal["people", "model", "repeat"]
 
 
 def _comparisons(
     labels: Sequence[Label],
     people: Mapping[str, list[Label]],
-    grades: Callable[[Sequence[Label]], dict[Pair, int]],
-) -> Iterator[Comparison]:
+    grades: Callable[[Sequence[Label]], Grades],
+) -> Iterator[tuple[str, str, Kind, Grades, Grades]]:
     for (first, ours), (second, theirs) in combinations(people.items(), 2):
-        yield (first, grades(ours)), (second, grades(theirs)), "people"
-    merged = grades([one for one in labels if one.kind == "person"])
+        yield first, second, "people", grades(ours), grades(theirs)
+    merged = grades([label for label in labels if label.kind == "person"])
     models = group_models(labels)
     for name, answers in models.items():
-        yield (PEOPLE, merged), (name, grades(answers)), "model"
+        yield PEOPLE, name, "model", merged, grades(answers)
     for name, answers in models.items():
         again = [one.model_copy(update={"repeat": 0}) for one in answers if one.repeat > 0]
-        yield (name, grades(answers)), (name, grades(again)), "repeat"
-
-
-def _people(labels: Sequence[Label]) -> dict[str, list[Label]]:
-    """Return the labels of each person, without decisions of adjudicators."""
-    found: dict[str, list[Label]] = {}
-    for label in labels:
-        if label.kind == "person" and not label.final:
-            found.setdefault(label.annotator, []).append(label)
-    return found
-
-
-def _pooled_pairs(folder: PlanFolder) -> dict[Pair, frozenset[str]]:
-    """Return the runs of each pooled document."""
-    return {
-        (one.query_id, one.doc_id): frozenset(one.ranks)
-        for pool in folder.pool.values()
-        for one in pool
-    }
+        yield name, name, "repeat", grades(answers), grades(again)
 
 
 def _compare(
-    one: Named,
-    other: Named,
-    kind: Literal["people", "model", "repeat"],
-    by_run: Mapping[str, frozenset[Pair]],
-    resampling: Resampling,
+    names: Sequence[str],
+    kind: Kind,
+    grades: tuple[Grades, Grades],
+    by_run: Mapping[str, set[Pair]],
+    options: dict[str, Any],
 ) -> LabelAgreement:
-    both = sorted(one[1].keys() & other[1].keys())
-    first, second = ([grades[pair] for pair in both] for grades in (one[1], other[1]))
-    queries = [query_id for query_id, _ in both]
-    options = _options(resampling)
-    confusion = np.zeros((len(_GRADES), len(_GRADES)), dtype=np.int64)
-    np.add.at(confusion, (first, second), 1)
-    runs: dict[str, RunAgreement] = {}
-    for run, pooled in by_run.items():
-        places = [place for place, pair in enumerate(both) if pair in pooled]
-        if not places:
-            continue
-        ours, theirs = ([grades[place] for place in places] for grades in (first, second))
-        clusters = [queries[place] for place in places]
-        kappa = cohens_kappa(ours, theirs, categories=_GRADES, clusters=clusters, **options)
-        runs[run] = RunAgreement(
-            len(places), _count_equal(ours, theirs), kappa, _mean_difference(ours, theirs)
+    first, second = grades
+    both = sorted(first.keys() & second.keys())
+
+    def kappa(pairs: Sequence[Pair], weights: str = "none") -> Agreement:
+        return cohens_kappa(
+            [first[pair] for pair in pairs],
+            [second[pair] for pair in pairs],
+            weights=weights,
+            categories=_GRADES,
+            clusters=[query_id for query_id, _ in pairs],
+            **options,
         )
+
+    def count_equal(pairs: Sequence[Pair]) -> int:
+        return sum(first[pair] == second[pair] for pair in pairs)
+
+    def difference(pairs: Sequence[Pair]) -> float:
+        return (sum(map(second.__getitem__, pairs)) - sum(map(first.__getitem__, pairs))) / len(
+            pairs
+        )
+
+    of_runs = {run: [pair for pair in both if pair in pooled] for run, pooled in by_run.items()}
+    confusion = Counter((first[pair], second[pair]) for pair in both)
+    queries = [query_id for query_id, _ in both]
+    table = np.array([[first[pair], second[pair]] for pair in both])
     return LabelAgreement(
-        first=one[0],
-        second=other[0],
+        first=names[0],
+        second=names[1],
         kind=kind,
         pairs=len(both),
         queries=len(set(queries)),
-        agreed=_count_equal(first, second),
-        kappas={
-            weights: cohens_kappa(
-                first, second, weights=weights, categories=_GRADES, clusters=queries, **options
-            )
-            for weights in WEIGHTS
+        agreed=count_equal(both),
+        kappas={weights: kappa(both, weights) for weights in WEIGHTS},
+        alpha=krippendorffs_alpha(table, metric="ordinal", clusters=queries, **options),
+        difference=difference(both),
+        confusion=tuple(tuple(confusion[row, column] for column in _GRADES) for row in _GRADES),
+        runs={
+            run: RunAgreement(len(pairs), count_equal(pairs), kappa(pairs), difference(pairs))
+            for run, pairs in of_runs.items()
+            if pairs
         },
-        alpha=krippendorffs_alpha(
-            np.column_stack([first, second]), metric="ordinal", clusters=queries, **options
-        ),
-        difference=_mean_difference(first, second),
-        confusion=tuple(tuple(row) for row in confusion.tolist()),
-        runs=runs,
     )
 
 
-def _alpha(people: Sequence[Mapping[Pair, int]], resampling: Resampling) -> Agreement | None:
+def _alpha(people: Sequence[Grades], options: dict[str, Any]) -> Agreement | None:
     """Return Krippendorff's alpha of all people."""
     pairs = sorted(set().union(*people))
     ratings = [[grades.get(pair) for grades in people] for pair in pairs]
-    if not any(sum(grade is not None for grade in row) > 1 for row in ratings):
+    if all(len(row) - row.count(None) < 2 for row in ratings):
         return None
-    return krippendorffs_alpha(
-        np.array(ratings, dtype=object),
-        metric="ordinal",
-        clusters=[query_id for query_id, _ in pairs],
-        **_options(resampling),
-    )
-
-
-def _options(resampling: Resampling) -> dict[str, Any]:
-    content = asdict(resampling)
-    del content["interval"]
-    return content
-
-
-def _count_equal(first: Sequence[int], second: Sequence[int]) -> int:
-    return sum(one == other for one, other in zip(first, second, strict=True))
-
-
-def _mean_difference(first: Sequence[int], second: Sequence[int]) -> float:
-    return (sum(second) - sum(first)) / len(first)
+    table, queries = np.array(ratings, dtype=object), [query_id for query_id, _ in pairs]
+    return krippendorffs_alpha(table, metric="ordinal", clusters=queries, **options)
 
 
 def nan_as_null(content: Any) -> Any:

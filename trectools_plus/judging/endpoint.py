@@ -6,6 +6,7 @@ import inspect
 import json
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit, urlunsplit
@@ -14,17 +15,16 @@ from pydantic import ValidationError
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.hashing import sha256_text
-from trectools_plus.judging.labels import Usage
+from trectools_plus.judging.labels import LabelOrigin, Usage
 from trectools_plus.judging.prompt import Prompt
 from trectools_plus.plugins import (
     describe_error,
     import_object,
-    raise_for_signal,
     working_directory_on_path,
 )
 from trectools_plus.redaction import is_secret_name, secret_in_url
-from trectools_plus.retrieval.backends.http.answers import AnswerError, refuse_error
-from trectools_plus.retrieval.backends.http.client import JsonClient
+from trectools_plus.retrieval.backends.http.answers import AnswerError, refuse_incomplete
+from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
 from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.source import Failure
 
@@ -53,16 +53,10 @@ class Reply(NamedTuple):
 class Labeller(Protocol):
     """Something that judges a document for a query; called from ``concurrency`` threads."""
 
-    name: str
-    """The model, or the function ``module:name``."""
-    host: str | None
-    """The host that receives the documents; ``None`` for a function."""
+    origin: LabelOrigin
+    """The settings that determine its answers."""
     prompt: Prompt | None
     """The prompt; ``None`` for a function."""
-    prompt_sha256: str
-    """SHA-256 of the prompt, or of the source of a function."""
-    parameters: Mapping[str, Any]
-    """Parameters of the request."""
     concurrency: int
 
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
@@ -115,42 +109,47 @@ class ModelLabeller:
 
     def __init__(self, options: EndpointOptions, prompt: Prompt) -> None:
         self._url = complete_url(options.url)
-        self.name = options.model
-        self.host: str | None = urlsplit(self._url).netloc
         self.prompt: Prompt | None = prompt
-        self._prompt = prompt
-        self.prompt_sha256 = prompt.sha256
-        _check_parameters(options.parameters)
-        given = {**DEFAULT_PARAMETERS, **options.parameters}
-        self.parameters: Mapping[str, Any] = {
-            name: value for name, value in given.items() if value is not None
-        }
+        self._fill = prompt.fill
+        for name in options.parameters:
+            if name in _FIXED or is_secret_name(name):
+                raise UsageError(
+                    f"{name} cannot be set",
+                    where="--set",
+                    remedy="leave it out; name the variable with the key with --key-from-env",
+                )
+        parameters = {**DEFAULT_PARAMETERS, **options.parameters}
+        self.origin = LabelOrigin(
+            model=options.model,
+            host=urlsplit(self._url).netloc,
+            prompt_sha256=prompt.sha256,
+            parameters={name: value for name, value in parameters.items() if value is not None},
+        )
         self.concurrency = options.concurrency
         headers = {"accept": "application/json", "user-agent": "trectools-plus"}
         if options.key is not None:
             headers["authorization"] = f"Bearer {options.key.value}"
-        self._client = JsonClient(options, headers, options.key)
+        self._client = JsonClient(RequestLimits.of(options), headers, options.key)
 
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
         """Send a request, again after failures that can pass."""
-        content = self._prompt.fill(query, document)
+        content = self._fill(query, document)
         body = {
-            "model": self.name,
+            "model": self.origin.model,
             "messages": [{"role": "user", "content": content}],
-            **self.parameters,
+            **self.origin.parameters,
         }
 
         def make() -> Mapping[str, Any]:
             before_call()
             return {"method": "POST", "url": self._url, "json": body}
 
-        def read(document: Any, _ms: float, _attempts: int) -> Reply:
-            return read_reply(document)
-
-        reply = self._client.request(make, read, sha256_text(content))
+        reply = self._client.request(
+            make, lambda document, _ms, _attempts: read_reply(document), sha256_text(content)
+        )
         if isinstance(reply, Failure):
             return reply
-        model = None if reply.model is None else self._client.scrub(reply.model)
+        model = reply.model and self._client.scrub(reply.model)
         return reply._replace(text=self._client.scrub(reply.text), model=model)
 
     def close(self) -> None:
@@ -172,13 +171,11 @@ def complete_url(url: str) -> str:
         )
     if "://" not in url:
         url = f"{'http' if is_local(f'http://{url}') else 'https'}://{url}"
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname)
-        valid = valid and (parts.port is None or parts.port > 0)
-    except ValueError:
-        valid = False
-    if not valid:
+    parts = urlsplit("")
+    with suppress(ValueError):
+        if urlsplit(url).port != 0:
+            parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(
             "not an address",
             where=f"--endpoint {url}",
@@ -200,29 +197,17 @@ def is_local(url: str) -> bool:
     return host in _LOCAL or host.endswith(".localhost")
 
 
-def _check_parameters(parameters: Mapping[str, Any]) -> None:
-    for name in parameters:
-        if name in _FIXED:
-            raise UsageError(f"{name} cannot be set", where="--set", remedy="leave it out")
-        if is_secret_name(name):
-            raise UsageError(
-                f"{name} may be a secret, and parameters are stored with every label",
-                where="--set",
-                remedy="put the key into an environment variable, and name it with --key-from-env",
-            )
-
-
 def read_reply(document: Any) -> Reply:
     """Return the text of a chat completion.
 
     Raises:
         AnswerError: If it is not a chat completion, or reports an error.
     """
-    refuse_error(document, "choices")
+    refuse_incomplete(document)
     choices = document.get("choices") if isinstance(document, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise AnswerError("the answer has no choices", document)
-    refuse_error(choices[0], "message")
+    refuse_incomplete(choices[0])
     message = choices[0].get("message")
     if not isinstance(message, Mapping):
         raise AnswerError("the answer has no message", document)
@@ -234,11 +219,9 @@ def read_reply(document: Any) -> Reply:
         problem = "a refusal (content filter)"
     elif finish == "length":
         problem = "it is cut off at max_tokens"
-    model = document.get("model")
-    try:
+    model, usage = document.get("model"), None
+    with suppress(ValidationError):
         usage = Usage.model_validate(document.get("usage"))
-    except ValidationError:
-        usage = None
     return Reply(text, problem, model if isinstance(model, str) and model else None, usage)
 
 
@@ -263,32 +246,27 @@ class FunctionLabeller:
         UsageError: If it cannot be imported, or is not a function.
     """
 
-    host: str | None = None
     prompt: Prompt | None = None
     concurrency: int = 1
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.parameters: Mapping[str, Any] = {}
         module, colon, object_name = name.partition(":")
         remedy = "name a function as importable.module:name"
-        if not colon:
-            raise UsageError("not a function", where=f"--judge {name}", remedy=remedy)
         try:
-            self._function = import_object(module, object_name)
+            function = import_object(module, object_name) if colon else None
         except TrectoolsPlusError:
             raise
         except (Exception, SystemExit) as error:
-            raise_for_signal()
             raise UsageError(
                 describe_error(error), where=f"--judge {name}", remedy=remedy
             ) from error
-        if not callable(self._function):
+        if not callable(function):
             raise UsageError("not a function", where=f"--judge {name}", remedy=remedy)
-        try:
-            self.prompt_sha256 = sha256_text(inspect.getsource(self._function))
-        except (OSError, TypeError):  # a builtin, or an object
-            self.prompt_sha256 = sha256_text(name)
+        self._function: Callable[[str, str], Any] = function
+        source = name  # of a builtin, or an object
+        with suppress(OSError, TypeError):
+            source = inspect.getsource(function)
+        self.origin = LabelOrigin(model=name, prompt_sha256=sha256_text(source))
 
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
         """Call the function."""
@@ -297,9 +275,7 @@ class FunctionLabeller:
             with working_directory_on_path():
                 answer = self._function(query, document)
         except (Exception, SystemExit) as error:
-            raise_for_signal()
             return Failure(describe_error(error), lasting=True)
-        raise_for_signal()
         if isinstance(answer, str):
             return Reply(answer)
         try:

@@ -13,7 +13,7 @@ from trectools_plus.formats.files.atomic import atomic_write, make_folder
 from trectools_plus.formats.files.closed import find_inside, is_unchanged
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.tables import Run
-from trectools_plus.judging.estimates.looks import LOOKS_FILE
+from trectools_plus.judging.estimates.checks import LOOKS_FILE
 from trectools_plus.judging.labelling import PROMPTS_FOLDER
 from trectools_plus.judging.labels import LABELS_FILE
 from trectools_plus.judging.plan import (
@@ -24,7 +24,6 @@ from trectools_plus.judging.plan import (
     PlanOptions,
     check_options,
     find_documents,
-    name_run_files,
     pooled_results,
     ranks_of,
 )
@@ -83,12 +82,11 @@ def extend_plan(
         corpus.check(progress)
         documents |= find_documents(corpus, new)
     draft = PlanDraft(plan.queries, old.topics, documents)
-    paths = name_run_files([*old.runs, *runs])
     for planned in plan.runs:
-        draft.copy_run(old, planned, paths[planned.name])
+        draft.copy_run(old, planned)
     extension = 1 + max(planned.extension for planned in plan.runs)
     for name, run in runs.items():
-        draft.add_run(name, paths[name], run, pooled[name], extension)
+        draft.add_run(name, run, pooled[name], extension)
     made = draft.write(
         target,
         topics=plan.topics,
@@ -122,19 +120,15 @@ def _open_recorded(plan: JudgmentPlan) -> DocumentCollection:
 
 def _copy_judgments(old: PlanFolder, new: PlanFolder) -> None:
     """Copy the labels of models with their prompts, the answers of people, and the looks."""
-    prompts = [
-        f"{PROMPTS_FOLDER}/{path.name}" for path in (old.path / PROMPTS_FOLDER).glob("*.txt")
-    ]
-    for name in (LABELS_FILE, LOOKS_FILE, *prompts):
-        file = old.files.find(name)
-        if file is None:
-            continue
-        content = file.read_bytes()
-        if name not in prompts:  # another process can be writing a line
-            content = content[: content.rfind(b"\n") + 1]
-        make_folder((new.path / name).parent)
-        with atomic_write(new.path / name, "wb") as stream:
-            stream.write(content)
+    prompts = (old.path / PROMPTS_FOLDER).glob("*.txt")
+    for name in (LABELS_FILE, LOOKS_FILE, *(f"{PROMPTS_FOLDER}/{path.name}" for path in prompts)):
+        if (file := old.files.find(name)) is not None:
+            content = file.read_bytes()
+            if file.suffix == ".jsonl":  # another process can be writing a line
+                content = content[: content.rfind(b"\n") + 1]
+            make_folder((new.path / name).parent)
+            with atomic_write(new.path / name, "wb") as stream:
+                stream.write(content)
     if find_inside(old.path / DATABASE_NAME, old.path) is not None:
         copy_store(
             old.path / DATABASE_NAME,

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import isnan
 from operator import eq
 from pathlib import Path
 from threading import Lock
@@ -21,8 +20,16 @@ from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.judging.agreement import nan_as_null
-from trectools_plus.judging.endpoint import Labeller, is_local
-from trectools_plus.judging.labels import LABELS_FILE, Label, LabelOrigin, Price, Usage, read_labels
+from trectools_plus.judging.endpoint import Labeller, Reply, is_local
+from trectools_plus.judging.labels import (
+    LABELS_FILE,
+    MAX_GRADE,
+    Label,
+    LabelOrigin,
+    Price,
+    Usage,
+    read_labels,
+)
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.prompt import cut_text, find_relevant_level, read_grade
 from trectools_plus.progress import Progress, no_progress
@@ -172,67 +179,53 @@ class Labelling:
     """
 
     def __init__(self, folder: PlanFolder, judge: Labeller, options: LabelOptions) -> None:
-        _check_options(options)
-        self._folder = folder
-        self._judge = judge
+        if not 0 <= options.repeat <= 1:
+            raise UsageError(f"expected a proportion from 0 to 1 but got {options.repeat}")
+        self._folder, self._judge = folder, judge
         self._max_calls, self._calls = options.max_calls, 0
-        self._lock = Lock()
-        self._stopped = False
+        self._lock, self._stopped = Lock(), False
         self.concurrency = judge.concurrency
-        self._origin = LabelOrigin(
-            model=judge.name,
-            host=judge.host,
-            prompt_sha256=judge.prompt_sha256,
-            parameters=dict(judge.parameters),
-            longest=options.longest,
-        )
-        path = folder.path / LABELS_FILE
+        self._origin = judge.origin.model_copy(update={"longest": options.longest})
+        self._path = folder.path / LABELS_FILE
         folder.files.find(LABELS_FILE)
         self._all = list(iter_questions(folder, options, folder.plan.seed))
-        self._file = AppendedFile(path, "file of labels", "judge label")
+        self._file = AppendedFile(self._path, "file of labels", "judge label")
         try:
-            self._file.truncate(_complete_size(path))
-            known = {_key_of(label) for label in self._labels() if is_answered(label)}
+            self._file.truncate(self._path.read_bytes().rfind(b"\n") + 1)
+            known = {label.key for label in self._labels() if is_answered(label)}
             unasked = [question for question in self._all if question.key not in known]
             if known and unasked and not options.resume and folder.plan.extends is None:
                 raise UsageError(
-                    f"{judge.name} has answered {len(known):,} of "
+                    f"{self._origin.model} has answered {len(known):,} of "
                     f"{plural(len(self._all), 'question')} of this plan",
-                    where=str(path),
+                    where=str(self._path),
                     remedy="add --resume to ask the others",
                 )
             self._copies = _find_answers(unasked, options.reuse, self._origin)
-            copied = {_key_of(label) for label in self._copies}
+            copied = {label.key for label in self._copies}
             self.questions = [question for question in unasked if question.key not in copied]
-            self.reused = len(self._all) - len(self.questions)
         except BaseException:
             self._file.close()
             raise
 
     @property
-    def tokens(self) -> int:
-        """The approximate number of tokens of the questions, with their prompt."""
-        prompt = "" if self._judge.prompt is None else self._judge.prompt.text
-        texts = sum(len(one.query) + len(one.document) for one in self.questions if one.document)
-        return (texts + len(prompt) * len(self.questions)) // _CHARACTERS_PER_TOKEN
+    def reused(self) -> int:
+        """The number of questions that had an answer before, here or in another plan."""
+        return len(self._all) - len(self.questions)
 
     @property
     def announcement(self) -> str:
         """The announcement for the user who must agree: the calls, and their destination."""
-        number = len(self.questions)
-        calls = f"{plural(number, 'call')} (more if some fail)"
-        if self._max_calls is not None and self._max_calls < number:
-            calls = f"{calls}, of which --max-calls allows {self._max_calls:,}"
-        if self.reused:
-            calls = f"{calls}; {plural(self.reused, 'answer')} reused"
-        host, tokens = self._judge.host, float(f"{self.tokens:.2g}")
-        if host is None or is_local(f"http://{host}"):
-            destination = f"stay on this machine{'' if host is None else f' ({host})'}"
-        else:
-            destination = f"leave this machine, for {host}"
+        prompt = self._judge.prompt.text if self._judge.prompt else ""
+        texts = "".join(prompt + one.query + one.document for one in self.questions)
+        tokens, host = float(f"{len(texts) / _CHARACTERS_PER_TOKEN:.2g}"), self._origin.host
+        is_here = host is None or is_local(f"http://{host}")
+        destination = "stay on this machine" if is_here else f"leave this machine, for {host}"
+        limit = "" if self._max_calls is None else f", at most {self._max_calls:,} now"
         return (
-            f"{self._judge.name}: {calls}, about {tokens:,.0f} tokens of text. Documents "
-            f"{destination}."
+            f"{self._origin.model}: {plural(len(self.questions), 'call')} (more if some fail)"
+            f"{limit}; answers reused: {self.reused:,}; about {tokens:,.0f} tokens. "
+            f"Documents {destination}."
         )
 
     def close(self) -> None:
@@ -258,12 +251,15 @@ class Labelling:
         breaker = CircuitBreaker()
         done, answered, total = 0, False, len(self.questions)
         progress("judging", done, total)
-        for outcomes in call_concurrently(self._ask, iter(self.questions), self, breaker):
-            for outcome in outcomes:
-                answered = answered or outcome is None
+        for outcomes in call_concurrently(
+            self._ask, iter(self.questions), breaker, self.concurrency, self.close
+        ):
+            for failure in outcomes:
+                answered = answered or failure is None
                 # Until the first answer, a failure probably concerns every question.
-                lasting = outcome is not None and (outcome.lasting or not answered)
-                breaker.record(None if outcome is None else replace(outcome, lasting=lasting))
+                breaker.record(
+                    failure and replace(failure, lasting=failure.lasting or not answered)
+                )
             done += len(outcomes)
             progress("judging", done, total)
         return self._summarise(monotonic() - started, breaker.stopped)
@@ -277,45 +273,38 @@ class Labelling:
     def _ask(self, question: Question) -> Failure | None:
         """Ask a question, and store the label; return the failure of a call."""
         if not question.document or not question.query:
-            self._store(question, None, reason=_NO_TEXT)
+            self._store(question, _NO_TEXT)
             return None
         try:
             reply = self._judge.ask(question.query, question.document, self._count_call)
         except _OutOfCallsError:
             return Failure(_OUT_OF_CALLS, stops=True)
         if isinstance(reply, Failure):
-            self._store(question, None, reason=reply.reason)
+            self._store(question, reply.reason)
             return reply
-        found = read_grade(reply.text)
-        problem = reply.problem or found.problem
-        answer = reply.text.encode("utf-8", "replace").decode()  # without unpaired surrogates
-        reason = None if problem is None else f"{_UNREADABLE}{problem}"
-        model = None if reply.model is None else visible(reply.model, _LONGEST_MODEL)
-        grade = found.grade if problem is None else None
-        self._store(question, grade, reason=reason, answer=answer, model=model, usage=reply.usage)
+        self._store(question, None, reply)
         return None
 
-    def _store(
-        self,
-        question: Question,
-        grade: int | None,
-        *,
-        reason: str | None = None,
-        answer: str | None = None,
-        model: str | None = None,
-        usage: Usage | None = None,
-    ) -> None:
+    def _store(self, question: Question, reason: str | None, reply: Reply | None = None) -> None:
+        grade = model = answer = usage = None
+        if reply is not None:
+            grade, problem = read_grade(reply.text)
+            problem = reply.problem or problem
+            reason = None if problem is None else f"{_UNREADABLE}{problem}"
+            answer = reply.text.encode("utf-8", "replace").decode()  # without unpaired surrogates
+            model = None if reply.model is None else visible(reply.model, _LONGEST_MODEL)
+            usage = reply.usage
         label = Label(
             query_id=question.query_id,
             doc_id=question.doc_id,
-            grade=grade,
-            annotator=self._judge.name,
+            grade=grade if reason is None else None,
+            annotator=self._origin.model,
             kind="model",
             time=format_time(utc_now()),
             reason=reason,
             origin=self._origin,
             answer=answer,
-            answered_by=None if model == self._judge.name else model,
+            answered_by=None if model == self._origin.model else model,
             cut=question.cut,
             repeat=question.repeat,
             text_sha256=question.text_sha256,
@@ -327,36 +316,40 @@ class Labelling:
 
     def _labels(self) -> list[Label]:
         """Return the labels of this judge."""
-        labels = read_labels(self._folder.path / LABELS_FILE)
-        return [label for label in labels if label.origin == self._origin]
+        return [label for label in read_labels(self._path) if label.origin == self._origin]
 
     def _store_prompt(self) -> None:
         if self._judge.prompt is not None:
-            name = f"{self._judge.prompt_sha256[:16]}.txt"
-            path = self._folder.path / PROMPTS_FOLDER / name
-            self._folder.files.find(f"{PROMPTS_FOLDER}/{name}")
-            write_new({path: self._judge.prompt.text.encode()})
+            name = f"{PROMPTS_FOLDER}/{self._origin.prompt_sha256[:16]}.txt"
+            self._folder.files.find(name)
+            write_new({self._folder.path / name: self._judge.prompt.text.encode()})
 
     def _summarise(self, seconds: float, stopped: Failure | None) -> LabelSummary:
-        labels = {_key_of(label): label for label in self._labels()}
-        found = [labels[one.key] for one in self._all if one.key in labels]
-        first = [label for label in found if not label.repeat]
-        missing = Counter(_kind_of(label.reason or "") for label in first if label.grade is None)
-        if self._folder.plan.lacking:
-            missing[_NOT_IN_CORPUS] = self._folder.plan.lacking
+        by_key = {label.key: label for label in self._labels()}
+        labels = [by_key[question.key] for question in self._all if question.key in by_key]
+        first = [label for label in labels if not label.repeat]
+        # Reasons of failed calls end with what differs between documents.
+        missing = Counter(
+            reason.removeprefix(_UNREADABLE)
+            if (reason := label.reason or "").startswith(_UNREADABLE)
+            else reason.partition(":")[0]
+            for label in first
+            if label.grade is None
+        )
+        missing += Counter({_NOT_IN_CORPUS: self._folder.plan.lacking})
         grades = Counter(label.grade for label in first if label.grade is not None)
         others = Counter(label.answered_by for label in first if label.answered_by is not None)
         out_of_calls = stopped is not None and stopped.reason == _OUT_OF_CALLS
         return LabelSummary(
-            judge=self._judge.name,
+            judge=self._origin.model,
             pairs=self._folder.plan.pooled,
             grades=dict(sorted(grades.items())),
             missing=dict(missing.most_common()),
-            left=len(self._all) - len(found),
+            left=len(self._all) - len(labels),
             reused=self.reused,
-            usage=_add_usage(found),
+            usage=Usage.total(label.usage for label in labels),
             cut=sum(label.cut for label in first),
-            repeated=_compare_repeated(found),
+            repeated=_compare_repeated(labels),
             calls=self._calls,
             seconds=seconds,
             out_of_calls=out_of_calls,
@@ -370,25 +363,16 @@ _UNREADABLE = "answer not used: "
 _LONGEST_MODEL = 200
 
 
-def _check_options(options: LabelOptions) -> None:
-    if not 0 <= options.repeat <= 1:
-        raise UsageError(f"expected a proportion from 0 to 1 but got {options.repeat}")
-    for value in (options.longest, options.max_calls):
-        if value is not None and value < 1:
-            raise UsageError(f"expected 1 or more but got {value}")
-
-
 def reads_as(label: Label) -> bool:
     """Return whether the grade of a label is that of its answer.
 
     A missing grade can have a reason that the answer does not show, for example an answer that the
     model did not finish.
     """
+    answer, reason = label.answer, label.reason or ""
     if label.grade is None:
-        is_unused = (label.reason or "").startswith(_UNREADABLE)
-        return bool(label.reason) and (label.answer is None or is_unused)
-    answer = label.answer
-    return answer is not None and label.reason is None and read_grade(answer).grade == label.grade
+        return bool(reason) and (answer is None or reason.startswith(_UNREADABLE))
+    return answer is not None and not reason and read_grade(answer).grade == label.grade
 
 
 def iter_questions(folder: PlanFolder, options: LabelOptions, seed: int) -> Iterator[Question]:
@@ -434,16 +418,6 @@ def _find_answers(
     ]
 
 
-def _add_usage(labels: Iterable[Label]) -> Usage | None:
-    usages = [label.usage for label in labels if label.usage is not None]
-    if not usages:
-        return None
-    return Usage(
-        prompt_tokens=sum(usage.prompt_tokens for usage in usages),
-        completion_tokens=sum(usage.completion_tokens for usage in usages),
-    )
-
-
 def read_stored_prompt(folder: PlanFolder, sha256: str) -> str | None:
     """Return the prompt of a model; ``None`` if it is not in the plan, or has changed.
 
@@ -459,19 +433,9 @@ def read_stored_prompt(folder: PlanFolder, sha256: str) -> str | None:
 
 def relevant_level(folder: PlanFolder, labels: Iterable[Label]) -> int:
     """Return the lowest grade that the prompts of some labels call relevant; 1 if none does."""
-    origins = (label.origin for label in labels if label.origin is not None)
-    prompts = {origin.prompt_sha256 for origin in origins if origin.host is not None}
-    texts = (read_stored_prompt(folder, sha256) for sha256 in prompts)
-    return max((find_relevant_level(text) for text in texts if text is not None), default=1)
-
-
-def _complete_size(path: Path) -> int:
-    """Return the size of a file up to its last complete line."""
-    return path.read_bytes().rfind(b"\n") + 1
-
-
-def _key_of(label: Label) -> tuple[str, str, str | None, int]:
-    return label.query_id, label.doc_id, label.text_sha256, label.repeat
+    prompts = {label.judge.prompt_sha256 for label in labels if label.judge.host is not None}
+    texts = (read_stored_prompt(folder, sha256) or "" for sha256 in prompts)
+    return max(map(find_relevant_level, texts), default=1)
 
 
 def is_answered(label: Label) -> bool:
@@ -479,28 +443,19 @@ def is_answered(label: Label) -> bool:
     return label.answer is not None or label.reason == _NO_TEXT
 
 
-def _kind_of(reason: str) -> str:
-    """Return a reason without the part that differs between documents."""
-    if reason.startswith(_UNREADABLE):
-        return reason.removeprefix(_UNREADABLE)
-    return reason.partition(":")[0]
-
-
 def _compare_repeated(labels: list[Label]) -> Repeated | None:
     """Compare the grades of documents that were asked twice."""
-    grades = {(one.query_id, one.doc_id, one.repeat): one.grade for one in labels}
-    pairs = [
-        (query_id, grades.get((query_id, doc_id, 0)), grade)
-        for (query_id, doc_id, repeat), grade in grades.items()
-        if repeat
+    first = {label.pair: label.grade for label in labels if not label.repeat}
+    graded = [
+        (label.query_id, first[label.pair], label.grade)
+        for label in labels
+        if label.repeat and label.grade is not None and first.get(label.pair) is not None
     ]
-    graded = [pair for pair in pairs if None not in pair]
     if not graded:
         return None
-    queries, first, again = zip(*graded, strict=True)
-    kappa = cohens_kappa(first, again, categories=range(4), clusters=queries)
-    equal = sum(map(eq, first, again)) / len(graded)
-    return Repeated(len(graded), equal, kappa)
+    queries, before, again = zip(*graded, strict=True)
+    kappa = cohens_kappa(before, again, categories=range(MAX_GRADE + 1), clusters=queries)
+    return Repeated(len(graded), sum(map(eq, before, again)) / len(graded), kappa)
 
 
 def raise_if_stopped(summary: LabelSummary) -> None:
@@ -522,31 +477,29 @@ def raise_if_stopped(summary: LabelSummary) -> None:
 
 def describe_labels(summary: LabelSummary, price: Price | None = None) -> str:
     """Return the result in a sentence."""
-    grades = ", ".join(f"grade {grade}: {count:,}" for grade, count in summary.grades.items())
-    labelled = f"{sum(summary.grades.values()):,} of {plural(summary.pairs, 'pair')}"
     usage, again = summary.usage, summary.repeated
-    if price is None or usage is None:
-        cost = "" if price is None else "cost: unknown, because the service counts no tokens"
-    else:
-        cost = f"cost {usage.cost(price):,.4f}"
     parts = [
-        f"{summary.judge} labelled {labelled}{f' ({grades})' if grades else ''}",
-        _listed("answered by another model than requested", summary.other_models),
-        _listed("missing", summary.missing),
-        summary.left
-        and f"not asked yet: {summary.left:,}{' (--max-calls)' if summary.out_of_calls else ''}",
+        f"{summary.judge} labelled {sum(summary.grades.values()):,} of "
+        f"{plural(summary.pairs, 'pair')}"
+        + _listed(" (grade ", {f"{grade}": count for grade, count in summary.grades.items()}, ")"),
+        _listed("answered by another model than requested: ", summary.other_models),
+        _listed("missing: ", summary.missing),
+        summary.left and f"not asked yet: {summary.left:,}",
+        summary.out_of_calls and "stopped by --max-calls",
         summary.reused and f"reused: {plural(summary.reused, 'answer')}",
         usage
         and f"tokens: {usage.prompt_tokens:,} of questions, {usage.completion_tokens:,} of answers",
-        cost,
+        price
+        and (f"cost {usage.cost(price):,.4f}" if usage else "cost unknown: no tokens counted"),
         summary.cut and f"cut: {plural(summary.cut, 'document')}",
         again
         and f"asked twice: {plural(again.pairs, 'pair')}, {again.equal:.0%} equal, kappa "
-        + ("undefined" if isnan(again.kappa.value) else f"{again.kappa.value:.2f}"),
+        f"{again.kappa.value:.2f}",
         f"{plural(summary.calls, 'call')} in {summary.seconds:.0f} s.",
     ]
     return "; ".join(part for part in parts if part)
 
 
-def _listed(what: str, counts: Mapping[str, int]) -> str:
-    return f"{what}: {', '.join(f'{n:,} ({name})' for name, n in counts.items())}" if counts else ""
+def _listed(before: str, counts: Mapping[str, int], after: str = "") -> str:
+    listed = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
+    return f"{before}{listed}{after}" if counts else ""

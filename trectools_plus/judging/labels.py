@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import polars as pl
 from pydantic import Field, ValidationError
@@ -54,6 +54,14 @@ class Usage(ReportModel):
     completion_tokens: int = Field(ge=0)
     """Tokens of answers."""
 
+    @classmethod
+    def total(cls, usages: Iterable[Usage | None]) -> Usage | None:
+        """Return the sum of all tokens that a service counted; ``None`` if it counted none."""
+        known = [usage for usage in usages if usage is not None]
+        prompts = sum(usage.prompt_tokens for usage in known)
+        completions = sum(usage.completion_tokens for usage in known)
+        return cls(prompt_tokens=prompts, completion_tokens=completions) if known else None
+
     def cost(self, price: Price) -> float:
         """Return the cost of the tokens."""
         return (self.prompt_tokens * price[0] + self.completion_tokens * price[1]) / 1e6
@@ -77,7 +85,7 @@ class Label(ReportModel):
     reason: str | None = None
     """Why the judgment is missing."""
     final: bool = False
-    """For people: whether it decides a disagreement, so that it replaces all other labels."""
+    """Always false; labels of earlier versions can have decisions of adjudicators."""
     origin: LabelOrigin | None = None
     """For models: what determines the answer."""
     answer: str | None = None
@@ -92,6 +100,21 @@ class Label(ReportModel):
     """For models: SHA-256 of the texts that the model judged."""
     usage: Usage | None = None
     """For models: the tokens of the call that was answered, if the service counts them."""
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The query and the document."""
+        return self.query_id, self.doc_id
+
+    @property
+    def key(self) -> tuple[str, str, str | None, int]:
+        """The identity of an answer of the same judge."""
+        return self.query_id, self.doc_id, self.text_sha256, self.repeat
+
+    @property
+    def judge(self) -> LabelOrigin:
+        """What determines the answers of the model."""
+        return self.origin or LabelOrigin(model=self.annotator, prompt_sha256="")
 
     def as_line(self) -> bytes:
         """Return the line in ``labels.jsonl``, without what the service did not name."""
@@ -108,28 +131,43 @@ def read_labels(file: Path) -> list[Label]:
     Raises:
         FormatError: If another line is not a label.
     """
-    last: dict[tuple[str, str, str, int], Label] = {}
+    last: dict[object, Label] = {}
     for label in iter_labels(file):
-        asked = f"{label.annotator} {label.text_sha256} {label.origin}"
-        key = (asked, label.query_id, label.doc_id, label.repeat)
+        key = f"{label.annotator} {label.origin}", label.key
         last.pop(key, None)
         last[key] = label
     return list(last.values())
 
 
 def iter_labels(file: Path) -> Iterator[Label]:
-    """Yield all labels of models, also those that a later one replaces.
+    """Yield all labels of models, also those that a later one replaces; see :func:`read_rows`."""
+    return read_rows(file, Label, "a label")
+
+
+Row = TypeVar("Row", bound=ReportModel)
+
+
+def read_rows(file: Path, model: type[Row], noun: str) -> Iterator[Row]:
+    """Yield the rows of a file to which another process may be appending.
+
+    Args:
+        file: The file; nothing is yielded if it is missing.
+        model: The model of a row.
+        noun: Its name, for messages.
 
     Raises:
-        FormatError: If a line other than an incomplete last one is not a label.
+        FormatError: If a line other than an incomplete last one is no such row.
         InputError: If it is a link to another folder, or not a regular file.
     """
     if find_inside(file, file.parent) is None:
         return
     lines = file.read_bytes().splitlines(keepends=True)
-    if lines and not lines[-1].endswith(b"\n"):
-        lines.pop()
-    yield from _parse(lines, str(file))
+    whole = [line for line in lines if line.endswith(b"\n")]
+    for number, row in iter_objects(whole, str(file)):
+        try:
+            yield model.model_validate(row)
+        except ValidationError as error:
+            raise FormatError(f"not {noun}", path=str(file), line=number) from error
 
 
 def group_models(labels: Iterable[Label]) -> dict[str, list[Label]]:
@@ -150,14 +188,6 @@ def group_models(labels: Iterable[Label]) -> dict[str, list[Label]]:
     }
 
 
-def _parse(lines: Iterable[bytes], path: str) -> Iterable[Label]:
-    for number, row in iter_objects(lines, path):
-        try:
-            yield Label.model_validate(row)
-        except ValidationError as error:
-            raise FormatError("not a label", path=path, line=number) from error
-
-
 def write_qrels(labels: Iterable[Label], path: str | Path) -> None:
     """Write labels as qrels whose second column names who judged: ``model:NAME`` or ``person``.
 
@@ -168,10 +198,9 @@ def write_qrels(labels: Iterable[Label], path: str | Path) -> None:
     """
     rows = {}
     for label in labels:
+        is_person = label.kind == "person"
+        judge = PERSON_JUDGED if is_person else MODEL_JUDGED + valid_tag(label.annotator)
         if label.grade is not None:
-            is_person = label.kind == "person"
-            judge = PERSON_JUDGED if is_person else MODEL_JUDGED + valid_tag(label.annotator)
-            pair = label.query_id, label.doc_id
-            rows[pair] = (label.query_id, judge, label.doc_id, label.grade)
+            rows[label.pair] = (label.query_id, judge, label.doc_id, label.grade)
     frame = pl.DataFrame([*rows.values()], schema=QRELS_SCHEMA, orient="row")
     trec_files.write_qrels(Qrels(frame), path)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -23,7 +23,7 @@ from trectools_plus.judging.labels import LABELS_FILE, group_models, read_labels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
 from trectools_plus.judging.values import PlanValues, values_of
-from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, FloatArray
+from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, FloatArray, none_if_nan
 from trectools_plus.statistics.method import EQUAL
 from trectools_plus.text import plural
 
@@ -113,86 +113,85 @@ def plan_people(
     """
     if not width > 0.0:
         raise UsageError(f"expected a width above 0 but got {width}", where="--width")
-    labels_of_people = read_people(folder.path)
-    labels_of_models = read_labels(folder.path / LABELS_FILE)
-    parsed = folder.parse_measures(measures, relevant_level(folder, labels_of_models))
-    people = values_of(folder, labels_of_people, parsed)
-    judged = plural(len(people.queries), "query", "queries")
-    if len(people.queries) < MIN_PILOT:
-        if (broken := check_order(folder, labels_of_people)) is not None:
-            raise CheckFailedError(broken, where=str(folder.path))
-        raise CheckFailedError(
-            f"people have judged {judged}, but a pilot needs {MIN_PILOT}",
-            where=str(folder.path),
-            remedy=f"continue with: review serve {folder.path}",
-        )
-    models = {
-        name: values_of(folder, labels, parsed)
-        for name, labels in group_models(labels_of_models).items()
-    }
+    of_people, of_models = read_people(folder.path), read_labels(folder.path / LABELS_FILE)
+    parsed = folder.parse_measures(measures, relevant_level(folder, of_models))
+    people = values_of(folder, of_people, parsed)
+    queries, left_out = people.queries, people.left_out
+    where, judged = str(folder.path), plural(len(queries), "query", "queries")
+    if len(queries) < MIN_PILOT:
+        few = f"people have judged {judged}, but a pilot needs {MIN_PILOT}"
+        remedy = "continue with: review serve PLAN"
+        raise CheckFailedError(check_order(folder, of_people) or few, where=where, remedy=remedy)
+    models = group_models(label for label in of_models if label.query_id not in left_out)
+    values = {name: values_of(folder, labels, parsed) for name, labels in models.items()}
     lacking = {
-        name: [one for one in people.queries if one not in found.queries]
-        for name, found in models.items()
+        name: [query_id for query_id in queries if query_id not in of_model.queries]
+        for name, of_model in values.items()
     }
-    finished = {name: found for name, found in models.items() if not lacking[name]}
-    if models and not finished:
+    if all(lacking.values()) and lacking:
         name, missing = next(iter(lacking.items()))
         raise CheckFailedError(
-            f"{name} has not judged {plural(len(missing), 'query', 'queries')} of the "
-            f"{judged} that people have judged, for example {missing[0]}",
-            where=str(folder.path),
-            remedy=f"continue with: judge label {folder.path} --resume",
+            f"{name} has not judged {plural(len(missing), 'query', 'queries')} of the {judged} of "
+            f"people, for example {missing[0]}",
+            where=where,
+            remedy="continue with: judge label PLAN --resume",
         )
-    total = len(folder.plan.queries) - len(people.complete.left_out)
-    return Pilot(
+    finished = {name: of_model for name, of_model in values.items() if not lacking[name]}
+    runs = [(run,) for run in folder.runs]
+    pilot = Pilot(
         width=width,
         confidence=confidence,
-        pairs=math.comb(len(folder.plan.runs), 2),
-        people=len(people.queries),
-        models={name: len(found.queries) for name, found in finished.items()},
-        total=total,
-        needed=tuple(
-            _need(measure, runs, people, finished, (width, confidence, total))
-            for measure in people.values
-            for runs in _subjects(list(people.values[measure]))
-        ),
+        pairs=math.comb(len(runs), 2),
+        people=len(queries),
+        models={
+            name: len({label.query_id for label in labels})
+            for name, labels in group_models(of_models).items()
+            if name in finished
+        },
+        total=len(folder.plan.queries) - len(left_out),
+        needed=(),
     )
-
-
-def _subjects(runs: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield each run, and each pair of runs."""
-    yield from ((run,) for run in runs)
-    yield from combinations(runs, 2)
+    needed = [
+        _need(pilot, measure, subject, people, finished)
+        for measure in people.values
+        for subject in (*runs, *combinations(folder.runs, 2))
+    ]
+    return replace(pilot, needed=tuple(needed))
 
 
 def _need(
+    pilot: Pilot,
     measure: str,
     runs: tuple[str, ...],
     people: PlanValues,
-    models: dict[str, PlanValues],
-    wished: tuple[float, float, int],
+    models: Mapping[str, PlanValues],
 ) -> NeededQueries:
-    width, confidence, total = wished
-    if len(runs) > 1:
-        confidence = simultaneous_level(confidence, math.comb(len(people.values[measure]), 2))
+    level = (
+        pilot.confidence if len(runs) == 1 else simultaneous_level(pilot.confidence, pilot.pairs)
+    )
     y = _values(people, measure, runs)
-    if np.ptp(y) <= EQUAL:
-        nothing = dict.fromkeys(models)
-        return NeededQueries(measure, runs, None, None, {**nothing}, {**nothing})
+    varies = np.ptp(y) > EQUAL
     # A model that says the same of every query has no weight.
-    (alone,) = combine_judgments(y, np.zeros(total), np.arange(len(y)), confidence=confidence)
-    _, without = people_needed(y, np.zeros(total), np.arange(len(y)), width, confidence=confidence)
+    nothing, first = np.zeros(pilot.total), [*range(len(y))]
+    alone = combine_judgments(y, nothing, first, confidence=level)
+    _, without = people_needed(y, nothing, first, pilot.width, confidence=level)
     needed: dict[str, int | None] = {}
     correlation: dict[str, float | None] = {}
-    for name, found in models.items():
-        usable = [one not in people.complete.left_out for one in found.queries]
-        kept = [one for one in found.queries if one not in people.complete.left_out]
-        rows = np.array([kept.index(query_id) for query_id in people.queries])
-        f = _values(found, measure, runs)[usable]
-        needed[name], _ = people_needed(y, f, rows, width, confidence=confidence)
-        (both,) = combine_judgments(y, f, rows, confidence=confidence)
-        correlation[name] = None if np.isnan(both.correlation) else both.correlation
-    return NeededQueries(measure, runs, alone.people.width, without, needed, correlation)
+    for name, of_model in models.items():
+        f = _values(of_model, measure, runs)
+        rows = [of_model.queries.index(query_id) for query_id in people.queries]
+        both = combine_judgments(y, f, rows, confidence=level)
+        number, _ = people_needed(y, f, rows, pilot.width, confidence=level)
+        needed[name] = number if varies else None
+        correlation[name] = none_if_nan(both.correlation)
+    return NeededQueries(
+        measure,
+        runs,
+        none_if_nan(alone.people.width),
+        without if varies else None,
+        needed,
+        correlation,
+    )
 
 
 def _values(found: PlanValues, measure: str, runs: tuple[str, ...]) -> FloatArray:

@@ -14,10 +14,13 @@ A plan is a folder that needs no other file::
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,9 +30,8 @@ from pydantic import ValidationError
 
 from trectools_plus.arguments import checked
 from trectools_plus.benchmark.report.parts import SourceFile
-from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
-from trectools_plus.display import Displayed, TextTable, as_cell
+from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.files.atomic import atomic_write, make_folder
@@ -38,7 +40,6 @@ from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import CorpusDocument, Run, Topics
-from trectools_plus.formats.trec_files import read_run
 from trectools_plus.formats.writing import refuse_unwritable, valid_tag
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.parser import parse_measures
@@ -48,6 +49,7 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.topics import check_topics, hash_topics
 from trectools_plus.text import listed
+from trectools_plus.validation.loading import load_run
 
 PLAN_FILE = "plan.json"
 POOL_FILE = "pool.jsonl"
@@ -178,15 +180,13 @@ class PlanFolder(Displayed):
         self.path = given.parent if given.name == PLAN_FILE else given
         file = self.path / PLAN_FILE
         try:
-            content = read_document(file)
+            self.plan = JudgmentPlan.model_validate_json(read_document(file))
         except InputError as error:
             raise InputError(
                 "no plan of judgments",
                 where=str(file),
                 remedy="make one with: judge plan RUN... --topics T --corpus C --output-dir PLAN",
             ) from error
-        try:
-            self.plan = JudgmentPlan.model_validate_json(content)
         except ValidationError as error:
             raise InputError("not a plan of judgments", where=str(file)) from error
         self.files = ClosedFolder(self.path)
@@ -198,37 +198,23 @@ class PlanFolder(Displayed):
                 where=str(file),
             )
 
-    def _content(self) -> TextTable:
-        plan = self.plan
-        rows = [
-            ["Queries", f"{len(plan.queries):,}"],
-            ["For people", f"{plan.people:,}"],
-            ["Pooled documents", f"{plan.pooled:,}"],
-            ["Runs", as_cell([one.name for one in plan.runs])],
-            ["Measures", as_cell(plan.measures)],
-        ]
-        return TextTable.of(["Field", "Value"], rows, caption=f"Plan of judgments in {self.path}")
-
     @cached_property
     def pool(self) -> dict[str, list[PooledDocument]]:
         """The pooled documents of each query, in the plan's order."""
         pool: dict[str, list[PooledDocument]] = {query_id: [] for query_id in self.plan.queries}
-        for _, row in self._rows(POOL_FILE):
-            pool[row["query_id"]].append(
-                PooledDocument(row["query_id"], row["doc_id"], row["ranks"])
-            )
+        for row in self._rows(POOL_FILE):
+            pool[row["query_id"]].append(PooledDocument(**row))
         return pool
 
     @cached_property
     def topics(self) -> dict[str, str]:
         """The text of each query."""
-        return {row["query_id"]: row["text"] for _, row in self._rows(TOPICS_FILE)}
+        return {row["query_id"]: row["text"] for row in self._rows(TOPICS_FILE)}
 
     @cached_property
     def documents(self) -> dict[str, CorpusDocument]:
         """The pooled documents that the corpus has, by id."""
-        rows = (row for _, row in self._rows(DOCUMENTS_FILE))
-        return {row["doc_id"]: CorpusDocument(**row) for row in rows}
+        return {row["doc_id"]: CorpusDocument(**row) for row in self._rows(DOCUMENTS_FILE)}
 
     @cached_property
     def judgeable(self) -> dict[str, list[str]]:
@@ -250,11 +236,8 @@ class PlanFolder(Displayed):
         Raises:
             UsageError: If a measure is unknown, or a class that the plan names.
         """
-        if measures is None:
-            with without_user_code():
-                parsed = parse_measures(self.plan.measures)
-        else:
-            parsed = parse_measures(measures)
+        with without_user_code() if measures is None else nullcontext():
+            parsed = parse_measures(self.plan.measures if measures is None else measures)
         return parse_measures([measure.at_level(relevant) for measure in parsed])
 
     @cached_property
@@ -281,12 +264,10 @@ class PlanFolder(Displayed):
     @cached_property
     def contributions(self) -> dict[str, Contribution]:
         """The pooled documents of each run, by name."""
-        finders = [document.ranks for pool in self.pool.values() for document in pool]
+        finders = [[*document.ranks] for pool in self.pool.values() for document in pool]
+        pooled = Counter(run for runs in finders for run in runs)
         return {
-            run.name: Contribution(
-                sum(run.name in ranks for ranks in finders),
-                sum([*ranks] == [run.name] for ranks in finders),
-            )
+            run.name: Contribution(pooled[run.name], finders.count([run.name]))
             for run in self.plan.runs
         }
 
@@ -309,38 +290,35 @@ class PlanFolder(Displayed):
     @cached_property
     def runs(self) -> dict[str, Run]:
         """The pooled results of each run, by name."""
-        return {one.name: self._read_run(one) for one in self.plan.runs}
-
-    def _read_run(self, planned: PlanRun) -> Run:
-        self._check(planned.path, planned.sha256)
-        return read_run(self.files.file(planned.path))  # validated when the plan was made
+        # They were validated when the plan was made.
+        return {run.name: load_run(self._file(run.path, run.sha256)) for run in self.plan.runs}
 
     def manifest_of(self, planned: PlanRun) -> str:
         """The manifest of a run as text; empty without one."""
         if planned.manifest_sha256 is None:
             return ""
-        path = f"{planned.path}{MANIFEST_ENDING}"
-        self._check(path, planned.manifest_sha256)
-        return (self.path / path).read_text(encoding="utf-8")
+        manifest = self._file(f"{planned.path}{MANIFEST_ENDING}", planned.manifest_sha256)
+        return manifest.read_text(encoding="utf-8")
 
-    def _rows(self, name: str) -> Iterable[tuple[int, dict[str, Any]]]:
-        self._check(name, self.plan.files[name])
-        file = self.path / name
+    def _rows(self, name: str) -> Iterable[dict[str, Any]]:
+        file = self._file(name, self.plan.files[name])
         with file.open("rb") as lines:
-            yield from iter_objects(lines, str(file))
+            yield from (row for _, row in iter_objects(lines, str(file)))
 
-    def _check(self, name: str, sha256: str) -> None:
-        """Refuse a file of the plan that has changed since.
+    def _file(self, name: str, sha256: str) -> Path:
+        """Return a file of the plan.
 
         Raises:
-            CheckFailedError: If its hash differs from that of the plan.
+            CheckFailedError: If it has changed since the plan was made.
         """
-        if sha256_file(self.files.file(name)) != sha256:
+        file = self.files.file(name)
+        if sha256_file(file) != sha256:
             raise CheckFailedError(
                 "the file has changed since the plan was made",
-                where=str(self.path / name),
+                where=str(file),
                 remedy="restore it, or make a new plan",
             )
+        return file
 
 
 def make_plan(
@@ -395,15 +373,13 @@ def make_plan(
     usable = sorted(ranks.keys() - left_out.keys())
     order = np.random.default_rng(options.seed).permutation(len(usable))
     queries = [usable[place] for place in order.tolist()]
-    draft = PlanDraft(queries, {query_id: texts[query_id] for query_id in queries}, documents)
-    for name, path in name_run_files(list(runs)).items():
-        draft.add_run(name, path, runs[name], pooled[name])
+    draft = PlanDraft(queries, texts, documents)
+    for name, run in runs.items():
+        draft.add_run(name, run, pooled[name])
     return draft.write(
         target,
-        topics=_source(topics.path)
-        or SourceFile(path=topics.path or "topics", sha256=hash_topics(topics)),
-        corpus=_source(corpus.path)
-        or SourceFile(path=corpus.path or "corpus", sha256=corpus.sha256(progress)),
+        topics=_source(topics.path, "topics", lambda: hash_topics(topics)),
+        corpus=_source(corpus.path, "corpus", lambda: corpus.sha256(progress)),
         depth=options.depth,
         people=min(options.people, len(queries)),
         seed=options.seed,
@@ -412,83 +388,97 @@ def make_plan(
     )
 
 
+@dataclass
 class PlanDraft:
     """The contents of a plan's folder while it is made.
 
-    Args:
+    Attributes:
         queries: The queries, in the plan's order.
         texts: The text of each.
         documents: The documents of the corpus by id.
+        runs: The runs.
+        pooled: The pooled results of each run.
+        contents: The files of the runs.
     """
 
-    def __init__(
-        self,
-        queries: list[str],
-        texts: Mapping[str, str],
-        documents: Mapping[str, CorpusDocument],
-    ) -> None:
-        self._queries, self._texts, self._documents = queries, texts, documents
-        self._contents: dict[str, str] = {}
-        self._pooled: dict[str, pl.DataFrame] = {}
-        self._runs: list[PlanRun] = []
+    queries: list[str]
+    texts: Mapping[str, str]
+    documents: Mapping[str, CorpusDocument]
+    runs: list[PlanRun] = field(default_factory=list)
+    pooled: dict[str, pl.DataFrame] = field(default_factory=dict)
+    contents: dict[str, str] = field(default_factory=dict)
 
-    def add_run(
-        self, name: str, path: str, run: Run, pooled: pl.DataFrame, extension: int = 0
-    ) -> None:
+    def add_run(self, name: str, run: Run, results: pl.DataFrame, extension: int = 0) -> None:
         """Add the pooled results of a run, and its manifest."""
-        self._pooled[name] = pooled.filter(pl.col("query_id").is_in(self._queries))
-        content = self._contents[path] = _as_run(self._pooled[name], name, Path(path).stem)
-        sha256, manifest = sha256_text(content), _read_manifest(run.path)
-        if manifest is not None:
-            self._contents[f"{path}{MANIFEST_ENDING}"] = manifest
+        rows = results.filter(pl.col("query_id").is_in(self.queries))
+        plain = valid_tag(name).strip(".-") or "run"
+        taken = {run.path.lower() for run in self.runs}
+        stems = (plain if number == 1 else f"{plain}-{number}" for number in count(1))
+        stem = next(one for one in stems if f"{RUNS_FOLDER}/{one}.run".lower() not in taken)
+        content, manifest = _as_run(rows, name, stem), _read_manifest(run.path)
+        sha256 = sha256_text(content)
         planned = PlanRun(
             name=name,
             tag=run.name,
-            source=_source(run.path) or SourceFile(path=run.path or name, sha256=sha256),
-            path=path,
+            source=_source(run.path, name, lambda: sha256),
+            path=f"{RUNS_FOLDER}/{stem}.run",
             sha256=sha256,
-            manifest_sha256=None if manifest is None else sha256_text(manifest),
+            manifest_sha256=manifest and sha256_text(manifest),
             extension=extension,
         )
-        self._runs.append(planned)
+        self._append(planned, rows, content, manifest)
 
-    def copy_run(self, folder: PlanFolder, planned: PlanRun, path: str) -> None:
+    def copy_run(self, folder: PlanFolder, planned: PlanRun) -> None:
         """Copy a run of another plan."""
-        self._runs.append(planned.model_copy(update={"path": path}))
-        self._pooled[planned.name] = rank_documents(folder.runs[planned.name].frame)
-        self._contents[path] = folder.files.file(planned.path).read_text(encoding="utf-8")
-        if planned.manifest_sha256 is not None:
-            self._contents[f"{path}{MANIFEST_ENDING}"] = folder.manifest_of(planned)
+        rows = rank_documents(folder.runs[planned.name].frame)
+        content = folder.files.file(planned.path).read_text(encoding="utf-8")
+        self._append(planned, rows, content, folder.manifest_of(planned))
+
+    def _append(
+        self, planned: PlanRun, rows: pl.DataFrame, content: str, manifest: str | None
+    ) -> None:
+        self.runs.append(planned)
+        self.pooled[planned.name] = rows
+        self.contents[planned.path] = content
+        if manifest:
+            self.contents[f"{planned.path}{MANIFEST_ENDING}"] = manifest
+
+    def pool(self) -> list[PooledDocument]:
+        """Return the pooled documents of all queries."""
+        ranks = ranks_of(self.pooled)
+        return [
+            PooledDocument(query_id, doc_id, ranks[query_id][doc_id])
+            for query_id in self.queries
+            for doc_id in sorted(ranks.get(query_id, ()))
+        ]
+
+    def parts(self) -> dict[str, str]:
+        """Return the files that follow from runs, topics and documents."""
+        pool = self.pool()
+        wanted = sorted({pooled.doc_id for pooled in pool} & self.documents.keys())
+        texts = ({"query_id": query, "text": self.texts[query]} for query in self.queries)
+        return {
+            POOL_FILE: _lines(map(asdict, pool)),
+            TOPICS_FILE: _lines(texts),
+            DOCUMENTS_FILE: _lines(self.documents[doc_id]._asdict() for doc_id in wanted),
+        }
 
     def write(self, target: Path, **about: Any) -> PlanFolder:
         """Write the pool and all files."""
-        ranks = ranks_of(self._pooled)
-        pool = [
-            PooledDocument(query_id, doc_id, ranks[query_id][doc_id])
-            for query_id in self._queries
-            for doc_id in sorted(ranks[query_id])
-        ]
-        wanted = sorted({document.doc_id for document in pool} & self._documents.keys())
-        parts = {
-            POOL_FILE: _lines(asdict(document) for document in pool),
-            TOPICS_FILE: _lines(
-                {"query_id": query_id, "text": self._texts[query_id]} for query_id in self._queries
-            ),
-            DOCUMENTS_FILE: _lines(self._documents[doc_id]._asdict() for doc_id in wanted),
-        }
+        pool, parts = self.pool(), self.parts()
         plan = JudgmentPlan(
             format=FORMAT,
             version=version("trectools-plus"),
             created_at=format_time(utc_now()),
-            runs=self._runs,
-            queries=self._queries,
+            runs=self.runs,
+            queries=self.queries,
             pooled=len(pool),
-            lacking=sum(document.doc_id not in self._documents for document in pool),
+            lacking=sum(pooled.doc_id not in self.documents for pooled in pool),
             files={name: sha256_text(content) for name, content in parts.items()},
             **about,
         )
         make_folder(target / RUNS_FOLDER)
-        contents = {**parts, **self._contents, PLAN_FILE: f"{plan.model_dump_json(indent=2)}\n"}
+        contents = {**parts, **self.contents, PLAN_FILE: f"{plan.model_dump_json(indent=2)}\n"}
         for name, content in contents.items():
             with atomic_write(target / name) as stream:
                 stream.write(content)
@@ -496,24 +486,22 @@ class PlanDraft:
 
 
 def _read_manifest(path: str | None) -> str | None:
-    """Return the manifest of a fetched run, or of the benchmark in whose folder the run is."""
-    of_run, of_benchmark = Path(f"{path}{MANIFEST_ENDING}"), Path(path or "").parent.parent
-    files = [file for file in (of_run, of_benchmark / REPORT_FILE) if path and file.is_file()]
+    """Return the manifest of a fetched run."""
+    file = Path(f"{path}{MANIFEST_ENDING}")
     try:
-        content = json.loads(files[0].read_bytes()) if files else None
+        content = json.loads(file.read_bytes()) if path and file.is_file() else None
     except ValueError:
         return None
-    if not isinstance(content, dict):
-        return None
-    shown = content if files[0] == of_run else content.get("manifest", {})
-    return f"{json.dumps(shown, ensure_ascii=False, indent=2)}\n"
+    return None if content is None else f"{json.dumps(content, ensure_ascii=False, indent=2)}\n"
 
 
 def check_options(options: PlanOptions, measures: Sequence[Measure], folder: Path) -> None:
     """Refuse options that are out of range, and a folder with files."""
-    for value, words in ((options.depth, "a depth of"), (options.people, "queries for people:")):
-        if value < 1:
-            raise UsageError(f"expected {words} 1 or more but got {value}")
+    if min(options.depth, options.people) < 1:
+        raise UsageError(
+            f"expected a depth of 1 or more but got {options.depth}, and a number of queries for "
+            f"people of 1 or more but got {options.people}"
+        )
     refuse_deeper(measures, options.depth)
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InputError(
@@ -534,8 +522,7 @@ def find_plan(path: str | Path) -> PlanFolder | None:
     Raises:
         InputError: If the plan cannot be read.
     """
-    given = Path(path)
-    folder = given if given.is_dir() else given.parent
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
     return PlanFolder(folder) if (folder / PLAN_FILE).exists() else None
 
 
@@ -602,35 +589,19 @@ def _unusable_queries(
     left_out: dict[str, str] = {}
     for query_id in texts:
         pool = ranks.get(query_id, {})
-        lacking = sum(doc_id not in documents for doc_id in pool)
-        if not pool:
-            left_out[query_id] = "no run has a result"
-        elif has_too_many_missing(lacking, len(pool)):
-            left_out[query_id] = f"the corpus lacks {lacking} of {len(pool)} pooled documents"
+        lacking = len(pool.keys() - documents.keys())
+        if not pool or has_too_many_missing(lacking, len(pool)):
+            lacks = f"the corpus lacks {lacking} of {len(pool)} pooled documents"
+            left_out[query_id] = lacks if pool else "no run has a result"
     if ranks.keys() <= left_out.keys():
-        query_id, reason = next((one, left_out[one]) for one in ranks)
+        query_id = next(iter(ranks))
         raise CheckFailedError(
             "no query can be judged, because the corpus lacks more than a tenth of the pooled "
             "documents of each",
             where=query_id,
-            remedy=f"give the corpus that was searched; {reason}",
+            remedy=f"give the corpus that was searched; {left_out[query_id]}",
         )
     return left_out
-
-
-def name_run_files(names: Sequence[str]) -> dict[str, str]:
-    """Return the file of each run in the plan's folder."""
-    files: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in names:
-        stem = plain = valid_tag(name).strip(".-") or "run"
-        number = 1
-        while stem.lower() in taken:
-            number += 1
-            stem = f"{plain}-{number}"
-        taken.add(stem.lower())
-        files[name] = f"{RUNS_FOLDER}/{stem}.run"
-    return files
 
 
 def _as_run(rows: pl.DataFrame, name: str, tag: str) -> str:
@@ -654,11 +625,10 @@ def _as_run(rows: pl.DataFrame, name: str, tag: str) -> str:
     )
 
 
-def _source(path: str | None) -> SourceFile | None:
-    """Return a file with its hash; ``None`` for standard input and named collections."""
-    if path is None or not Path(path).is_file():
-        return None
-    return SourceFile(path=path, sha256=sha256_file(path))
+def _source(path: str | None, name: str, sha256: Callable[[], str]) -> SourceFile:
+    """Return a file with its hash; standard input and named collections with that of the rows."""
+    is_file = path is not None and Path(path).is_file()
+    return SourceFile(path=path or name, sha256=sha256_file(path) if path and is_file else sha256())
 
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> str:

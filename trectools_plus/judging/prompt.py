@@ -48,7 +48,8 @@ number from 0 to 3, in this form:
 
 _PLACEHOLDERS = ("query", "document")
 _PLACEHOLDER = re.compile(r"\{(query|document)\}")
-_MARK_LENGTH = 8
+_MARK_LENGTH = 16
+"""Nobody can write a text that contains so much of its own hash, and of the query's."""
 _SENTENCE_END = re.compile(r"""[.!?…]["'”’»)\]]*(?=\s)|[。！？]""")
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPEN_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
@@ -89,7 +90,7 @@ class Prompt:
     def fill(self, query: str, document: str) -> str:
         """Return the prompt with a query and a document, each between marks."""
         texts = {"query": query, "document": document}
-        mark = _find_mark(query, document)
+        mark = sha256_text(f"{query}\0{document}")[:_MARK_LENGTH]
 
         def enclose(placeholder: re.Match[str]) -> str:
             name = placeholder[1]
@@ -123,23 +124,10 @@ def read_prompt(path: Path | None) -> Prompt:
         InputError: If the file cannot be read.
         UsageError: If a placeholder is missing.
     """
-    if path is None:
-        return Prompt()
     try:
-        return Prompt(path.read_text(encoding="utf-8"))
+        return Prompt() if path is None else Prompt(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError("the prompt cannot be read as UTF-8 text", where=str(path)) from error
-
-
-def _find_mark(query: str, document: str) -> str:
-    """Return a word that neither text contains; the same texts have the same one."""
-    texts = f"{query}\0{document}"
-    digest = sha256_text(texts)
-    length = _MARK_LENGTH
-    while digest[:length] in texts:
-        length += 1
-        assert length < len(digest)  # a text cannot contain its own SHA-256
-    return digest[:length]
 
 
 def cut_text(text: str, longest: int) -> str:
@@ -149,10 +137,10 @@ def cut_text(text: str, longest: int) -> str:
     """
     if len(text) <= longest:
         return text
-    ends = [found.end() for found in _SENTENCE_END.finditer(text, 0, longest + 1)]
-    ends = [end for end in ends if longest // 2 <= end <= longest]
-    if not ends:
-        ends = [place for place in range(longest, longest // 2, -1) if text[place].isspace()][:1]
+    sentences = [end.end() for end in _SENTENCE_END.finditer(text, 0, longest + 1)]
+    ends = [end for end in sentences if longest // 2 <= end <= longest] or [
+        place for place in range(longest // 2 + 1, longest + 1) if text[place].isspace()
+    ]
     return text[: ends[-1] if ends else longest].rstrip()
 
 
@@ -213,9 +201,7 @@ def _find_grades(text: str) -> list[Any]:
 
 
 def _as_grade(value: Any) -> ReadGrade:
-    text = str(value).strip()
-    number = text.removesuffix(".0")
-    is_number = isinstance(value, int | float | str) and not isinstance(value, bool)
-    if is_number and re.fullmatch(r"[0-9]", number) and int(number) <= MAX_GRADE:
+    number = str(value).strip().removesuffix(".0")  # of True, "True"
+    if isinstance(value, int | float | str) and re.fullmatch(rf"[0-{MAX_GRADE}]", number):
         return ReadGrade(int(number))
     return ReadGrade(None, f"the grade is not a whole number from 0 to {MAX_GRADE}")

@@ -8,7 +8,7 @@ model always: an estimate from both is right whatever the model does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,37 +27,26 @@ Grades = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class CompleteQueries:
-    """The queries whose pool is judged.
+class PlanValues:
+    """The queries whose pool is judged, and the values of the plan's runs.
 
     Attributes:
         grades: The grades of their documents, without those that nobody could judge. Queries are
             in the plan's order.
         left_out: The reason for each query of people with too many documents without a grade.
         missing: The number of documents without a grade in the queries of ``grades``.
+        values: Values by measure and run, shape (queries,), in the order of ``queries``.
     """
 
     grades: Grades
     left_out: Mapping[str, str]
     missing: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlanValues:
-    """Values of the plan's runs.
-
-    Attributes:
-        complete: The queries and their grades.
-        values: Values by measure and run, shape (queries,), in the order of ``queries``.
-    """
-
-    complete: CompleteQueries
-    values: Mapping[str, Mapping[str, FloatArray]]
+    values: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict)
 
     @property
     def queries(self) -> list[str]:
         """The queries, in the plan's order."""
-        return list(self.complete.grades)
+        return list(self.grades)
 
 
 def values_of(
@@ -80,10 +69,10 @@ def values_of(
     parsed = folder.parse_measures(measures)
     refuse_deeper(parsed, folder.plan.depth)
     complete = find_complete(folder, labels)
-    names = [one.requested_name for one in parsed]
+    names = [measure.requested_name for measure in parsed]
     if not any(complete.grades.values()):
         zeros = np.zeros(len(complete.grades))
-        return PlanValues(complete, {name: dict.fromkeys(folder.runs, zeros) for name in names})
+        return replace(complete, values={name: dict.fromkeys(folder.runs, zeros) for name in names})
     scored = score_runs(Qrels.from_dict(complete.grades), folder.runs, parsed, Averaging())
     values: dict[str, dict[str, FloatArray]] = {name: {} for name in names}
     for run in folder.runs:
@@ -91,19 +80,18 @@ def values_of(
         rows = [place.get(query_id, -1) for query_id in complete.grades]
         for name in names:
             # A query without any grade, of a model, counts 0.
-            found = np.append(scored.values(run, name), 0.0)[rows]
-            if np.isnan(found).any():
-                undefined = list(complete.grades)[int(np.flatnonzero(np.isnan(found))[0])]
+            column = values[name][run] = np.append(scored.values(run, name), 0.0)[rows]
+            if np.isnan(column).any():
+                query_id = complete.queries[int(np.isnan(column).argmax())]
                 raise UsageError(
-                    f"{name} is undefined for query {undefined}",
+                    f"{name} is undefined for query {query_id}",
                     where="-m",
                     remedy="use a measure that has a value for every query, for example nDCG@10",
                 )
-            values[name][run] = found
-    return PlanValues(complete, values)
+    return replace(complete, values=values)
 
 
-def find_complete(folder: PlanFolder, labels: Sequence[Label]) -> CompleteQueries:
+def find_complete(folder: PlanFolder, labels: Sequence[Label]) -> PlanValues:
     """Return the queries whose pool is judged, in the plan's order.
 
     Queries of people end before the first one with a document that nobody has answered: so they are
@@ -129,23 +117,22 @@ def find_complete(folder: PlanFolder, labels: Sequence[Label]) -> CompleteQuerie
         else:
             complete[query_id] = grades
             missing += lacking
-    return CompleteQueries(complete, left_out, missing)
+    return PlanValues(complete, left_out, missing)
 
 
 def merge_labels(labels: Sequence[Label]) -> dict[str, dict[str, int | None]]:
     """Return one grade for each query and document; ``None`` if nobody could judge it.
 
-    The decision of an adjudicator counts, otherwise the median of the grades, and the lower one of
-    two in the middle. Of a model, the last answer counts, without those that repeat a question.
+    It is the median of the grades, and the lower one of two in the middle. Of a model, the last
+    answer counts, without those that repeat a question.
     """
-    answers: dict[tuple[str, str], dict[tuple[bool, str], int | None]] = {}
+    answers: dict[tuple[str, str], dict[str, int | None]] = {}
     for label in labels:
         if label.repeat == 0:
-            given = answers.setdefault((label.query_id, label.doc_id), {})
-            given[label.final, label.annotator] = label.grade
+            by_annotator = answers.setdefault((label.query_id, label.doc_id), {})
+            by_annotator[label.annotator] = label.grade
     merged: dict[str, dict[str, int | None]] = {}
-    for (query_id, doc_id), given in answers.items():
-        decided = [grade for (final, _), grade in given.items() if final]
-        grades = [grade for grade in given.values() if grade is not None]
-        merged.setdefault(query_id, {})[doc_id] = decided[-1] if decided else middle_grade(grades)
+    for (query_id, doc_id), by_annotator in answers.items():
+        grades = [grade for grade in by_annotator.values() if grade is not None]
+        merged.setdefault(query_id, {})[doc_id] = middle_grade(grades)
     return merged

@@ -7,7 +7,6 @@ __getattr__, __dir__ = import_lazily(
     {
         "measures.definitions.base": ["Definition", "Measure"],
         "measures.parser": ["measure_labels", "parse_measure", "parse_measures"],
-        "measures.scoring.bounds": ["residual_bounds", "tie_bounds"],
     },
     internal={
         "measures.definitions.max_ont_sim": ["bind_files", "check_files_used"],

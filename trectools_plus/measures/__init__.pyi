@@ -22,8 +22,6 @@ from trectools_plus.measures.parser import split_names as split_names
 from trectools_plus.measures.providers.ir_measures import UNDEFINED as UNDEFINED
 from trectools_plus.measures.providers.user import BaseMeasure as BaseMeasure
 from trectools_plus.measures.providers.user import BaseMetric as BaseMetric
-from trectools_plus.measures.scoring.bounds import residual_bounds as residual_bounds
-from trectools_plus.measures.scoring.bounds import tie_bounds as tie_bounds
 from trectools_plus.measures.scoring.scored_files import open_files as open_files
 
 __all__ = [
@@ -32,6 +30,4 @@ __all__ = [
     "measure_labels",
     "parse_measure",
     "parse_measures",
-    "residual_bounds",
-    "tie_bounds",
 ]

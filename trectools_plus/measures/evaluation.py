@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any, get_args
 
 from trectools_plus.arguments import checked, show
@@ -16,8 +16,7 @@ from trectools_plus.choices import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.choices import Averaging as Averaging
 from trectools_plus.choices import Missing as Missing
 from trectools_plus.choices import NoRelevant as NoRelevant
-from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell, text_table
-from trectools_plus.distributed import current_workers
+from trectools_plus.display import MAX_TABLE_ROWS, Displayed, TextTable, as_cell
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.interchange.names import (
     column_names,
@@ -31,7 +30,7 @@ from trectools_plus.measures.definitions.base import (
     FloatArray,
     Measure,
 )
-from trectools_plus.measures.parser import match_name, parse_measure, parse_measures
+from trectools_plus.measures.parser import match_name, parse_measures
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.text import listed, plural
@@ -44,16 +43,12 @@ if TYPE_CHECKING:
 
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.judged import JudgedQueries
-    from trectools_plus.measures.scoring.scores import ScoredFile
+    from trectools_plus.measures.scoring.scores import JudgedFile
 
 
 JUDGED = "Judged@10"
 AnyName = str | Measure
 """The name of a run or a measure, or a measure."""
-
-_RUNS_SHOWN, _MEASURES_SHOWN, _LINES_SHOWN = 10, 5, 20
-"""The numbers of runs and measures in the short representation of an evaluation, and of measures in
-that of a single run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,19 +101,9 @@ class Evaluation(Displayed):
     query_ids: dict[str, list[str]]
     counts: dict[str, Counts]
     queries_without_relevant: list[str]
-    tables: Mapping[str, FloatArray]
+    tables: dict[str, FloatArray]
     notes: list[str] = field(default_factory=list)
-    judged: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def missing(self) -> Missing:
-        """The treatment of queries without results: ``zero`` or ``drop``."""
-        return self.averaging.missing
-
-    @property
-    def no_relevant(self) -> NoRelevant:
-        """The treatment of queries without a relevant document: ``zero`` or ``drop``."""
-        return self.averaging.no_relevant
+    judged: dict[str, float] = field(default_factory=dict)
 
     @property
     def run_names(self) -> list[str]:
@@ -202,45 +187,34 @@ class Evaluation(Displayed):
         Raises:
             UsageError: If there is no such measure.
         """
-        found = {run: self.mean(run, measure_name) for run in self.run_names}
         self._column(measure_name)
-        return next(iter(found.values())) if len(found) == 1 else found
+        means = {run: self.mean(run, measure_name) for run in self.run_names}
+        return next(iter(means.values())) if len(means) == 1 else means
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the measures."""
         return iter(self.measure_names)
-
-    def __contains__(self, measure_name: object) -> bool:
-        """Return whether there is a measure of this name, in any spelling."""
-        try:
-            self._column(measure_name)
-        except UsageError:
-            return False
-        return True
 
     def to_dict(self) -> dict[str, float] | dict[str, dict[str, float]]:
         """Return the means: ``{measure: mean}``, or with several runs ``{run: {measure: mean}}``.
 
         ``nan`` if undefined.
         """
-        found = {
+        means = {
             run: {name: self.mean(run, name) for name in self.measure_names}
             for run in self.run_names
         }
-        return next(iter(found.values())) if len(found) == 1 else found
+        return next(iter(means.values())) if len(means) == 1 else means
 
     def means(self) -> pl.DataFrame:
         """Return a table with the column ``run`` and one column per measure; null if undefined."""
         import polars as pl
 
-        columns = {
-            measure: [self.mean(run, measure) for run in self.run_names]
-            for measure in self.measure_names
-        }
-        table = pl.DataFrame(
-            {"run": self.run_names, **columns}, schema_overrides={"run": pl.String}
-        )
-        return table.with_columns(pl.col(pl.Float64).fill_nan(None))
+        rows = [
+            [run, *(self.mean(run, name) for name in self.measure_names)] for run in self.tables
+        ]
+        schema = {"run": pl.String, **dict.fromkeys(self.measure_names, pl.Float64)}
+        return pl.DataFrame(rows, schema, orient="row").fill_nan(None)
 
     def per_query(self, measure_name: str | Measure | None = None) -> pl.DataFrame:
         """Return a table ``run, query_id, measure, value`` in long format; null if undefined.
@@ -251,9 +225,24 @@ class Evaluation(Displayed):
         Raises:
             UsageError: If there is no such measure.
         """
-        if measure_name is None:
-            return self._per_query
-        return self._per_query.filter(measure=self.measure_names[self._column(measure_name)])
+        import polars as pl
+
+        columns = [*range(len(self.measures))]
+        if measure_name is not None:
+            columns = [self._column(measure_name)]
+        rows = [
+            (run, query_id, self.measure_names[column], values[column])
+            for run, table in self.tables.items()
+            for query_id, values in zip(self.query_ids[run], table.tolist(), strict=True)
+            for column in columns
+        ]
+        schema = {
+            "run": pl.String,
+            "query_id": pl.String,
+            "measure": pl.String,
+            "value": pl.Float64,
+        }
+        return pl.DataFrame(rows, schema, orient="row").with_columns(pl.col("value").fill_nan(None))
 
     def is_over_different_queries(self, measure_name: str) -> bool:
         """Return whether the measure is defined for different queries in different runs.
@@ -261,90 +250,42 @@ class Evaluation(Displayed):
         Such means must not be compared, because a run without its hardest queries would be better.
         Runs without a defined value have no mean and are ignored.
         """
-        found = set()
-        for run in self.run_names:
-            pairs = zip(self.query_ids[run], self.values_as_list(run, measure_name), strict=True)
-            defined = frozenset(query_id for query_id, value in pairs if not math.isnan(value))
-            if defined:
-                found.add(defined)
-        return len(found) > 1
+        defined = {
+            run: frozenset(
+                query_id
+                for query_id, value in zip(
+                    self.query_ids[run], self.values_as_list(run, measure_name), strict=True
+                )
+                if not math.isnan(value)
+            )
+            for run in self.run_names
+        }
+        return len({*filter(None, defined.values())}) > 1
 
     def definition(self, measure_name: str | Measure) -> Definition:
         """Return a measure's definition, with the queries that this evaluation averaged over."""
-        column = self._column(measure_name)
-        if column not in self._definitions:
-            definition = self.measures[column].definition
-            if definition.averaged_over == AVERAGED_OVER:
-                definition = replace(
-                    definition,
-                    averaged_over=_averaged_over(self.averaging, definition.relevance_level),
-                )
-            self._definitions[column] = definition
-        return self._definitions[column]
-
-    @cached_property
-    def _definitions(self) -> dict[int, Definition]:
-        """The definitions requested so far, by column."""
-        return {}
-
-    @cached_property
-    def _per_query(self) -> pl.DataFrame:
-        import numpy as np
-        import polars as pl
-
-        schema = {"run": pl.String, "query_id": pl.String, "measure": pl.String}
-        parts = []
-        for name, table in self.tables.items():
-            queries, measures = table.shape
-            ids = pl.Series("query_id", self.query_ids[name], dtype=pl.String)
-            part = pl.DataFrame(
-                {
-                    "run": pl.Series([name], dtype=pl.String).new_from_index(0, table.size),
-                    "query_id": ids.gather(np.repeat(np.arange(queries), measures)),
-                    "measure": pl.Series(self.measure_names, dtype=pl.String).gather(
-                        np.tile(np.arange(measures), queries)
-                    ),
-                    "value": pl.Series(table.ravel(), dtype=pl.Float64).fill_nan(None),
-                }
-            )
-            parts.append(part)
-        return pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "value": pl.Float64})
+        definition = self.measures[self._column(measure_name)].definition
+        if definition.averaged_over != AVERAGED_OVER:
+            return definition
+        over = _averaged_over(self.averaging, definition.relevance_level)
+        return replace(definition, averaged_over=over)
 
     def _content(self) -> TextTable:
-        if len(self.run_names) == 1:
-            return self._content_of_run(self.run_names[0])
-        names = {name: self.is_over_different_queries(name) for name in self.measure_names}
-        rows = []
-        for run in self.run_names[:MAX_TABLE_ROWS]:
-            shown = [self._show_mean(run, name, different) for name, different in names.items()]
-            rows.append([run, *shown, f"{len(self.query_ids[run]):,}"])
-        caption = f"Means over the queries ({self.averaging})"
-        header = ["Run", *self.measure_names, "Queries"]
-        return TextTable.of(header, rows, caption=caption, total=len(self.run_names))
-
-    def _content_of_run(self, run: str) -> TextTable:
-        """Return a row for each measure."""
-        figures = (self.mean, self.median, self.std)
+        shown = {name: self.is_over_different_queries(name) for name in self.measure_names}
         rows = [
             [
-                f"{name} (sum)" if measure.aggregate == "sum" else name,
+                run,
                 *(
-                    "–" if math.isnan(one := figure(run, name)) else as_cell(one)
-                    for figure in figures
+                    f"{as_cell(self.mean(run, name))}{f' (n = {self.n(run, name)})' * differs}"
+                    for name, differs in shown.items()
                 ),
-                f"{self.n(run, name):,}",
+                f"{len(self.query_ids[run]):,}",
             ]
-            for name, measure in zip(self.measure_names, self.measures, strict=True)
+            for run in self.run_names[:MAX_TABLE_ROWS]
         ]
-        caption = f"Evaluation of {run} (missing={self.missing})"
-        return TextTable.of(["Measure", "Mean", "Median", "Std", "Queries"], rows, caption=caption)
-
-    def _show_mean(self, run: str, name: str, different: bool) -> str:
-        """Format a mean, with n if the runs' means are over different queries."""
-        mean = self.mean(run, name)
-        if math.isnan(mean):
-            return "–"
-        return f"{mean:.4f} (n = {self.n(run, name)})" if different else f"{mean:.4f}"
+        caption = f"Evaluation: means ({self.averaging})"
+        header = ["Run", *self.measure_names, "Queries"]
+        return TextTable.of(header, rows, caption=caption, total=len(self.run_names))
 
     @checked
     def plot(self, measures: Sequence[str] | None = None, confidence: float = 0.95) -> Figure:
@@ -375,25 +316,7 @@ class Evaluation(Displayed):
         """Return :meth:`per_query` as a pandas table; NaN if undefined."""
         from trectools_plus.formats.interchange.frames import to_pandas
 
-        return to_pandas(self._per_query)
-
-    def _text(self) -> str:
-        """The means, with a line per run, for consoles; of a single run, a line per measure."""
-        if len(self.run_names) == 1:
-            return text_table(self._content(), _LINES_SHOWN)
-        lines = [f"Evaluation: means of {plural(len(self.run_names), 'run')}"]
-        names = self.measure_names[:_MEASURES_SHOWN]
-        shown = {name: self.is_over_different_queries(name) for name in names}
-        further = len(self.measure_names) - len(shown)
-        for run in self.run_names[:_RUNS_SHOWN]:
-            means = ", ".join(f"{name} {self._show_mean(run, name, shown[name])}" for name in shown)
-            more = f", … ({plural(further, 'further measure')})" if further else ""
-            queries = plural(len(self.query_ids[run]), "query", "queries")
-            lines.append(f"  {run}: {means}{more} ({queries})")
-        if len(self.run_names) > _RUNS_SHOWN:
-            further_runs = plural(len(self.run_names) - _RUNS_SHOWN, "further run")
-            lines.append(f"  … ({further_runs}; means() has all)")
-        return "\n".join(lines)
+        return to_pandas(self.per_query())
 
     def _defined(self, run_name: AnyName, measure_name: AnyName | None) -> list[float]:
         values = self.values_as_list(run_name, measure_name)
@@ -401,44 +324,31 @@ class Evaluation(Displayed):
 
     def _known_run(self, run_name: object) -> str:
         """Return the name of a run, or refuse one that does not exist."""
-        if not isinstance(run_name, str) or run_name not in self.tables:
-            raise UsageError(
-                f"there is no run {show(run_name)}",
-                remedy=f"available: {', '.join(self.run_names)}",
-            )
-        return run_name
+        if isinstance(run_name, str) and run_name in self.tables:
+            return run_name
+        raise UsageError(
+            f"there is no run {show(run_name)}", remedy=f"available: {', '.join(self.run_names)}"
+        )
 
     def _only_run(self, measure_name: object) -> str:
         """Return the name of the run if there is only one."""
         if len(self.run_names) == 1:
             return self.run_names[0]
         raise UsageError(
-            f"the evaluation has {plural(len(self.run_names), 'run')}, so a run must be named",
+            "the evaluation has several runs, so a run must be named",
             where=show(measure_name),
-            remedy=f"write (run, measure), with a run of {', '.join(self.run_names)}; means() has "
-            "all means",
+            remedy=f"write (run, measure), with a run of {', '.join(self.run_names)}",
         )
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """The place of each measure by its name as requested."""
-        places = enumerate(self.measure_names)
-        return {name: place for place, name in reversed(list(places))}
 
     def _column(self, requested: object) -> int:
         """Return the place of a measure in ``measures``, by any of its names."""
-        if isinstance(requested, str) and requested in self._places:
-            return self._places[requested]
-        names = self.measure_names
+        canonical = {measure.requested_name: measure.name for measure in self.measures}
         if isinstance(requested, str | Measure):
-            canonical = {measure.requested_name: measure.name for measure in self.measures}
-            found = match_name(
-                requested if isinstance(requested, str) else requested.name, canonical
-            )
-            if found is not None:
-                return names.index(found)
+            name = requested if isinstance(requested, str) else requested.name
+            if (matched := match_name(name, canonical)) is not None:
+                return self.measure_names.index(matched)
         raise UsageError(
-            f"there is no measure {show(requested)}", remedy=f"available: {', '.join(names)}"
+            f"there is no measure {show(requested)}", remedy=f"available: {', '.join(canonical)}"
         )
 
 
@@ -538,7 +448,7 @@ def evaluate(
 
 def score_runs(
     qrels: Qrels | JudgedQueries,
-    runs: Mapping[str, Run | ScoredFile],
+    runs: Mapping[str, Run | JudgedFile],
     measures: Sequence[Measure],
     averaging: Averaging,
     progress: Progress = no_progress,
@@ -547,10 +457,9 @@ def score_runs(
 ) -> Evaluation:
     """Score runs that were validated before; see :func:`evaluate`.
 
-    A :class:`ScoredFile` was scored :func:`with_judged` while it was read; if all runs are such
-    files, no documents are looked up. With :class:`JudgedQueries`, the judged documents of a
-    run are found once for several calls. ``progress`` receives the number of runs scored so far.
-    ``notes`` on the input are added to those of the result.
+    The judged documents of a :class:`JudgedFile` were found while it was read; with
+    :class:`JudgedQueries`, those of a run are found once for several calls. ``progress`` receives
+    the number of runs scored so far. ``notes`` on the input are added to those of the result.
 
     Raises:
         CheckFailedError: If queries without a relevant document are left out, and no other is left.
@@ -558,98 +467,52 @@ def score_runs(
     """
     import numpy as np
 
+    from trectools_plus.measures.definitions.builtin import Judged
     from trectools_plus.measures.judged import JudgedQueries, has_nonrelevant
+    from trectools_plus.measures.scoring.scores import find_judged, score_judged
 
-    given = JudgedQueries.of(qrels)
-    queries = given.counted(averaging.no_relevant)
-    query_ids, without = queries.query_ids, queries.without_relevant
-    if not query_ids and without:
+    queries = JudgedQueries.of(qrels)
+    highest, without = np.array(queries.highest), queries.without_relevant
+    drops = averaging.no_relevant == "drop"
+    if drops and len(without) == len(highest):
         raise CheckFailedError(
             "no query of the qrels has a relevant document, so no_relevant=drop leaves no query",
             remedy="check that the grades are in column 4, or use no_relevant=zero",
         )
-    scored_runs = _score_each(runs, queries, with_judged(measures), progress)
-    of_measures = [
-        f"{one.requested_name}: {note}"
-        for one in measures
-        for note in (*one.notes_on_names, *one.notes_on_qrels(queries))
-    ]
-    lacking = queries.lacks_relevant([one.relevance_level for one in measures])
-    averaged: dict[str, list[str]] = {}
-    counts: dict[str, Counts] = {}
-    tables: dict[str, FloatArray] = {}
-    of_runs: list[str] = []
-    pooled, judged = has_nonrelevant(given), {}
-    column = [one.name for one in with_judged(measures)].index(JUDGED)
-    for (name, run), (table, run_notes) in zip(runs.items(), scored_runs, strict=True):
-        of_runs += run_notes
-        kept, counts[name] = choose_queries(query_ids, without, run.query_ids, averaging.missing)
-        values = table[:, : len(measures)]
-        if averaging.no_relevant == "drop":
-            values = np.where(lacking, np.nan, values)
-        tables[name] = np.ascontiguousarray(values[kept])
-        averaged[name] = [query_ids[position] for position in kept]
+    evaluation = Evaluation(list(measures), averaging, {}, {}, without, {})
+    evaluation.notes.extend(notes_without_relevant(without, averaging))
+    for one in measures:
+        for note in (*one.notes_on_names, *one.notes_on_qrels(queries)):
+            evaluation.notes.append(f"{one.requested_name}: {note}")
+    levels = [max(one.relevance_level, RELEVANT) for one in measures]
+    is_scored = highest >= (RELEVANT if drops else highest)
+    for done, (name, run) in enumerate(runs.items()):
+        progress("scoring", done, len(runs))
+        ranks = find_judged(measures, queries, run)
+        values = score_judged(measures, ranks)
+        if ranks.documents is not None:
+            for one in measures:
+                for note in one.notes_on_run(name, ranks.documents[1]):
+                    evaluation.notes.append(f"{one.requested_name}, {name}: {note}")
+        if drops:
+            values = np.where(highest[:, np.newaxis] < levels, np.nan, values)
+        answered = ranks.retrieved > 0
+        kept = is_scored if averaging.missing == "zero" else is_scored & answered
+        evaluation.tables[name] = np.ascontiguousarray(values[kept])
+        evaluation.query_ids[name] = list(compress(queries.query_ids, kept))
         in_run = {*run.query_ids}
-        answered = [at for at in kept if query_ids[at] in in_run]
-        if pooled and answered and column < table.shape[1]:
-            judged[name] = float(table[answered, column].mean())
-    of_runs += _notes_on_depth(runs, measures, query_ids)
-    all_notes = [*notes_without_relevant(without, averaging), *of_measures, *of_runs, *notes]
-    return Evaluation(
-        list(measures), averaging, averaged, counts, without, tables, all_notes, judged
-    )
-
-
-def with_judged(measures: Sequence[Measure]) -> list[Measure]:
-    """Return the measures and, unless it is one of them, the share of judged documents."""
-    is_there = any(one.name == JUDGED for one in measures)
-    return [*measures] if is_there else [*measures, parse_measure(JUDGED)]
-
-
-def _notes_on_depth(
-    runs: Mapping[str, Run | ScoredFile], measures: Sequence[Measure], query_ids: Sequence[str]
-) -> list[str]:
-    """Return a note on each run with fewer results than another one and than a measure needs."""
-    required = max((one.cutoff or 0 for one in measures), default=0)
-    if len(runs) < 2 or not required:
-        return []
-    counted = {name: run.count_documents() for name, run in runs.items()}
-    sizes = {
-        name: [of_run.get(query, 0) for query in query_ids] for name, of_run in counted.items()
-    }
-    deepest = max(max(of_run, default=0) for of_run in sizes.values())
-    return [
-        f"{name}: fewer than {required:,} results, the deepest rank that a measure looks at, for "
-        f"{sum(0 < size < required for size in of_run):,} of "
-        f"{plural(len(query_ids), 'query', 'queries')}"
-        for name, of_run in sizes.items()
-        if max(of_run, default=0) < min(deepest, required)
-    ]
-
-
-def choose_queries(
-    query_ids: Sequence[str],
-    without_relevant: Sequence[str],
-    of_run: Iterable[str],
-    missing: Missing,
-) -> tuple[list[int], Counts]:
-    """Choose the queries that the means of a run are over.
-
-    Args:
-        query_ids: The queries of the qrels that are scored.
-        without_relevant: The queries of the qrels without a relevant document, scored or not.
-        of_run: The queries of the run.
-        missing: The treatment of queries without results.
-
-    Returns:
-        Positions in ``query_ids``, and the numbers of queries.
-    """
-    in_qrels, in_run = {*query_ids, *without_relevant}, {*of_run}
-    with_results = [at for at, query_id in enumerate(query_ids) if query_id in in_run]
-    kept = list(range(len(query_ids))) if missing == "zero" else with_results
-    n_missing = len(query_ids) - len(with_results)
-    n_extra = len(in_run - in_qrels)
-    return kept, Counts(len(in_qrels), len(in_run), len(kept), n_missing, n_extra)
+        evaluation.counts[name] = Counts(
+            n_qrels=len(highest),
+            n_run=len(in_run),
+            n_scored=int(kept.sum()),
+            n_missing=int((is_scored & ~answered).sum()),
+            n_extra=len(in_run.difference(queries.query_ids)),
+        )
+        if (kept & answered).any() and has_nonrelevant(queries):
+            shares = Judged(10).score(ranks)[kept & answered]
+            evaluation.judged[name] = float(shares.mean())
+    evaluation.notes.extend(notes)
+    return evaluation
 
 
 def refuse_unscorable(
@@ -695,53 +558,6 @@ def accept_unjudged(measures: Iterable[Measure]) -> bool:
     return any(measure.sees_unjudged for measure in measures)
 
 
-def _score_each(
-    runs: Mapping[str, Run | ScoredFile],
-    queries: JudgedQueries,
-    measures: Sequence[Measure],
-    progress: Progress,
-) -> Iterator[tuple[FloatArray, list[str]]]:
-    """Score the runs one after the other, or in parallel on the workers of a scheduler."""
-    from trectools_plus.measures.scoring.scores import ScoredFile
-
-    workers = current_workers()
-    if workers is None or all(isinstance(run, ScoredFile) for run in runs.values()):
-        for done, item in enumerate(runs.items()):
-            progress("scoring", done, len(runs))
-            yield _score(queries, measures, item)
-        return
-
-    def report(done: int) -> None:
-        progress("scoring", done, len(runs))
-
-    yield from workers.map(partial(_score, queries, measures), runs.items(), report)
-
-
-def _score(
-    queries: JudgedQueries, measures: Sequence[Measure], item: tuple[str, Run | ScoredFile]
-) -> tuple[FloatArray, list[str]]:
-    """Return values of shape (queries, measures), and notes on the run."""
-    from trectools_plus.measures.scoring.scores import (
-        ScoredFile,
-        depend_on_grades_only,
-        score_judged,
-        score_ranking,
-    )
-
-    name, run = item
-    if isinstance(run, ScoredFile):
-        return run.values(queries.query_ids), []
-    if depend_on_grades_only(measures):
-        return score_judged(measures, queries.query_ids, queries.judge(run)), []
-    ranked = queries.rank(run)
-    notes = [
-        f"{one.requested_name}, {name}: {note}"
-        for one in measures
-        for note in one.notes_on_run(name, ranked)
-    ]
-    return score_ranking(measures, queries, ranked), notes
-
-
 def check_averaging(missing: object, no_relevant: object) -> Averaging:
     """Return the treatment of queries that a user chose.
 
@@ -755,24 +571,19 @@ def check_averaging(missing: object, no_relevant: object) -> Averaging:
 
 
 def _averaged_over(averaging: Averaging, level: int) -> str:
-    grade = max(level, RELEVANT)
-    with_relevant = f" with a document of grade {grade} or more" * (averaging.no_relevant == "drop")
-    queries = f"queries of the qrels{with_relevant}"
+    queries = "queries of the qrels"
+    if averaging.no_relevant == "drop":
+        queries += f" with a document of grade {max(level, RELEVANT)} or more"
     if averaging.missing == "zero":
         return f"{queries}; a query without results counts 0"
-    return f"{queries} {'and' if with_relevant else 'with'} results in the run"
+    return f"{queries} {'with' if averaging.no_relevant == 'zero' else 'and'} results in the run"
 
 
 def notes_without_relevant(without: Sequence[str], averaging: Averaging) -> list[str]:
     """Return a note on the queries without a relevant document, if there are any."""
     if not without:
         return []
-    one = len(without) == 1
-    if averaging.no_relevant == "zero":
-        effect = f"{'counts' if one else 'count'} 0, as in trec_eval"
-    else:
-        effect = f"{'is' if one else 'are'} left out of every mean"
-    return [
-        f"{plural(len(without), 'query', 'queries')} of the qrels {'has' if one else 'have'} no "
-        f"relevant document and {effect}: {listed(without)}"
-    ]
+    is_zero = averaging.no_relevant == "zero"
+    effect = "count 0, as in trec_eval" if is_zero else "are left out of every mean"
+    queries = plural(len(without), "query", "queries")
+    return [f"{queries} of the qrels without a relevant document {effect}: {listed(without)}"]

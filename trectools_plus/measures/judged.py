@@ -2,14 +2,15 @@
 
 A ranked measure depends only on the grade at each rank, the number of retrieved documents, and the
 grades in the qrels. :class:`JudgedRun` contains these in flat arrays with one entry per judged
-document. Document ids are needed only to create it: :class:`JudgedQueries` finds them in a hash
-table, for whole runs and for parts of run files.
+document. Document ids are needed only to create it: :class:`JudgedQueries`, the one model of
+judgments for scoring, finds them in a hash table, for whole runs and for parts of run files. It
+decides which of repeated judgments counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.choices import MODEL_JUDGED, NoRelevant
+from trectools_plus.choices import MODEL_JUDGED
 from trectools_plus.formats.columns.ids import KEPT, Ids, PairTable
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.text import listed
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus.formats.tables import Qrels, Run
+    from trectools_plus.measures.definitions.base import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 
@@ -88,10 +90,6 @@ class JudgedQueries:
         without = compress(blocks.query_ids, (highest < RELEVANT).tolist())
         return cls(blocks.query_ids, grades, starts, doc_ids, qrels, list(without))
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields for another process, without what was computed from them."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
     @cached_property
     def query(self) -> IntArray:
         """The query of each judgment, as a position in ``query_ids``."""
@@ -100,37 +98,8 @@ class JudgedQueries:
     @cached_property
     def highest(self) -> list[int]:
         """The highest grade of each query."""
-        if not self.query_ids:
-            return []
-        highest: list[int] = np.maximum.reduceat(self.relevance, self.starts[:-1]).tolist()
-        return highest
-
-    def lacks_relevant(self, levels: Sequence[int]) -> npt.NDArray[np.bool_]:
-        """Return which queries have no document of each relevance level, or of grade 1.
-
-        Returns:
-            Shape (queries, levels).
-        """
-        return np.array(self.highest)[:, np.newaxis] < np.maximum(levels, RELEVANT)
-
-    def counted(self, no_relevant: NoRelevant) -> JudgedQueries:
-        """Return the queries of which means are made."""
-        return self if no_relevant == "zero" else self._with_relevant
-
-    @cached_property
-    def _with_relevant(self) -> JudgedQueries:
-        """The same without the queries that have no relevant document."""
-        if not self.without_relevant:
-            return self
-        numbers = np.flatnonzero(np.array(self.highest) >= RELEVANT)
-        positions = self.of_queries(numbers)
-        return replace(
-            self,
-            query_ids=self.ids_of(numbers),
-            relevance=self.relevance[positions],
-            starts=np.r_[0, np.cumsum(np.diff(self.starts)[numbers])],
-            doc_ids=self.doc_ids.take(positions),
-        )
+        grades = self.relevance
+        return np.maximum.reduceat(grades, self.starts[:-1]).tolist() if len(grades) else []
 
     def ids_of(self, numbers: IntArray) -> list[str]:
         """Return the ids of some queries."""
@@ -200,38 +169,35 @@ class JudgedQueries:
         ranked = rank_documents(frame.join(self._numbers, on="query_id", maintain_order="left"))
         return ranked.select("query", "doc_id", "rank", "score")
 
-    def find(self, run: Run) -> JudgedRun:
-        """Return the rank of each judgment in a run, in their order.
-
-        The judged documents of a run are found once, for all callers.
-        """
-        retrieved, rank, _ = self._find(run)
-        return JudgedRun(retrieved, self.query, rank.astype(np.int64), self.relevance)
-
     def judge(self, run: Run) -> JudgedRun:
         """Return the ranks of the judged documents in a run, found once for all callers."""
-        return self._find(run)[2]
-
-    def _find(self, run: Run) -> tuple[IntArray, npt.NDArray[np.int32], JudgedRun]:
-        """Return documents per query, the rank of each judgment, and all this sorted."""
-        if id(run) in self._found:
-            return self._found[id(run)][1]
-        view = view_of(run)
-        number = self.number(view.query_ids)
-        retrieved = np.zeros(len(self.query_ids), np.int64)
-        retrieved[number[number >= 0]] = view.blocks.sizes[number >= 0]
-        rows, judgments = self.find_pairs(number[view.blocks.query], view.doc_ids)
-        rank = np.zeros(len(self.relevance), np.int64)
-        rank[judgments] = view.evaluated_ranks(rows)
-        judged = JudgedRun.of(retrieved, self.query, rank, self.relevance)
-        found = retrieved, rank.astype(np.int32), judged  # kept for all runs
-        self._found[id(run)] = run, found
-        return found
+        if id(run) not in self._judged:
+            view = view_of(run)
+            number = self.number(view.query_ids)
+            rows, judgments = self.find_pairs(number[view.blocks.query], view.doc_ids)
+            found = number, view.blocks.sizes, judgments, view.evaluated_ranks(rows)
+            self._judged[id(run)] = run, self.place([found])
+        return self._judged[id(run)][1]
 
     @cached_property
-    def _found(self) -> dict[int, tuple[Run, tuple[IntArray, npt.NDArray[np.int32], JudgedRun]]]:
-        """The results of :meth:`_find`, by the address of the run."""
+    def _judged(self) -> dict[int, tuple[Run, JudgedRun]]:
+        """The results of :meth:`judge`, by the address of the run."""
         return {}
+
+    def place(self, parts: Iterable[tuple[IntArray, IntArray, IntArray, IntArray]]) -> JudgedRun:
+        """Return the ranks of the judged documents in a run.
+
+        Args:
+            parts: Of each part of the run, the numbers of its queries in the qrels (-1 if they are
+                not judged), their numbers of documents, the judgments of retrieved documents, and
+                the ranks of these documents.
+        """
+        retrieved = np.zeros(len(self.query_ids), np.int64)
+        rank = np.zeros(len(self.relevance), np.int64)
+        for number, lengths, judgments, ranks in parts:
+            retrieved[number[number >= 0]] = lengths[number >= 0]
+            rank[judgments] = ranks
+        return JudgedRun.of(retrieved, self.query, rank, self.relevance)
 
     def number(self, query_ids: Sequence[str]) -> IntArray:
         """Return the positions of queries in ``query_ids``; -1 for queries that are not scored."""
@@ -308,29 +274,15 @@ class JudgedRun:
         query: The query's position.
         rank: The rank, from 1; 0 if the document was not retrieved.
         grade: The grade.
+        documents: The judgments and the complete canonical ranking (``query, doc_id, rank``);
+            ``None`` if no measure depends on document ids.
     """
 
     retrieved: IntArray
     query: IntArray
     rank: IntArray
     grade: IntArray
-
-    @classmethod
-    def from_ranking(cls, queries: JudgedQueries, ranked: pl.DataFrame) -> JudgedRun:
-        """Find the ranks of the judged documents in a ranking from :meth:`JudgedQueries.rank`.
-
-        Args:
-            queries: The queries and judgments.
-            ranked: ``query, doc_id, rank``; the ranks of a query count from 1 without gaps.
-        """
-        retrieved = np.bincount(ranked["query"].to_numpy(), minlength=len(queries.query_ids))
-        places = ranked.select("query", "doc_id", "rank").join(
-            queries.frame.select("query", "doc_id").with_row_index("row"), on=["query", "doc_id"]
-        )
-        rank = np.zeros(queries.frame.height, np.int64)
-        rank[places["row"].to_numpy()] = places["rank"].to_numpy()
-        query, grade = queries.frame["query"].to_numpy(), queries.frame["relevance"].to_numpy()
-        return cls.of(retrieved, query.astype(np.int64), rank, grade)
+    documents: tuple[JudgedQueries, pl.DataFrame] | None = None
 
     @classmethod
     def of(cls, retrieved: IntArray, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:
@@ -388,22 +340,10 @@ class JudgedRun:
         """Return each query's number of judged documents for which the mask is true."""
         return np.bincount(self.query[mask], minlength=len(self.retrieved))
 
-
-@dataclass(frozen=True, eq=False)
-class RankedRun:
-    """The input of measures.
-
-    Attributes:
-        query_ids: The scored queries.
-        judged: The ranks of judged documents, down to the deepest cutoff of the measures that
-            depend on grades only.
-        documents: The judgments and the complete canonical ranking (``query, doc_id, rank``);
-            ``None`` if no measure depends on document ids.
-    """
-
-    query_ids: Sequence[str]
-    judged: JudgedRun
-    documents: tuple[JudgedQueries, pl.DataFrame] | None = None
+    def total(self, mask: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> FloatArray:
+        """Return each query's sum of values of the judged documents for which the mask is true."""
+        sums = np.bincount(self.query[mask], values, len(self.retrieved))
+        return sums.astype(np.float64)
 
 
 def view_of(run: Run) -> RunView:
@@ -445,10 +385,7 @@ def has_nonrelevant(qrels: Qrels | JudgedQueries) -> bool:
 
     Otherwise the qrels list only relevant documents, and all others are meant to be not relevant.
     """
-    grades = (
-        qrels.relevance if isinstance(qrels, JudgedQueries) else qrels.frame["relevance"].to_numpy()
-    )
-    return bool((grades < RELEVANT).any())
+    return bool((JudgedQueries.of(qrels).relevance < RELEVANT).any())
 
 
 def notes_on_unjudged(shares: Mapping[str, float]) -> list[str]:
@@ -478,19 +415,15 @@ def has_few_judged(shares: Iterable[float]) -> bool:
 
 def notes_on_judges(qrels: Qrels | JudgedQueries) -> list[str]:
     """Return a note if the second column of qrels says that a model judged: ``model:NAME``."""
-    if isinstance(qrels, JudgedQueries):
-        judges = qrels.view.rows.iterations
-    else:
-        judges = Ids.of_series(qrels.frame["iteration"])
+    judges = JudgedQueries.of(qrels).view.rows.iterations
     begin = MODEL_JUDGED.encode()
     mask, wanted = KEPT[len(begin)], np.uint64(int.from_bytes(begin, "little"))
     by_model = (judges.words[0] & mask) == wanted
     if not by_model.any():
         return []
-    found = judges.take(by_model)
-    names = [text.removeprefix(MODEL_JUDGED) for text in found.texts(found.numbered()[1])]
-    what = "the judgments are" if by_model.all() else f"{by_model.mean():.0%} of the judgments are"
+    models = judges.take(by_model)
+    names = [text.removeprefix(MODEL_JUDGED) for text in models.texts(models.numbered()[1])]
     return [
-        f"{what} of a model ({listed(names)}): no interval here covers its errors; judge estimate "
-        "gives intervals that do"
+        f"{by_model.mean():.0%} of the judgments are of a model ({listed(names)}): no interval "
+        "here covers its errors; judge estimate gives intervals that do"
     ]

@@ -14,7 +14,7 @@ import copy
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -26,7 +26,6 @@ from trectools_plus.measures.definitions.base import Definition, Measure, Provid
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
     measures_of,
-    sets_of,
 )
 from trectools_plus.plugins import without_user_code
 from trectools_plus.text import split_list
@@ -60,28 +59,6 @@ def load_provider(name: str) -> Provider:
     return found
 
 
-def construct_measure(label: str, parameters: Mapping[str, Any], at: Any) -> Measure | None:
-    """Construct the measure with a label.
-
-    Args:
-        label: The name without parameters and cutoff, in any case.
-        parameters: The values in brackets.
-        at: The value after ``@``; ``None`` without one.
-
-    Returns:
-        The measure; ``None`` if no provider supports the label.
-
-    Raises:
-        UsageError: If a parameter is unknown or out of range, or installed packages define two
-            measures that the label may stand for.
-    """
-    for provider in PROVIDERS:
-        canonical = find_label(label, (provider,))
-        if canonical is not None:
-            return load_provider(provider).construct(canonical, parameters, at)
-    return None
-
-
 def find_label(label: str, providers: Sequence[str] = PROVIDERS) -> str | None:
     """Return a label as its provider writes it; ``None`` if no provider supports it.
 
@@ -93,18 +70,18 @@ def find_label(label: str, providers: Sequence[str] = PROVIDERS) -> str | None:
         UsageError: If two labels of a provider differ only in case, and neither is the given one.
     """
     for provider in providers:
-        found = []
+        candidates = []
         for one in load_provider(provider).labels():
             if one == label:
                 return label
             if one.casefold() == label.casefold():
-                found.append(one)
-        if len(found) > 1:
+                candidates.append(one)
+        if len(candidates) > 1:
             raise UsageError(
-                f"{label} stands for several measures", remedy=f"use one of {', '.join(found)}"
+                f"{label} stands for several measures", remedy=f"use one of {', '.join(candidates)}"
             )
-        if found:
-            return found[0]
+        if candidates:
+            return candidates[0]
     return None
 
 
@@ -127,10 +104,8 @@ def plain_name(label: str) -> str | None:
     """Return the name that the service uses for a measure; ``None`` for the canonical name."""
     from trectools_plus.measures.providers.builtin import iter_measures
 
-    for measure in chain(STANDARD_MEASURES, iter_measures()):
-        if measure.label == label:
-            return measure.plain_name
-    return None
+    measures = chain(STANDARD_MEASURES, iter_measures())
+    return next((one.plain_name for one in measures if one.label == label), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,19 +174,6 @@ ALIASES: Mapping[str, Alias] = {
 
 _PERSISTENCE = Alias("RBP", {"rel": 1}, values_bind="p")
 """ranx's ``rbp.95``; trec_eval 10's ``rbp`` is graded, as ``RBP`` without ``rel``."""
-_ACROSS_LANGUAGES = (
-    "{text} is a figure of several languages, not a measure of a run",
-    "use benchmark multilingual; its report has this figure",
-)
-_NO_MEASURES = {
-    "hits": (
-        "{text!r} means different measures in different tools",
-        "use HitRate{rest} (1 if there is a relevant document), or RelRet{rest} (their number)",
-    ),
-    "average_mrr": _ACROSS_LANGUAGES,
-    "cross_lingual_variance": _ACROSS_LANGUAGES,
-}
-"""Names that are not measures, in lower case, with the message and the remedy of the error."""
 
 
 class NameParts(NamedTuple):
@@ -230,9 +192,7 @@ _WITH_VALUES = re.compile(
 )
 _CLASS = re.compile(r"(?P<module>[^\W\d][\w.]*):(?P<rest>.+)", re.DOTALL)
 _NUMBER = re.compile(r"\d[\d.]*")
-_RANX_LEVEL = re.compile(r"(?P<name>.+)-l(?P<level>\d+)", re.IGNORECASE)
 _BARE_CONSTANT = re.compile(r"(?<==)\s*(true|false|none)\b", re.IGNORECASE)
-_BARE_TEXT = re.compile(r"""(?<=[(,])(\s*\w+\s*=\s*)([^\s,()'"={}\[\]]+)(?=\s*[,)])""")
 
 
 def parse_measure(name: str) -> Measure:
@@ -272,21 +232,19 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
     found: dict[str, Measure] = {}
     for name in names:
         for measure in [name] if isinstance(name, Measure) else _parse(str(name)):
-            if isinstance(name, Measure):
-                _refuse_misleading_name(measure)
+            _refuse_misleading_name(measure)
             known = found.setdefault(measure.name, measure)
-            if known.requested_name != measure.requested_name:
-                further = (*known.further_aliases, measure.requested_name)
-                known = copy.copy(known)
-                known.further_aliases = tuple(dict.fromkeys(further))
-                found[measure.name] = known
-            parameters = [getattr(one, "parameters", None) for one in (known, measure)]
-            if type(known) is not type(measure) or parameters[0] != parameters[1]:
+            kinds = [(type(one), getattr(one, "parameters", None)) for one in (known, measure)]
+            if kinds[0] != kinds[1]:
                 raise UsageError(
                     f"two different measures are called {measure.name}",
                     where=f"{type(known).__name__} and {type(measure).__name__}",
                     remedy="give your class another label",
                 )
+            if known.requested_name != measure.requested_name:
+                further = (*known.further_aliases, measure.requested_name)
+                found[measure.name] = known = copy.copy(known)
+                known.further_aliases = tuple(dict.fromkeys(further))
     if not found:
         raise UsageError("no measure is given", remedy="pass one, for example nDCG@10")
     return list(found.values())
@@ -301,14 +259,17 @@ def match_name(requested: str, canonical: Mapping[str, str]) -> str | None:
     """
     if requested in canonical:
         return requested
-    for label, name in canonical.items():
-        if requested.casefold() in (label.casefold(), name.casefold()):
-            return label
-    try:
-        meant = parse_measure(requested).name
-    except UsageError:
-        return None
-    return next((label for label, name in canonical.items() if name == meant), None)
+    spelled = {requested.casefold()}
+    with suppress(UsageError):
+        spelled.add(parse_measure(requested).name.casefold())
+    return next(
+        (
+            label
+            for label, name in canonical.items()
+            if not spelled.isdisjoint((label.casefold(), name.casefold()))
+        ),
+        None,
+    )
 
 
 def explain(name: str) -> Definition:
@@ -342,10 +303,7 @@ def _parse(name: str) -> list[Measure]:
     stored = (_STORED.get() or {}).get(text)
     if stored is not None:
         return [copy.copy(stored)]
-    if text.casefold() in ("official", "all_trec"):
-        return _measures_of_set(text.casefold())
-    own = _from_class(text)
-    named = [(text, own)] if own is not None else _from_name(text)
+    named = _from_values(text) or [(text, _from_label(text))]
     for typed, measure in named:
         _refuse_misleading_name(measure)
         if "".join(typed.split()) != measure.name:
@@ -353,98 +311,86 @@ def _parse(name: str) -> list[Measure]:
     return [measure for _, measure in named]
 
 
-def _measures_of_set(name: str) -> list[Measure]:
-    """Return the measures of a set of trec_eval that are measures here too, means first."""
-    found: list[Measure] = []
-    table = measures_of(9)
-    for one in sets_of(9)[name]:
-        if one.casefold() not in _ALIASES and find_label(one, BUILTIN) is None:
-            continue
-        names = [one]
-        if table[one].takes in ("cutoffs", "points"):
-            decimals = 2 if table[one].takes == "points" else 0
-            names = [f"{one}_{value:.{decimals}f}" for value in table[one].defaults]
-        for printed in names:
-            found += _parse(printed)
-    return sorted(found, key=lambda measure: measure.aggregate == "sum")
-
-
-def _from_name(text: str) -> list[tuple[str, Measure]]:
-    """Parse a name that is not that of a class.
+def _from_values(text: str) -> list[tuple[str, Measure]]:
+    """Parse names with values, as trec_eval and ranx write them: ``P.5,10``, ``rbp.95``.
 
     Returns:
-        The measures, each with the name that was given for it: trec_eval's ``P.5,10`` are the
-        measures ``P.5`` and ``P.10``.
+        A measure for each value, with its part of the name; none for other names.
     """
-    label = _HEAD.match(text)[0].strip()  # type: ignore[index]
-    alias = _ALIASES.get(label.casefold())
-    if alias is not None and alias.values and label == text:
-        shown = (f"{value:.2f}" if alias.label == "IPrec" else value for value in alias.values)
-        pairs = zip(shown, alias.values, strict=True)
-        return [(f"{text}_{one}", _bind(alias, value, text)) for one, value in pairs]
-    match = _WITH_VALUES.fullmatch(text)
-    if alias is None and match is not None and not _is_label(label, match["name"]):
-        alias = _alias_with_values(match)
-        if alias is not None:
-            return [
-                (f"{match['name']}{match['mark']}{one}", _bind(alias, _number(one, text), text))
-                for one in match["values"].split(",")
-            ]
-        _refuse_trec_eval_only(text, match["name"])
-    _refuse_trec_eval_only(text, label)
-    with_level = _RANX_LEVEL.fullmatch(text)
-    if with_level is not None:
-        parts = _parse_parts(with_level["name"])
-        rel = {"rel": int(with_level["level"])}
-        return [(text, _build(parts._replace(parameters={**parts.parameters, **rel}), text))]
-    return [(text, _build(_parse_parts(text), text))]
+    alias, match = _ALIASES.get(text.casefold()), _WITH_VALUES.fullmatch(text)
+    if alias is not None:
+        decimals = ".2f" if alias.label == "IPrec" else ""
+        values = {f"{text}_{value:{decimals}}": value for value in alias.values}
+    elif match is not None and (alias := _alias_with_values(match["name"])) is not None:
+        begin = f"{match['name']}{match['mark']}"
+        values = {f"{begin}{one}": _number(one, text) for one in match["values"].split(",")}
+    else:
+        return []
+    measures = []
+    for typed, value in values.items():
+        bound, at = dict(alias.parameters), None
+        if alias.values_bind == "@":
+            at = value
+        elif alias.values_bind == "p" and value >= 1:  # rbp.95 is p = 0.95
+            bound["p"] = float(f"0.{value:.0f}")
+        else:
+            bound[alias.values_bind] = float(value)
+        measures.append((typed, _construct(alias.label, bound, at, text)))
+    return measures
 
 
-def _is_label(text: str, name: str) -> bool:
-    """Return whether a name that ends in a value, for example ``P_10``, is a label as a whole.
-
-    After an alias, only users' labels can be: the other libraries, which are slow to import, have
-    no such labels.
-    """
-    providers = (USER,) if name.casefold() in _ALIASES else PROVIDERS
-    return find_label(text, providers) is not None
-
-
-def _refuse_trec_eval_only(text: str, name: str) -> None:
-    if name in measures_of(10) and name.casefold() not in _ALIASES:
-        if find_label(name) is not None:
-            return
-        measure = measures_of(10)[name]
-        takes_values = measure.takes in ("cutoffs", "points") or text.startswith(f"{name}.")
-        values = text.removeprefix(name).lstrip("._@") if takes_values else ""
-        request = f"{name}.{values}" if values else name
-        version = " --trec-eval-version 10" if measure.since == 10 else ""
-        raise UsageError(
-            f"there is no measure {text!r}",
-            remedy=f"`trectools-plus trec-eval{version} -m {request} QRELS RUN` computes {request}",
-        )
-
-
-def _alias_with_values(match: re.Match[str]) -> Alias | None:
+def _alias_with_values(label: str) -> Alias | None:
     """Return the meaning of the name before the values; ``None`` if it takes none."""
-    label = match["name"]
     if label.casefold() == "rbp":
         return _PERSISTENCE
+    canonical = find_label(label, BUILTIN)
+    return _ALIASES.get(label.casefold(), None if canonical is None else Alias(canonical))
+
+
+def _number(value: str, text: str) -> float:
+    try:
+        return int(value) if value.isdecimal() else float(value)
+    except ValueError:
+        raise UsageError(
+            f"expected numbers after the name but got {value!r}", where=text, remedy="write P.5,10"
+        ) from None
+
+
+def _from_label(text: str) -> Measure:
+    """Parse ``Label(parameter=value)@cutoff``, or the same with ``module:Class``."""
+    match = _CLASS.fullmatch(text)
+    if match is None:
+        return _construct(*_parse_parts(text), text)
+    from trectools_plus.measures.providers.user import construct, load_class
+
+    label, parameters, at = _parse_parts(match["rest"])
+    return construct(load_class(match["module"], label), parameters, at)
+
+
+def _construct(label: str, parameters: Mapping[str, Any], at: Any, text: str) -> Measure:
+    """Construct the measure with a label, or suggest others."""
     alias = _ALIASES.get(label.casefold())
-    if alias is None:
-        canonical = find_label(label, BUILTIN)
-        return None if canonical is None else Alias(canonical)
-    return alias
-
-
-def _bind(alias: Alias, value: float, text: str) -> Measure:
-    """Construct a measure with a value after a dot or an underscore."""
-    if alias.values_bind == "@":
-        return _build(NameParts(alias.label, alias.parameters, value), text)
-    if alias.values_bind == "p" and value >= 1:  # rbp.95 is p = 0.95
-        value = float(f"0.{value:.0f}")
-    parameters = {**alias.parameters, alias.values_bind: float(value)}
-    return _build(NameParts(alias.label, parameters), text)
+    if alias is not None:
+        label, parameters = alias.label, {**alias.parameters, **parameters}
+    for provider in PROVIDERS:
+        canonical = find_label(label, (provider,))
+        if canonical is not None:
+            return load_provider(provider).construct(canonical, parameters, at)
+    match = _WITH_VALUES.fullmatch(text)
+    in_trec_eval = measures_of(10).get(label if match is None else match["name"])
+    if in_trec_eval is not None:
+        version = " --trec-eval-version 10" if in_trec_eval.since == 10 else ""
+        cut = f".{at}" if at is not None and in_trec_eval.takes == "cutoffs" else ""
+        name = f"{label}{cut}" if match is None else text
+        remedy = f"`trectools-plus trec-eval{version} -m {name} QRELS RUN` computes it"
+    else:
+        common = [name for name, one in ALIASES.items() if not one.trec_eval]
+        names = (*ir_measures_labels(), *common, *measure_labels())
+        folded = {name.casefold(): name for name in names}
+        near = difflib.get_close_matches(label.casefold(), folded, 3, 0.5)
+        offered = ", ".join(folded[name] + text[len(label) :] for name in near)
+        remedy = f"did you mean {offered}?" if near else f"supported: {', '.join(measure_labels())}"
+    raise UsageError(f"there is no measure {text!r}", remedy=remedy)
 
 
 def _refuse_misleading_name(measure: Measure) -> None:
@@ -464,21 +410,16 @@ def _refuse_misleading_name(measure: Measure) -> None:
     where = f"{measure_class.__module__}:{measure_class.__qualname__}"
     with named_errors(f"name of {where}"):
         name = measure.name
+    problem = None
     if not isinstance(name, str) or not name.isprintable() or not name.strip():
+        problem = "is not a printable string"
+    elif is_standard_name(name):
+        problem = "is the name of a standard measure"
+    elif measure.cutoff is not None and not name.endswith(f"@{measure.cutoff}"):
+        problem = f"does not end with the cutoff @{measure.cutoff}"
+    if problem is not None:
         raise UsageError(
-            f"expected a name but got {name!r}", where=where, remedy="return a printable string"
-        )
-    if is_standard_name(name):
-        raise UsageError(
-            f"{name} is the name of a standard measure",
-            where=where,
-            remedy="give your class another label",
-        )
-    if measure.cutoff is not None and not name.endswith(f"@{measure.cutoff}"):
-        raise UsageError(
-            f"the name {name} does not contain the cutoff {measure.cutoff}",
-            where=where,
-            remedy=f"let it end with @{measure.cutoff}, or set label and do not override name",
+            f"the name {name!r} {problem}", where=where, remedy="give your class another label"
         )
 
 
@@ -486,119 +427,34 @@ def is_standard_name(name: str) -> bool:
     """Return whether readers would think that the name is that of a standard measure."""
     label = _HEAD.match(name)[0].strip()  # type: ignore[index]
     match = _WITH_VALUES.fullmatch(name)
-    providers = (*BUILTIN, IR_MEASURES)
     return (
         label.casefold() in _ALIASES
-        or find_label(label, providers) is not None
-        or (match is not None and _alias_with_values(match) is not None)
+        or find_label(label, (*BUILTIN, IR_MEASURES)) is not None
+        or (match is not None and _alias_with_values(match["name"]) is not None)
     )
 
 
-def _number(value: str, text: str) -> float:
-    try:
-        return int(value) if value.isdecimal() else float(value)
-    except ValueError:
-        raise UsageError(
-            f"expected numbers after the name but got {value!r}",
-            where=text,
-            remedy="for example P.5,10",
-        ) from None
-
-
-def _from_class(text: str) -> Measure | None:
-    """Parse ``module:Class``, with parameters and cutoff as in other names."""
-    match = _CLASS.fullmatch(text)
-    if match is None:
-        return None
-    from trectools_plus.measures.providers.user import construct, load_class
-
-    label, parameters, at = _parse_parts(match["rest"], match["module"] + ":")
-    return construct(load_class(match["module"], label), parameters, at)
-
-
-def _build(parts: NameParts, text: str) -> Measure:
-    label, parameters, at = parts
-    alias = _ALIASES.get(label.casefold())
-    if alias is not None:
-        label, parameters = alias.label, {**alias.parameters, **parameters}
-    measure = construct_measure(label, parameters, at)
-    if measure is None:
-        raise _unknown(text, label)
-    return measure
-
-
-def _unknown(text: str, label: str) -> UsageError:
-    # Suggestions contain the parameters and the cutoff, except trec_eval's names.
-    rest = text[len(label) :]
-    if label.casefold() in _NO_MEASURES:
-        message, remedy = _NO_MEASURES[label.casefold()]
-        return UsageError(message.format(text=text), remedy=remedy.format(rest=rest))
-    labels = measure_labels()
-    in_trec_eval = {name for name, one in ALIASES.items() if one.trec_eval} - {*labels}
-    common = [name for name, one in ALIASES.items() if not one.trec_eval]
-    names = [*ir_measures_labels(), *in_trec_eval, *common, *labels]
-    folded = {name.casefold(): name for name in names}
-    near = difflib.get_close_matches(label.casefold(), folded, 3, 0.5)
-    offered = [f"{name}{'' if name in in_trec_eval else rest}" for name in map(folded.get, near)]
-    return UsageError(
-        f"there is no measure {text!r}",
-        remedy=f"did you mean {', '.join(offered)}?" if near else f"supported: {', '.join(labels)}",
-    )
-
-
-def _parse_parts(text: str, prefix: str = "") -> NameParts:
+def _parse_parts(text: str) -> NameParts:
     """Split ``Label(parameter=value)@at`` into its parts.
-
-    Args:
-        text: The name.
-        prefix: The text before it, for the error message.
 
     Raises:
         UsageError: If the name does not have this form.
     """
-    found = _read(text)
-    if found is None:
-        raise UsageError(
-            f"cannot read the measure name {prefix}{text!r}"[:200], remedy=_remedy(text, prefix)
-        )
-    return found
-
-
-def _read(text: str) -> NameParts | None:
     label = _HEAD.match(text)[0]  # type: ignore[index]
-    if not _LABEL.fullmatch(label.strip()):
-        return None
     # A hyphen, as in R-Precision, would be a subtraction.
     expression = "x" + _BARE_CONSTANT.sub(lambda one: one[1].title(), text[len(label) :])
-    try:
+    with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         node: ast.expr = ast.parse(expression, mode="eval").body
-        at = None
+        at, keywords = None, list[ast.keyword]()
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-            at = ast.literal_eval(node.right)
-            node = node.left
-        parameters: dict[str, Any] = {}
+            at, node = ast.literal_eval(node.right), node.left
         if isinstance(node, ast.Call) and not node.args:
-            for keyword in node.keywords:
-                parameters[keyword.arg or "**"] = ast.literal_eval(keyword.value)
-            if len({name.casefold() for name in parameters}) < len(node.keywords):
-                return None
-            node = node.func
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
-    return NameParts(label.strip(), parameters, at) if isinstance(node, ast.Name) else None
-
-
-def _remedy(text: str, prefix: str) -> str:
-    """Return the remedy; if only quotes are missing, the name with quotes."""
-    quoted = _BARE_TEXT.sub(_quote, text)
-    if quoted != text and _read(quoted):
-        return f"text values need quotes: {prefix}{quoted}"
-    return "write it as Label@10 or Label(parameter=value)@10"
-
-
-def _quote(match: re.Match[str]) -> str:
-    try:
-        ast.literal_eval(match[2])
-    except (ValueError, SyntaxError):
-        return f"{match[1]}{match[2]!r}"
-    return match[0]
+            keywords, node = node.keywords, node.func
+        parameters = {one.arg or "**": ast.literal_eval(one.value) for one in keywords}
+        is_once = len({name.casefold() for name in parameters}) == len(keywords)
+        if isinstance(node, ast.Name) and is_once and _LABEL.fullmatch(label.strip()):
+            return NameParts(label.strip(), parameters, at)
+    raise UsageError(
+        f"cannot read the measure name {text!r}"[:200],
+        remedy="write it as Label@10 or Label(parameter='text')@10",
+    )

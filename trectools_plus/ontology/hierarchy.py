@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -34,17 +39,18 @@ class Hierarchy:
     steps: IntArray
     depths: IntArray
 
-    @property
-    def max_depth(self) -> int:
-        """The largest depth, called D in the formulas; 0 if all terms are roots."""
-        return int(self.depths.max(initial=0))
+    def matrix(self, values: IntArray) -> csr_array:
+        """Return a matrix with a row of ancestors for each term.
 
-    def ancestors_of(self, term: int) -> IntArray:
-        """Return the ancestors of a term, including itself, ascending."""
-        return self.ancestors[self.offsets[term] : self.offsets[term + 1]]
+        Args:
+            values: The entries, aligned with ``ancestors``.
+        """
+        from scipy.sparse import csr_array
+
+        return csr_array((values, self.ancestors, self.offsets), shape=2 * (self.depths.size,))
 
 
-def build_hierarchy(parents: Sequence[Sequence[int] | IntArray]) -> Hierarchy:
+def build_hierarchy(parents: Sequence[Sequence[int]]) -> Hierarchy:
     """Compute the closure of ``is_a`` in rounds; each round follows one edge from all terms.
 
     Args:
@@ -52,33 +58,23 @@ def build_hierarchy(parents: Sequence[Sequence[int] | IntArray]) -> Hierarchy:
     """
     n_terms = len(parents)
     counts = np.array([len(above) for above in parents], dtype=np.int64)
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    edges = np.array([parent for above in parents for parent in above], dtype=np.int64)
-
-    terms = np.arange(n_terms, dtype=np.int64)
-    frontier = terms * n_terms + terms  # a (term, ancestor) pair as one number
-    rounds = []
+    starts = np.cumsum(counts) - counts
+    edges = np.fromiter(chain.from_iterable(parents), dtype=np.int64)
+    frontier = np.arange(n_terms, dtype=np.int64) * (n_terms + 1)  # term and ancestor as a number
+    rounds = [frontier]
     while frontier.size:
-        rounds.append(frontier)
         owner, ancestor = np.divmod(frontier, n_terms)
         above = edges[ragged_ranges(starts[ancestor], counts[ancestor])]
         frontier = np.unique(np.repeat(owner, counts[ancestor]) * n_terms + above)
-    return _from_rounds(rounds, is_root=counts == 0)
-
-
-def _from_rounds(rounds: list[IntArray], is_root: npt.NDArray[np.bool_]) -> Hierarchy:
-    n_terms = is_root.size
-    reached = np.concatenate([*rounds, np.zeros(0, dtype=np.int64)])
-    rounds_of_reached = np.repeat(np.arange(len(rounds)), [pairs.size for pairs in rounds])
+        rounds.append(frontier)
     # The first round that reaches an ancestor used the shortest path.
-    pairs, first = np.unique(reached, return_index=True)
-    steps = rounds_of_reached[first]
+    pairs, first = np.unique(np.concatenate(rounds), return_index=True)
+    steps = np.repeat(np.arange(len(rounds)), [reached.size for reached in rounds])[first]
     owner, ancestors = np.divmod(pairs, max(n_terms, 1))
-    to_root = is_root[ancestors]
+    to_root = counts[ancestors] == 0
     depths = np.full(n_terms, np.iinfo(np.int64).max)
     np.minimum.at(depths, owner[to_root], steps[to_root])
-    offsets = np.searchsorted(owner, np.arange(n_terms + 1))
-    return Hierarchy(offsets, ancestors, steps, depths)
+    return Hierarchy(np.searchsorted(owner, np.arange(n_terms + 1)), ancestors, steps, depths)
 
 
 def ragged_ranges(starts: IntArray, lengths: IntArray) -> IntArray:

@@ -54,14 +54,21 @@ class TermIds:
 
     def resolve(self, term_id: str) -> Resolution:
         """Return the meaning of an id; unknown ids are not an error."""
-        if term_id in self._number:
-            return Resolution("live", term_id)
-        if term_id in self._alternatives:
-            return Resolution("alternative", self._alternatives[term_id])
+        live = self._live(term_id)
+        if live is not None:
+            return Resolution("live" if live == term_id else "alternative", live)
         if term_id not in self._terms:
             return Resolution("unknown")
-        replaced_by = self._replacements(term_id)
-        return Resolution("obsolete", self._live_replacement(replaced_by), replaced_by)
+        replaced_by = others = self._replacements(term_id)
+        visited = set[str]()
+        while len(others) == 1 and others[0] not in visited and self._live(others[0]) is None:
+            visited.add(others[0])
+            others = self._replacements(others[0])
+        live = self._live(others[0]) if len(others) == 1 else None
+        return Resolution("obsolete", live, replaced_by)
+
+    def _live(self, term_id: str) -> str | None:
+        return term_id if term_id in self._number else self._alternatives.get(term_id)
 
     def successors(self, term_id: str) -> tuple[str, ...]:
         """Return the live terms for an id of another release; several if the term was split.
@@ -92,18 +99,6 @@ class TermIds:
         known = [*self._number, *self._alternatives, *self._terms]
         return {_normalize(term_id): term_id for term_id in reversed(known)}
 
-    def _live_replacement(self, replaced_by: tuple[str, ...]) -> str | None:
-        """Follow ``replaced_by`` to a live term, as long as it is a single id."""
-        visited = set[str]()
-        while len(replaced_by) == 1 and replaced_by[0] not in visited:
-            visited.add(replaced_by[0])
-            if replaced_by[0] in self._number:
-                return replaced_by[0]
-            if replaced_by[0] in self._alternatives:
-                return self._alternatives[replaced_by[0]]
-            replaced_by = self._replacements(replaced_by[0])
-        return None
-
     def _replacements(self, term_id: str) -> tuple[str, ...]:
         """Return the ids that replace a term, or may fit instead, as the ontology spells them."""
         term = self._terms.get(term_id)
@@ -115,17 +110,12 @@ class TermIds:
 
         All functions of terms and their similarity resolve ids with this method.
         """
-        known = (self._number.get(term_id, -1) for term_id in term_ids)
-        numbers = np.fromiter(known, dtype=np.int64, count=len(term_ids))
-        for position in np.flatnonzero(numbers < 0).tolist():
-            live = self.resolve(term_ids[position]).term_id or self.find(term_ids[position])
-            if live is not None:
-                numbers[position] = self._number[live]
-        return numbers
-
-    def names(self, numbers: Iterable[int]) -> list[str]:
-        """Return the ids of term numbers."""
-        return [self.live[number] for number in numbers]
+        number = self._number
+        numbers = (
+            number[term_id] if term_id in number else number.get(self.find(term_id) or "", -1)
+            for term_id in term_ids
+        )
+        return np.fromiter(numbers, dtype=np.int64, count=len(term_ids))
 
 
 def _normalize(term_id: str) -> str:

@@ -7,13 +7,14 @@ and tags that do not describe names, definitions or the ``is_a`` hierarchy, are 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from trectools_plus.errors import FormatError
-from trectools_plus.formats.files.content import FileContent, read_file
+from trectools_plus.formats.files.content import read_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +63,6 @@ class Term:
     line: int = 0
 
 
-Line = tuple[int, str, str]
-"""Line number, tag, value."""
-
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_SYNONYM_REST = re.compile(r"(?:(EXACT|NARROW|BROAD|RELATED)\b)?\s*([^\s\[\]{}!]*)")
-_ESCAPE = re.compile(r"\\(.)")
-_ESCAPED = {"n": "\n", "t": "\t", "W": " "}
-_COMMENT = re.compile(r"(?<!\\)\s+!.*$")
-
-
 @dataclass(frozen=True, slots=True)
 class OboFile:
     """An OBO file as read, without checks between its terms.
@@ -86,6 +77,28 @@ class OboFile:
     data_version: str
     terms: tuple[Term, ...]
 
+    def error(self, term: Term, problem: str, remedy: str) -> FormatError:
+        """Return an error at the line of a term."""
+        return FormatError(problem, path=self.path, line=term.line, remedy=remedy)
+
+
+_STANZA = re.compile(r"^\[(.*)\][^\S\n]*$", re.MULTILINE)
+_VERSION = re.compile(r"^data-version:(.*)", re.MULTILINE)
+_ID = r"(id|is_a|alt_id|replaced_by|consider):[ \t]*([^\s!{]\S*)"
+_QUOTED = r'(def|synonym):[ \t]*"([^"\\\n]*(?:\\.[^"\\\n]*)*)"[ \t]*'
+_SCOPE = r"(?:(EXACT|NARROW|BROAD|RELATED)\b)?[ \t]*([^\s\[\]{}!]*)"
+_TEXT = r"(name|is_obsolete|comment):[ \t]*(.*)"
+_TAG = re.compile(rf"^(?:{_ID}|{_QUOTED}{_SCOPE}|{_TEXT})", re.MULTILINE)
+_OTHER_TAG = r"(?!(?:id|is_a|alt_id|replaced_by|consider|def|synonym):)[A-Za-z][ -9;-~\t]*:"
+_NO_OBO = re.compile(
+    rf"^(?!{_OTHER_TAG}|{_ID}|{_QUOTED}|\[.*\][^\S\n]*$|!|[^\S\n]*$).*", re.MULTILINE
+)
+_COMMENT = re.compile(r"(?<!\\)\s+!.*")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPED = {"n": "\n", "t": "\t", "W": " "}
+_MAX_CYCLE_TERMS = 6
+"""The number of terms of a cycle that a message lists."""
+
 
 def read_obo(path: str | Path) -> OboFile:
     """Read an OBO file, which may be compressed.
@@ -94,130 +107,72 @@ def read_obo(path: str | Path) -> OboFile:
         InputError: If the file cannot be read.
         FormatError: If a line is not OBO, a term has no id, or there are no terms.
     """
-    return parse_obo(read_file(path))
-
-
-def parse_obo(source: FileContent) -> OboFile:
-    """Parse the content of an OBO file.
-
-    Raises:
-        FormatError: As :func:`read_obo`.
-    """
-    text, path = source.text.replace("\r\n", "\n"), source.path
-    version = ""
+    source = read_file(path)
+    text = source.text.replace("\r\n", "\n")
+    if other := _NO_OBO.search(text):
+        raise FormatError(
+            "expected '[Term]' or 'tag: value', with an id after id: and is_a: and a text in "
+            f"double quotes after def: and synonym:, but got {other[0].strip()[:40]!r}",
+            path=source.path,
+            line=1 + text.count("\n", 0, other.start()),
+            remedy="correct the line, or check that the file is an ontology in OBO format",
+        )
+    header, *stanzas = _STANZA.split(text)
+    line = 1 + header.count("\n")
     terms: list[Term] = []
-    for kind, start, lines in _stanzas(text, path):
-        if not kind:
-            version = next((value for _, tag, value in lines if tag == "data-version"), "")
-        elif kind == "Term":
-            terms.append(_term(start, lines, path))
+    for kind, stanza in zip(stanzas[::2], stanzas[1::2], strict=True):
+        if kind == "Term":
+            terms.append(_read_term(stanza, source.path, line))
+        line += stanza.count("\n")
     if not terms:
         raise FormatError(
             "expected an OBO file but found no [Term]",
-            path=path,
+            path=source.path,
             remedy="use an ontology in OBO format, for example hp.obo",
         )
-    return OboFile(path, version, tuple(terms))
+    version = _VERSION.search(header)
+    return OboFile(source.path, version[1].strip() if version else "", tuple(terms))
 
 
-def _stanzas(text: str, path: str) -> Iterator[tuple[str, int, list[Line]]]:
-    """Yield kind, first line and tags of each stanza; the header comes first, without a kind."""
-    kind, start, lines = "", 1, list[Line]()
-    for number, line in enumerate(text.split("\n"), 1):
-        tag, colon, value = line.partition(":")
-        if colon and tag.isascii() and tag[:1].isalpha():
-            lines.append((number, tag, value.strip()))
-        elif line.startswith("[") and line.rstrip().endswith("]"):
-            yield kind, start, lines
-            kind, start, lines = line.strip()[1:-1], number, []
-        elif line.strip() and not line.startswith("!"):
-            raise FormatError(
-                f"expected 'tag: value' or '[Term]' but got {line.strip()[:40]!r}",
-                path=path,
-                line=number,
-                remedy="check that the file is an ontology in OBO format",
-            )
-    yield kind, start, lines
-
-
-def _term(start: int, lines: list[Line], path: str) -> Term:
-    single: dict[str, str] = {}
-    many: dict[str, list[str]] = {"is_a": [], "alt_id": [], "replaced_by": [], "consider": []}
+def _read_term(stanza: str, path: str, start: int) -> Term:
+    ids: dict[str, list[str]] = defaultdict(list)
+    texts: dict[str, str] = defaultdict(str)
     synonyms: list[Synonym] = []
-    for number, tag, value in lines:
-        if tag in many:
-            many[tag].append(_identifier(value, tag, path, number))
-        elif tag == "synonym":
-            synonyms.append(_synonym(value, path, number))
-        elif tag == "def":
-            single[tag] = _quoted(value, tag, path, number)[0]
-        elif tag == "id":
-            if tag in single:
-                raise FormatError(
-                    f"a second id in the stanza of {single[tag]}",
-                    path=path,
-                    line=number,
-                    remedy="start each term with a line [Term]",
-                )
-            single[tag] = _identifier(value, tag, path, number)
-        elif tag in ("name", "comment", "is_obsolete"):
-            single[tag] = _unescape(_COMMENT.sub("", value) if tag != "comment" else value)
-    if "id" not in single:
-        raise FormatError("a [Term] has no id", path=path, line=start, remedy="add a line 'id: …'")
+    for id_tag, value, quoted_tag, quoted, scope, kind, tag, text in _TAG.findall(stanza):
+        if id_tag:
+            ids[id_tag].append(value)
+        elif quoted_tag == "synonym":
+            synonyms.append(Synonym(_unescape(quoted), scope or "RELATED", kind))
+        else:
+            text = text if tag == "comment" or "!" not in text else _COMMENT.sub("", text)
+            texts[tag or quoted_tag] = _unescape(quoted or text.rstrip())
+    if len(ids["id"]) != 1:
+        second = stanza.rindex("\nid:") + 1 if ids["id"] else 0
+        raise FormatError(
+            f"expected one id in a [Term] but got {', '.join(ids['id']) or 'none'}",
+            path=path,
+            line=start + stanza.count("\n", 0, second),
+            remedy="start each term with a line [Term], followed by its id",
+        )
     return Term(
-        term_id=single["id"],
-        name=single.get("name", ""),
-        definition=single.get("def", ""),
+        term_id=ids["id"][0],
+        name=texts["name"],
+        definition=texts["def"],
         synonyms=tuple(synonyms),
-        parents=tuple(many["is_a"]),
-        alternative_ids=tuple(many["alt_id"]),
-        comment=single.get("comment", ""),
-        is_obsolete=single.get("is_obsolete") == "true",
-        replaced_by=tuple(many["replaced_by"]),
-        consider=tuple(many["consider"]),
+        parents=tuple(ids["is_a"]),
+        alternative_ids=tuple(ids["alt_id"]),
+        comment=texts["comment"],
+        is_obsolete=texts["is_obsolete"] == "true",
+        replaced_by=tuple(ids["replaced_by"]),
+        consider=tuple(ids["consider"]),
         line=start,
     )
-
-
-def _identifier(value: str, tag: str, path: str, line: int) -> str:
-    """Return the id at the start of a value; a name after ``!`` or qualifiers may follow."""
-    words = value.split(None, 1)
-    if not words or words[0].startswith(("!", "{")):
-        raise FormatError(f"expected an id after {tag}:", path=path, line=line, remedy="add the id")
-    return words[0]
-
-
-def _quoted(value: str, tag: str, path: str, line: int) -> tuple[str, str]:
-    """Return the text between the quotes, and the rest."""
-    match = _QUOTED.match(value)
-    if match is None:
-        raise FormatError(
-            f"expected {tag}: followed by a text in double quotes but got {value[:40]!r}",
-            path=path,
-            line=line,
-            remedy='write "…" with \\" for quotes in the text',
-        )
-    return _unescape(match[1]), value[match.end() :].strip()
-
-
-def _synonym(value: str, path: str, line: int) -> Synonym:
-    text, rest = _quoted(value, "synonym", path, line)
-    match = _SYNONYM_REST.match(rest)
-    scope, kind = (match[1], match[2]) if match else (None, "")
-    return Synonym(text, scope or "RELATED", kind)
 
 
 def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
     return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
-
-
-Parents = Mapping[str, tuple[str, ...]]
-"""The parents of each live term, all of them live."""
-
-_MAX_CYCLE_TERMS = 6
-"""The number of terms of a cycle that a message lists."""
 
 
 def index_terms(file: OboFile) -> dict[str, Term]:
@@ -230,78 +185,52 @@ def index_terms(file: OboFile) -> dict[str, Term]:
     for term in file.terms:
         first = terms.setdefault(term.term_id, term)
         if first is not term:
-            raise FormatError(
-                f"{term.term_id} is defined twice, first on line {first.line}",
-                path=file.path,
-                line=term.line,
-                remedy="keep one of the two stanzas",
-            )
+            problem = f"{term.term_id} is defined twice, first on line {first.line}"
+            raise file.error(term, problem, "keep one of the two stanzas")
     return terms
 
 
-def alternative_ids(terms: Mapping[str, Term], path: str) -> dict[str, str]:
+def alternative_ids(file: OboFile, terms: Mapping[str, Term]) -> dict[str, str]:
     """Return the live term for each alternative id.
 
     Raises:
         FormatError: If an alternative id belongs to two terms, or is itself a live term.
     """
     owners: dict[str, str] = {}
-    for term in terms.values():
+    for term in file.terms:
         for other in () if term.is_obsolete else term.alternative_ids:
             live = other in terms and not terms[other].is_obsolete
             owner = other if live else owners.setdefault(other, term.term_id)
             if owner != term.term_id:
-                raise FormatError(
-                    f"{term.term_id} has the alternative id {other}, which belongs to {owner}",
-                    path=path,
-                    line=term.line,
-                    remedy="remove the alternative id from one of the terms",
-                )
+                problem = f"{term.term_id} has the alternative id {other}, which belongs to {owner}"
+                raise file.error(term, problem, "remove it from one of the terms")
     return owners
 
 
-def live_parents(terms: Mapping[str, Term], alternatives: Mapping[str, str], path: str) -> Parents:
+def live_parents(
+    file: OboFile, terms: Mapping[str, Term], alternatives: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
     """Return the parents of every live term, with alternative ids resolved.
 
     Raises:
         FormatError: If a parent is unknown or obsolete, or terms are their own ancestors.
     """
+    live = {term.term_id: term for term in file.terms if not term.is_obsolete}
     parents: dict[str, tuple[str, ...]] = {}
-    for term in terms.values():
-        if not term.is_obsolete:
-            above = (alternatives.get(parent, parent) for parent in term.parents)
-            parents[term.term_id] = tuple(dict.fromkeys(above))
-            _check_parents(term, parents[term.term_id], terms, path)
-    _check_cycles(parents, terms, path)
-    return parents
-
-
-def _check_parents(
-    term: Term, parents: tuple[str, ...], terms: Mapping[str, Term], path: str
-) -> None:
-    for parent in parents:
-        if parent in terms and not terms[parent].is_obsolete:
-            continue
-        problem = "obsolete" if parent in terms else "not a term of the file"
-        raise FormatError(
-            f"{term.term_id} is_a {parent}, which is {problem}",
-            path=path,
-            line=term.line,
-            remedy="correct the is_a line, or add the parent's [Term]",
-        )
-
-
-def _check_cycles(parents: Parents, terms: Mapping[str, Term], path: str) -> None:
+    for term_id, term in live.items():
+        above = tuple(dict.fromkeys(alternatives.get(parent, parent) for parent in term.parents))
+        for parent in above:
+            if parent not in live:
+                reason = "obsolete" if parent in terms else "not a term of the file"
+                problem = f"{term_id} is_a {parent}, which is {reason}"
+                raise file.error(term, problem, "correct the is_a line, or add the parent's [Term]")
+        parents[term_id] = above
     try:
         TopologicalSorter(parents).prepare()
     except CycleError as error:
         cycle: list[str] = error.args[1][::-1]
-        first = min(cycle, key=lambda term_id: terms[term_id].line)
-        shown = " is_a ".join(cycle[:_MAX_CYCLE_TERMS])
-        shown += " …" if len(cycle) > _MAX_CYCLE_TERMS else ""
-        raise FormatError(
-            f"terms are their own ancestors: {shown}",
-            path=path,
-            line=terms[first].line,
-            remedy="remove one of these is_a lines",
-        ) from None
+        shown = " is_a ".join(cycle[:_MAX_CYCLE_TERMS]) + " …" * (len(cycle) > _MAX_CYCLE_TERMS)
+        first = min((terms[term_id] for term_id in cycle), key=lambda term: term.line)
+        problem = f"terms are their own ancestors: {shown}"
+        raise file.error(first, problem, "remove one of these is_a lines") from None
+    return parents

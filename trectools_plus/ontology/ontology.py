@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Self
 
 import numpy as np
-import polars as pl
 
 from trectools_plus.arguments import checked
 from trectools_plus.choices import Relation
@@ -20,7 +19,6 @@ from trectools_plus.ontology.hierarchy import Hierarchy, build_hierarchy
 from trectools_plus.ontology.ids import Resolution, TermIds
 from trectools_plus.ontology.obo import (
     OboFile,
-    Parents,
     Term,
     alternative_ids,
     index_terms,
@@ -33,15 +31,6 @@ from trectools_plus.ontology.similarity import (
     best_matches,
     formula_named,
     information_from_graph,
-)
-
-TEXTS_SCHEMA = pl.Schema(
-    {
-        "term_id": pl.String(),
-        "name": pl.String(),
-        "definition": pl.String(),
-        "synonyms": pl.List(pl.String()),
-    }
 )
 
 
@@ -71,45 +60,12 @@ class Ontology(Displayed):
     @checked
     def __init__(self, file: OboFile) -> None:
         terms = index_terms(file)
-        alternatives = alternative_ids(terms, file.path)
-        parents = live_parents(terms, alternatives, file.path)
-        self._set(file.path, file.data_version, terms, alternatives, parents)
-
-    def _set(
-        self,
-        path: str,
-        version: str,
-        terms: Mapping[str, Term],
-        alternatives: Mapping[str, str],
-        parents: Parents,
-    ) -> None:
-        self.path = path
-        self.version = version
+        alternatives = alternative_ids(file, terms)
+        self.path = file.path
+        self.version = file.data_version
         self.all_terms = MappingProxyType(terms)
-        self.ids = TermIds(terms, alternatives, parents)
-        self.parents = MappingProxyType(parents)
-
-    @classmethod
-    def of_checked(
-        cls,
-        path: str,
-        version: str,
-        terms: Mapping[str, Term],
-        alternatives: Mapping[str, str],
-        parents: Parents,
-    ) -> Self:
-        """Return the ontology of terms that were checked before.
-
-        Args:
-            path: The file as the user named it.
-            version: The ``data-version`` of the file.
-            terms: Every term by its id, in file order.
-            alternatives: The live term for each alternative id.
-            parents: The parents of every live term.
-        """
-        ontology = cls.__new__(cls)
-        ontology._set(path, version, terms, alternatives, parents)
-        return ontology
+        self.parents = MappingProxyType(live_parents(file, terms, alternatives))
+        self.ids = TermIds(terms, alternatives, self.parents)
 
     @classmethod
     def from_obo(cls, path: str | Path) -> Self:
@@ -142,49 +98,16 @@ class Ontology(Displayed):
         return MappingProxyType({term_id: self.all_terms[term_id] for term_id in self.ids.live})
 
     @cached_property
-    def texts(self) -> pl.DataFrame:
-        """The names of every live term, in the order of ids.
-
-        The columns are ``term_id``, ``name``, ``definition`` and ``synonyms``, a list of texts.
-        """
-        terms = self.terms.values()
-        columns = {
-            "term_id": [term.term_id for term in terms],
-            "name": [term.name for term in terms],
-            "definition": [term.definition for term in terms],
-            "synonyms": [[synonym.text for synonym in term.synonyms] for term in terms],
-        }
-        return pl.DataFrame(columns, schema=TEXTS_SCHEMA)
-
-    @cached_property
-    def children(self) -> Mapping[str, tuple[str, ...]]:
-        """The children of every live term, in the order of ids."""
-        below: dict[str, list[str]] = {term_id: [] for term_id in self.ids.live}
-        for term_id in self.ids.live:
-            for parent in self.parents[term_id]:
-                below[parent].append(term_id)
-        return MappingProxyType({term_id: tuple(ids) for term_id, ids in below.items()})
-
-    @cached_property
     def hierarchy(self) -> Hierarchy:
         """The hierarchy as arrays; the number of a term is its position in ``terms``, from 0."""
-        numbers = self.ids.numbers
-        return build_hierarchy([numbers(self.parents[term_id]) for term_id in self.ids.live])
+        number = {term_id: place for place, term_id in enumerate(self.ids.live)}
+        above = (self.parents[term_id] for term_id in self.ids.live)
+        return build_hierarchy([[number[parent] for parent in parents] for parents in above])
 
     @cached_property
     def information(self) -> InformationContent:
         """The information content of every term, computed from the graph."""
         return information_from_graph(self.hierarchy)
-
-    @property
-    def roots(self) -> tuple[str, ...]:
-        """The live terms without a parent, in the order of ids."""
-        return tuple(term_id for term_id in self.ids.live if not self.parents[term_id])
-
-    @property
-    def max_depth(self) -> int:
-        """The largest depth of a term, called D in the formulas."""
-        return self.hierarchy.max_depth
 
     def resolve(self, term_id: str) -> Resolution:
         """Return the meaning of an id; unknown ids are not an error."""
@@ -204,7 +127,20 @@ class Ontology(Displayed):
         Raises:
             UsageError: If there is no live term for the id.
         """
-        return frozenset(self.ids.names(self.hierarchy.ancestors_of(self._number_of(term_id))))
+        term, hierarchy = self._number_of(term_id), self.hierarchy
+        above = hierarchy.ancestors[hierarchy.offsets[term] : hierarchy.offsets[term + 1]]
+        return frozenset(self.ids.live[number] for number in above)
+
+    def descendants(self, term_id: str) -> frozenset[str]:
+        """Return the term itself and all terms below it.
+
+        Raises:
+            UsageError: If there is no live term for the id.
+        """
+        hierarchy = self.hierarchy
+        rows = np.flatnonzero(hierarchy.ancestors == self._number_of(term_id))
+        below = np.searchsorted(hierarchy.offsets, rows, side="right") - 1
+        return frozenset(self.ids.live[number] for number in below)
 
     def depth(self, term_id: str) -> int:
         """Return the number of edges on the shortest path to a root; 0 for a root.
@@ -224,25 +160,6 @@ class Ontology(Displayed):
             UsageError: If there is no live term for an id.
         """
         number = int(self._pairs(a, b).lca[0])
-        return self.ids.live[number] if number >= 0 else None
-
-    def most_informative_common_ancestor(
-        self, a: str, b: str, information: InformationContent | None = None
-    ) -> str | None:
-        """Return the common ancestor with the highest information content; ``None`` without one.
-
-        It may not be the deepest one. If several are equally informative, the one with the smallest
-        id is returned.
-
-        Args:
-            a: A term's id.
-            b: A term's id.
-            information: Information content; ``None`` to compute it from the graph.
-
-        Raises:
-            UsageError: If there is no live term for an id.
-        """
-        number = int(self._pairs(a, b, information).most_informative[0])
         return self.ids.live[number] if number >= 0 else None
 
     def similarity(

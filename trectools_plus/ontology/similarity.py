@@ -20,23 +20,27 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from trectools_plus.display import Displayed, TextTable
+from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.formats.files.content import read_file
-from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray, ragged_ranges
+from trectools_plus.ontology.hierarchy import FloatArray, Hierarchy, IntArray
 from trectools_plus.ontology.ids import TermIds
 from trectools_plus.text import listed
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 FROM_GRAPH = (
     "IC from the graph: 1 − ln(number of terms below, the term included) / ln(number of all terms) "
@@ -48,43 +52,20 @@ FROM_ANNOTATIONS = (
 )
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class InformationContent(Displayed):
     """The information content of every term.
 
-    Args:
+    Attributes:
         values: The value of each term, at least 0 and not less than that of its ancestors; shape
             ``(n_terms,)``.
         source: A description of the method and the file.
         notes: Notes on the values, one line each.
     """
 
-    def __init__(self, values: FloatArray, source: str, notes: tuple[str, ...] = ()) -> None:
-        self.values = values
-        self.source = source
-        self.notes = notes
-
-    def _content(self) -> TextTable:
-        rows = [["Terms", f"{self.values.size:,}"], ["Source", self.source]]
-        rows += [["Note", note] for note in self.notes]
-        return TextTable.of(["Field", "Value"], rows, caption=type(self).__name__)
-
-    @cached_property
-    def scaled(self) -> FloatArray:
-        """The values divided by the largest value, in [0, 1]; all 0 if the largest value is 0."""
-        largest = float(self.values.max(initial=0.0))
-        return self.values / largest if largest > 0 else np.zeros_like(self.values)
-
-    @cached_property
-    def order(self) -> IntArray:
-        """The term numbers by ascending value, those with equal values by descending number."""
-        return np.lexsort((-np.arange(self.values.size), self.values))
-
-    @cached_property
-    def ranks(self) -> IntArray:
-        """The position of each term in ``order``."""
-        ranks = np.empty_like(self.order)
-        ranks[self.order] = np.arange(ranks.size)
-        return ranks
+    values: FloatArray
+    source: str
+    notes: tuple[str, ...] = ()
 
 
 def information_from_graph(hierarchy: Hierarchy) -> InformationContent:
@@ -101,13 +82,12 @@ def information_from_graph(hierarchy: Hierarchy) -> InformationContent:
     return InformationContent(values, FROM_GRAPH)
 
 
-_OBJECT, _TERM, _QUALIFIER = "databaseid", "hpoid", "qualifier"
-_FREQUENCY = "frequency"
+_HEADER = re.compile(r"^#?(?=.*\bdatabase_?id\b)(?=.*\bhpo_?id\b).*$", re.IGNORECASE | re.MULTILINE)
+_FIRST_ROW = re.compile(r"^(?!#|\s*$)", re.MULTILINE)
+_VERSION = re.compile(r"^#\s*version:\s*(\S+)", re.MULTILINE)
 _NEVER = r"^\s*(?:0+(?:\.0+)?\s*%?|0+\s*/\s*\d+|HP[:_]0040285)\s*$"
 """Frequencies of findings that were looked for, but not found: *0/7*, *0%*, Excluded."""
 _REMEDY = "use a file in the format of phenotype.hpoa"
-_VERSION = re.compile(r"^#\s*version:\s*(\S+)", re.MULTILINE)
-_MAX_IDS_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,64 +115,47 @@ def read_annotations(path: str | Path) -> Annotations:
     """
     source = read_file(path)
     text = source.text
-    header, begin, line = _find_header(text, source.path)
-    rows = _read_rows(text[begin:], header, source.path, line + 1)
-    if _QUALIFIER in header:
-        qualifier = pl.col(_QUALIFIER).str.strip_chars().str.to_uppercase()
-        rows = rows.filter(qualifier.ne_missing("NOT"))
-    if _FREQUENCY in header:
-        rows = rows.filter(~pl.col(_FREQUENCY).fill_null("").str.contains(_NEVER))
-    frame = rows.select(object=_OBJECT, term=_TERM).unique(maintain_order=True)
-    if frame.is_empty():
-        raise FormatError("the file has no annotations", path=source.path, remedy=_REMEDY)
-    version = _VERSION.search(text[:begin])
-    return Annotations(source.path, version[1] if version else "", frame)
-
-
-def _read_rows(text: str, header: list[str], path: str, first_line: int) -> pl.DataFrame:
-    """Return the rows below the header, without blank lines and with stripped ids."""
-    schema = dict.fromkeys(header, pl.String)
-    if not text.strip():
-        return pl.DataFrame(schema=schema)
-    table = pl.read_csv(
-        io.BytesIO(text.encode()),
+    header = _HEADER.search(text)
+    if header is None:
+        row = _FIRST_ROW.search(text)
+        raise FormatError(
+            "the file has no annotations: expected a header with database_id and hpo_id",
+            path=source.path,
+            line=1 + text.count("\n", 0, row.start()) if row else None,
+            remedy=_REMEDY,
+        )
+    names = [re.sub(r"[\W_]", "", name).lower() for name in header[0].split("\t")]
+    rows = pl.read_csv(
+        io.BytesIO(text[header.end() + 1 :].encode()),
         has_header=False,
         separator="\t",
         quote_char=None,
-        schema=schema,
+        schema=dict.fromkeys((name or f"column{i}" for i, name in enumerate(names)), pl.String),
         truncate_ragged_lines=True,
+        raise_if_empty=False,
         row_index_name="line",
-        row_index_offset=first_line,
-    )
-    needed = [pl.col(name).str.strip_chars().replace("", None) for name in (_OBJECT, _TERM)]
-    table = table.with_columns(needed).filter(~pl.all_horizontal(pl.col(header).is_null()))
-    incomplete = table.filter(pl.col(_OBJECT).is_null() | pl.col(_TERM).is_null())
+        row_index_offset=2 + text.count("\n", 0, header.start()),
+    ).filter(~pl.all_horizontal(pl.exclude("line").fill_null("").str.strip_chars() == ""))
+    ids = {"object": pl.col("databaseid"), "term": pl.col("hpoid")}
+    ids = {name: column.fill_null("").str.strip_chars() for name, column in ids.items()}
+    incomplete = rows.filter((ids["object"] == "") | (ids["term"] == ""))
     if incomplete.height:
         raise FormatError(
             "expected a database_id and an hpo_id in every row, but one is empty",
-            path=path,
+            path=source.path,
             line=incomplete["line"][0],
             remedy=_REMEDY,
         )
-    return table
-
-
-def _find_header(text: str, path: str) -> tuple[list[str], int, int]:
-    """Return normalised column names, the position of the first row, and the header's line."""
-    begin = 0
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        begin += len(line)
-        names = [re.sub(r"\W|_", "", name).lower() for name in line.split("\t")]
-        if {_OBJECT, _TERM} <= set(names):
-            return [name or f"column{i}" for i, name in enumerate(names)], begin, number
-        if line.strip() and not line.startswith("#"):
-            raise FormatError(
-                "expected a header with the columns database_id and hpo_id",
-                path=path,
-                line=number,
-                remedy=_REMEDY,
-            )
-    raise FormatError("the file has no annotations", path=path, remedy=_REMEDY)
+    if "qualifier" in names:
+        qualifier = pl.col("qualifier").str.strip_chars().str.to_uppercase()
+        rows = rows.filter(qualifier.ne_missing("NOT"))
+    if "frequency" in names:
+        rows = rows.filter(~pl.col("frequency").fill_null("").str.contains(_NEVER))
+    if rows.is_empty():
+        raise FormatError("the file has no annotations", path=source.path, remedy=_REMEDY)
+    version = _VERSION.search(text[: header.start()])
+    frame = rows.select(**ids).unique(maintain_order=True)
+    return Annotations(source.path, version[1] if version else "", frame)
 
 
 def information_from_annotations(
@@ -214,97 +177,61 @@ def information_from_annotations(
     Raises:
         FormatError: If the ontology has none of the annotated terms.
     """
+    from scipy.sparse import csr_array
+
     terms = annotations.frame["term"].unique(maintain_order=True)
     numbers = ids.numbers(terms.to_list())
     unknown = terms.filter(pl.Series(numbers < 0)).to_list()
     if len(unknown) == len(terms):
         raise FormatError(
-            f"the ontology has none of the annotated terms: {listed(unknown, _MAX_IDS_LISTED)}",
+            f"the ontology has none of the annotated terms: {listed(unknown, 3)}",
             path=annotations.path,
             remedy="use annotations with terms of this ontology",
         )
     known = pl.DataFrame({"term": terms, "number": numbers}).filter(pl.col("number") >= 0)
-    pairs = annotations.frame.join(known, on="term").select(
-        pl.col("object").rank("dense").cast(pl.Int64) - 1, "number"
+    pairs = (
+        annotations.frame.join(known, on="term")
+        .select(pl.col("object").rank("dense").cast(pl.Int64) - 1, "number")
+        .unique()
     )
     n_objects = pairs["object"].n_unique()
-    counts = _count_objects(hierarchy, pairs.unique())
+    above = hierarchy.matrix(np.ones_like(hierarchy.steps))
+    n_terms = hierarchy.depths.size
+    has = np.ones(pairs.height, dtype=np.int64), pairs.to_numpy().T
+    counts = (csr_array(has, shape=(n_objects, n_terms)) @ above > 0).sum(axis=0)
     values = np.log(n_objects) - np.log(np.maximum(counts, 1))
-    file = f"{annotations.path} {annotations.version}".strip()
-    source = FROM_ANNOTATIONS.format(file=f"{file} ({n_objects:,} objects)")
+    file = f"{annotations.path} {annotations.version}".strip() + f" ({n_objects:,} objects)"
     notes = (
         f"annotations of {len(unknown)} of {len(terms)} terms in {annotations.path} are ignored, "
-        f"because the ontology does not have these terms: {listed(unknown, _MAX_IDS_LISTED)}",
+        f"because the ontology does not have these terms: {listed(unknown, 3)}",
     )
-    return InformationContent(values, source, notes if unknown else ())
+    return InformationContent(values, FROM_ANNOTATIONS.format(file=file), notes if unknown else ())
 
-
-def _count_objects(hierarchy: Hierarchy, pairs: pl.DataFrame) -> IntArray:
-    """Count the objects of each term; an object counts once for a term and each ancestor.
-
-    Args:
-        hierarchy: The hierarchy of the terms.
-        pairs: ``object, number``: objects numbered from 0, with the numbers of their terms.
-    """
-    from scipy.sparse import csr_array
-
-    n_terms = hierarchy.depths.size
-    has = csr_array((np.ones(pairs.height, dtype=np.int32), pairs.to_numpy().T))
-    has.resize(has.shape[0], n_terms)
-    ones = np.ones(hierarchy.ancestors.size, dtype=np.int32)
-    above = csr_array((ones, hierarchy.ancestors, hierarchy.offsets), shape=(n_terms, n_terms))
-    counts: IntArray = np.bincount((has @ above).indices, minlength=n_terms)
-    return counts
-
-
-_PAIRS_AT_ONCE = 2048
-"""The greatest number of rows of the look-up table; a row has a 16-bit number for each term."""
 
 _STEP_BITS, _TERM_BITS = 18, 28
 _MOST_STEPS, _MOST_TERMS = (1 << _STEP_BITS) - 1, (1 << _TERM_BITS) - 1
 
-_Key = Callable[[IntArray, IntArray], IntArray]
-"""Returns a sort key for common ancestors with their distances from both terms (added); the
-ancestor with the largest key is chosen."""
 
-
+@dataclass(frozen=True, eq=False)
 class TermPairs:
     """Pairs of terms; attributes are computed on first use.
 
-    Args:
+    Attributes:
         hierarchy: The hierarchy of the terms.
         a: Term numbers, shape ``(n_pairs,)``.
         b: Term numbers, shape ``(n_pairs,)``.
-        information: The information content of the terms; ``None`` to compute it from the graph.
+        content: The information content of the terms; ``None`` to compute it from the graph.
     """
 
-    def __init__(
-        self,
-        hierarchy: Hierarchy,
-        a: IntArray,
-        b: IntArray,
-        information: InformationContent | None = None,
-    ) -> None:
-        self.hierarchy = hierarchy
-        self.a = a
-        self.b = b
-        self._information = information
+    hierarchy: Hierarchy
+    a: IntArray
+    b: IntArray
+    content: InformationContent | None = None
 
     @cached_property
-    def equal(self) -> npt.NDArray[np.bool_]:
-        """True where both terms are the same; shape ``(n_pairs,)``."""
-        equal: npt.NDArray[np.bool_] = self.a == self.b
-        return equal
-
-    @cached_property
-    def depth_a(self) -> IntArray:
-        """The depths of the first terms."""
-        return self.hierarchy.depths[self.a]
-
-    @cached_property
-    def depth_b(self) -> IntArray:
-        """The depths of the second terms."""
-        return self.hierarchy.depths[self.b]
+    def depths(self) -> IntArray:
+        """The depths of both terms, added."""
+        return self.hierarchy.depths[self.a] + self.hierarchy.depths[self.b]
 
     @cached_property
     def lca(self) -> IntArray:
@@ -318,81 +245,48 @@ class TermPairs:
     @cached_property
     def lca_depth(self) -> IntArray:
         """The depths of the deepest common ancestors; 0 if there is none."""
-        return np.where(self._deepest >= 0, self._deepest >> (_STEP_BITS + _TERM_BITS), 0)
+        return np.where(self.lca >= 0, self.hierarchy.depths[self.lca], 0)
 
     @cached_property
     def lca_steps(self) -> IntArray:
         """The number of edges on the shortest paths from both terms to the LCA; 0 without one."""
-        steps = _MOST_STEPS - (self._deepest >> _TERM_BITS & _MOST_STEPS)
-        return np.where(self._deepest >= 0, steps, 0)
+        steps = self._deepest >> _TERM_BITS & _MOST_STEPS
+        return np.where(self.lca >= 0, _MOST_STEPS - steps, 0)
 
     @cached_property
     def _deepest(self) -> IntArray:
         """Depth, steps and number of the LCA as one number; −1 if there is none."""
-        depths = self.hierarchy.depths
-
-        def deepest_nearest_first(ancestor: IntArray, steps: IntArray) -> IntArray:
-            key = (depths[ancestor] << _STEP_BITS) + _MOST_STEPS - steps
-            return (key << _TERM_BITS) + _MOST_TERMS - ancestor
-
-        return self._best(deepest_nearest_first)
+        ancestor, steps = self._common.indices.astype(np.int64), self._common.data - 2
+        key = (self.hierarchy.depths[ancestor] << _STEP_BITS) + _MOST_STEPS - steps
+        return self._largest((key << _TERM_BITS) + _MOST_TERMS - ancestor, -1)
 
     @cached_property
-    def information(self) -> InformationContent:
+    def information(self) -> FloatArray:
         """The information content of all terms."""
-        return self._information or information_from_graph(self.hierarchy)
+        return (self.content or information_from_graph(self.hierarchy)).values
 
     @cached_property
-    def most_informative(self) -> IntArray:
-        """The most informative common ancestors (MICA); −1 if there is none.
+    def shared_information(self) -> FloatArray:
+        """The information content of the most informative common ancestor; 0 if there is none."""
+        return self._largest(self.information[self._common.indices], 0.0)
 
-        If several are equally informative, the one with the smallest number is chosen.
-        """
-        ranks = self.information.ranks
-        best = self._best(lambda ancestor, _steps: ranks[ancestor])
-        return np.where(best >= 0, self.information.order[best], -1)
+    @cached_property
+    def _common(self) -> csr_array:
+        """A row for each pair: its common ancestors, with the edges from both terms, plus 2."""
+        steps = self.hierarchy.matrix(self.hierarchy.steps + 1)
+        ones = self.hierarchy.matrix(np.ones_like(self.hierarchy.steps))
+        return steps[self.a] * ones[self.b] + ones[self.a] * steps[self.b]
 
-    def _best(self, key: _Key) -> IntArray:
-        """Return the largest key (at least 0) of the common ancestors; −1 without one."""
-        order = np.argsort(self.a, kind="stable")  # pairs with the same a use the same table row
-        best = np.empty(self.a.size, dtype=np.int64)
-        for start in range(0, order.size, _PAIRS_AT_ONCE):
-            block = order[start : start + _PAIRS_AT_ONCE]
-            best[block] = _best_of_block(self.hierarchy, self.a[block], self.b[block], key)
-        return best
-
-
-def _best_of_block(hierarchy: Hierarchy, a: IntArray, b: IntArray, key: _Key) -> IntArray:
-    table, row_of_a = _steps_up(hierarchy, a)
-    lengths = hierarchy.offsets[b + 1] - hierarchy.offsets[b]
-    position = ragged_ranges(hierarchy.offsets[b], lengths)
-    ancestor = hierarchy.ancestors[position]
-    steps_a = table[np.repeat(row_of_a, lengths), ancestor].astype(np.int64)
-    keys = key(ancestor, steps_a + hierarchy.steps[position])
-    keys[steps_a < 0] = -1
-    best: IntArray = np.maximum.reduceat(keys, np.cumsum(lengths) - lengths)
-    return best
-
-
-def _steps_up(hierarchy: Hierarchy, terms: IntArray) -> tuple[npt.NDArray[np.int16], IntArray]:
-    """Return a table of the distances from distinct terms to ancestors, and each term's row.
-
-    The table has a column for each term of the hierarchy, −1 if it is not an ancestor.
-    """
-    distinct, row = np.unique(terms, return_inverse=True)
-    starts = hierarchy.offsets[distinct]
-    lengths = hierarchy.offsets[distinct + 1] - starts
-    position = ragged_ranges(starts, lengths)
-    table = np.full((distinct.size, hierarchy.depths.size), -1, dtype=np.int16)
-    rows = np.repeat(np.arange(distinct.size), lengths)
-    table[rows, hierarchy.ancestors[position]] = hierarchy.steps[position]
-    return table, row
+    def _largest(self, values: npt.NDArray[Any], without: float) -> npt.NDArray[Any]:
+        """Return the largest value of each pair's common ancestors."""
+        largest = np.full(self.a.size, without, dtype=values.dtype)
+        pair = np.repeat(np.arange(self.a.size), np.diff(self._common.indptr))
+        np.maximum.at(largest, pair, values)
+        return largest
 
 
 Formula = Callable[[TermPairs], FloatArray]
 """Returns n similarities in [0, 1] for n pairs."""
-
-_DEPTH_WEIGHT, _DISTANCE_WEIGHT = 0.7, 0.3
 
 
 def simple_resnik_like(pairs: TermPairs) -> FloatArray:
@@ -401,14 +295,14 @@ def simple_resnik_like(pairs: TermPairs) -> FloatArray:
     The similarity of a term with itself is its depth divided by D, so it is less than 1 unless the
     depth is D. If an ancestor of the term has a greater depth, that depth is used instead.
     """
-    return pairs.lca_depth / max(pairs.hierarchy.max_depth, 1)
+    return pairs.lca_depth / int(pairs.hierarchy.depths.max(initial=1))
 
 
 def hybrid(pairs: TermPairs) -> FloatArray:
     """0.7·depth(LCA)/D + 0.3·max(0, 1 − p/(depth1 + depth2)); 1.0 only for equal terms.
     p: the edges on the shortest paths from both terms to the LCA, added.
     """
-    return np.where(pairs.equal, 1.0, _specific_and_near(pairs, pairs.lca_steps))
+    return np.where(pairs.a == pairs.b, 1.0, _specific_and_near(pairs, pairs.lca_steps))
 
 
 def hybrid_depth(pairs: TermPairs) -> FloatArray:
@@ -420,7 +314,7 @@ def hybrid_depth(pairs: TermPairs) -> FloatArray:
     descendant, so p can be 0, and the similarity 1.0, for different terms: use it only to compare
     with the published figures of that benchmark.
     """
-    distance = np.maximum(0, pairs.depth_a + pairs.depth_b - 2 * pairs.lca_depth)
+    distance = np.maximum(0, pairs.depths - 2 * pairs.lca_depth)
     same = (pairs.lca >= 0) & (distance == 0)
     return np.where(same, 1.0, _specific_and_near(pairs, distance))
 
@@ -432,21 +326,15 @@ def lin(pairs: TermPairs) -> FloatArray:
     itself is 1, even if its IC is 0. That of different terms is 1 only if they and the MICA have
     the same IC, which is possible with IC from annotations, but not with IC from the graph.
     """
-    values = pairs.information.values
-    total = values[pairs.a] + values[pairs.b]
-    return np.where(pairs.equal, 1.0, 2 * _shared(pairs, values) / np.where(total > 0, total, 1.0))
+    total = pairs.information[pairs.a] + pairs.information[pairs.b]
+    shared = pairs.shared_information
+    return np.where(pairs.a == pairs.b, 1.0, 2 * shared / np.where(total > 0, total, 1.0))
 
 
 def _specific_and_near(pairs: TermPairs, distance: IntArray) -> FloatArray:
-    near = np.maximum(0.0, 1.0 - distance / np.maximum(pairs.depth_a + pairs.depth_b, 1))
-    mixed = _DEPTH_WEIGHT * simple_resnik_like(pairs) + _DISTANCE_WEIGHT * near
+    near = np.maximum(0.0, 1.0 - distance / np.maximum(pairs.depths, 1))
+    mixed = 0.7 * simple_resnik_like(pairs) + 0.3 * near
     return np.where(pairs.lca >= 0, mixed, 0.0)
-
-
-def _shared(pairs: TermPairs, information: FloatArray) -> FloatArray:
-    """Return IC(MICA); 0 if there is none."""
-    mica = pairs.most_informative
-    return np.where(mica >= 0, information[mica], 0.0)
 
 
 FORMULAS: Mapping[str, Formula] = MappingProxyType(
@@ -463,17 +351,14 @@ def formula_named(name: str) -> Formula:
     Raises:
         UsageError: If the formula does not exist.
     """
-    try:
-        return FORMULAS[name]
-    except (KeyError, TypeError):
-        raise UsageError(
-            f"unknown similarity formula {name!r}",
-            remedy=f"use one of: {', '.join(FORMULAS)}",
-        ) from None
+    if name not in FORMULAS:
+        known = ", ".join(FORMULAS)
+        raise UsageError(f"unknown similarity formula {name!r}", remedy=f"use one of: {known}")
+    return FORMULAS[name]
 
 
-_PAIRS_PER_GROUP = 500_000
-"""The approximate number of pairs in a group of queries, which limits memory."""
+_PAIRS_AT_ONCE = 100_000
+"""The approximate number of pairs that are compared at once, which limits memory."""
 
 TermLists = Sequence[Sequence[str]]
 
@@ -506,53 +391,22 @@ def best_matches(
     """
     same_id = (not set(e).isdisjoint(p) for e, p in zip(expected, predicted, strict=True))
     values = np.fromiter(same_id, dtype=np.float64, count=len(expected))
-    open_queries = np.flatnonzero(values == 0)
-    expected_terms = _Ragged.of([expected[query] for query in open_queries.tolist()], ids)
-    predicted_terms = _Ragged.of([predicted[query] for query in open_queries.tolist()], ids)
-    for group in _groups(expected_terms.lengths * predicted_terms.lengths):
-        a, b, lengths = _all_pairs(expected_terms.take(group), predicted_terms.take(group))
+    longest = max(map(len, expected), default=0) * max(map(len, predicted), default=0)
+    step = 1 + _PAIRS_AT_ONCE // max(longest, 1)
+    for start in range(0, len(expected), step):
+        block = slice(start, start + step)
+        both = _live_terms(expected[block], ids).join(
+            _live_terms(predicted[block], ids), on="query"
+        )
+        a, b = both["term"].to_numpy(), both["term_right"].to_numpy()
         pairs = TermPairs(hierarchy, a, b, information)
-        similarity = np.where(pairs.equal, 1.0, formula(pairs))
-        filled = lengths > 0
-        starts = (np.cumsum(lengths) - lengths)[filled]
-        if starts.size:
-            values[open_queries[group][filled]] = np.maximum.reduceat(similarity, starts)
+        similarity = np.where(pairs.a == pairs.b, 1.0, formula(pairs))
+        np.maximum.at(values[block], both["query"].to_numpy(), similarity)
     return values
 
 
-class _Ragged:
-    """Term numbers of many queries in one array, without ids that have no live term."""
-
-    def __init__(self, numbers: IntArray, lengths: IntArray) -> None:
-        self.numbers = numbers
-        self.lengths = lengths
-        self.starts = np.cumsum(lengths) - lengths
-
-    @classmethod
-    def of(cls, lists: TermLists, ids: TermIds) -> _Ragged:
-        numbers = ids.numbers(list(chain.from_iterable(lists)))
-        sizes = np.array([len(terms) for terms in lists], dtype=np.int64)
-        query = np.repeat(np.arange(len(lists)), sizes)
-        known = numbers >= 0
-        return cls(numbers[known], np.bincount(query[known], minlength=len(lists)))
-
-    def take(self, queries: IntArray) -> _Ragged:
-        lengths = self.lengths[queries]
-        return _Ragged(self.numbers[ragged_ranges(self.starts[queries], lengths)], lengths)
-
-
-def _all_pairs(first: _Ragged, second: _Ragged) -> tuple[IntArray, IntArray, IntArray]:
-    """Pair every term of ``first`` with every term of ``second`` of the same query."""
-    lengths = first.lengths * second.lengths
-    query = np.repeat(np.arange(lengths.size), lengths)
-    pair = ragged_ranges(np.zeros_like(lengths), lengths)
-    in_first, in_second = np.divmod(pair, second.lengths[query])
-    a = first.numbers[first.starts[query] + in_first]
-    b = second.numbers[second.starts[query] + in_second]
-    return a, b, lengths
-
-
-def _groups(sizes: IntArray) -> Iterator[npt.NDArray[np.intp]]:
-    """Split positions into groups whose sizes add up to about ``_PAIRS_PER_GROUP``."""
-    group = np.cumsum(sizes) // _PAIRS_PER_GROUP
-    yield from np.split(np.arange(sizes.size), np.flatnonzero(np.diff(group)) + 1)
+def _live_terms(lists: TermLists, ids: TermIds) -> pl.DataFrame:
+    """Return a row for each id with a live term: its query and the number of the term."""
+    query = np.repeat(np.arange(len(lists)), [len(terms) for terms in lists])
+    terms = pl.DataFrame({"query": query, "term": ids.numbers([*chain.from_iterable(lists)])})
+    return terms.filter(pl.col("term") >= 0)

@@ -9,7 +9,6 @@ Every text may be from outside: each rendering escapes all of them.
 from __future__ import annotations
 
 import re
-import sys
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -118,27 +117,16 @@ def _numeric(table: TextTable) -> list[bool]:
 
 
 def print_blocks(
-    blocks: Iterable[Block],
-    stream: TextIO | None = None,
-    *,
-    width: int | None = None,
-    folds: bool = False,
-    kind: str = "text",
+    blocks: Iterable[Block], stream: TextIO, *, width: int | None = None, folds: bool = False
 ) -> None:
     """Print blocks, at most 100 characters wide.
 
     Args:
         blocks: The blocks.
-        stream: The output, by default standard output; colours and bold text are used if it is a
-            terminal.
+        stream: The output; colours and bold text are used if it is a terminal.
         width: Characters per line; by default the width of the terminal, at most 100.
         folds: Print sections that are folded elsewhere, too.
-        kind: ``markdown`` prints Markdown instead.
     """
-    stream = stream or sys.stdout
-    if kind == "markdown":
-        stream.write(markdown(blocks))
-        return
     console = make_console(stream, width)
     for block in blocks:
         for line in block_lines(console, block, folds=folds):
@@ -148,7 +136,7 @@ def print_blocks(
 def print_table(console: Console, table: TextTable) -> None:
     """Print a table; columns that exceed the width follow below, each with the first column."""
     for part in _fit(console, table):
-        console.print(_as_rich(console, part))
+        console.print(_as_rich(part))
 
 
 def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[str]:
@@ -164,7 +152,7 @@ def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[
         case Code():
             return printable(block.text, breaks=True).splitlines()
         case TextTable(rows=(_, *_)):
-            tables = [_capture(console, _as_rich(console, part)) for part in _fit(console, block)]
+            tables = [_capture(console, _as_rich(part)) for part in _fit(console, block)]
             return [line for place, one in enumerate(tables) for line in [""] * (place > 0) + one]
         case Fold() if folds:
             lines = [line for each in block.blocks for line in block_lines(console, each)]
@@ -202,16 +190,16 @@ def table_width(console: Console, table: TextTable) -> int:
 
     columns = [
         column
-        if numeric or column.whole or column.fills
+        if numeric or column.whole
         else replace(column, widest=min(_TEXT_WIDTH, column.widest or _TEXT_WIDTH))
         for column, numeric in zip(table.columns, _numeric(table), strict=True)
     ]
     options = console.options.update(max_width=10_000)
-    content = _as_rich(console, replace(table, columns=tuple(columns)))
+    content = _as_rich(replace(table, columns=tuple(columns)))
     return Measurement.get(console, options, content).maximum
 
 
-def _as_rich(console: Console, table: TextTable) -> RichTable:
+def _as_rich(table: TextTable) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text as RichText
@@ -229,9 +217,9 @@ def _as_rich(console: Console, table: TextTable) -> RichTable:
         shown.add_column(
             printable(column.name if column.short is None else column.short),
             justify="right" if column.right or (numeric[place] and not widths[place]) else "left",
-            overflow="ellipsis" if column.fills else "fold",
-            no_wrap=column.whole or column.fills,
-            max_width=_room_left(console, table, place) if column.fills else column.widest,
+            overflow="fold",
+            no_wrap=column.whole,
+            max_width=column.widest,
         )
 
     def filled(cell: Cell, width: int) -> RichText:
@@ -247,14 +235,6 @@ def _as_rich(console: Console, table: TextTable) -> RichTable:
             end_section=row.ends_section,
         )
     return shown
-
-
-def _room_left(console: Console, table: TextTable, place: int) -> int:
-    """Return the width of the console that the other columns of the table leave."""
-    others = [other for other in range(len(table.columns)) if other != place]
-    lines = [[column.name for column in table.columns]]
-    lines += [[cell.text for cell in row.cells] for row in table.rows]
-    return console.width - 2 - sum(max(len(line[at]) for line in lines) + 2 for at in others)
 
 
 def markdown(blocks: Iterable[Block]) -> str:

@@ -293,11 +293,8 @@ class TextSearcher:
 @lru_cache(maxsize=2)
 def _modifier_words(ontology: Ontology) -> frozenset[str]:
     """Return the first letters of all words in names of terms that are no findings."""
-    terms = [
-        term
-        for term in ontology.terms.values()
-        if _FINDINGS not in ontology.ancestors(term.term_id)
-    ]
+    findings = ontology.descendants(_FINDINGS) if _FINDINGS in ontology else frozenset()
+    terms = [term for term_id, term in ontology.terms.items() if term_id not in findings]
     names = [name for term in terms for name in (term.name, *(s.text for s in term.synonyms))]
     return frozenset().union(*map(_prefixes, names))
 

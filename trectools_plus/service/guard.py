@@ -9,7 +9,6 @@ import asyncio
 import hmac
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
@@ -38,29 +37,16 @@ _HEADERS = (
     (b"cache-control", b"no-store"),
 )
 
-_SLOW_SECONDS = 1.0
-"""The time after which a body can be refused because others arrive."""
-
 Observer = Callable[[str, str, int, float], None]
 """Receives method, route, status and seconds of each response."""
 
 
-class BearerKey:
-    """The key that requests must contain.
-
-    Args:
-        key: The text of the key.
-    """
-
-    def __init__(self, key: str) -> None:
-        self._digest = sha256(key.encode()).digest()
-
-    def is_in(self, headers: Headers) -> bool:
-        """Return true if the ``Authorization`` header contains the key."""
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        # Digests have equal lengths, so the time of the comparison does not depend on the key.
-        found = sha256(given.strip().encode("latin-1", "replace")).digest()
-        return hmac.compare_digest(found, self._digest) and scheme.lower() == "bearer"
+def has_key(headers: Headers, key: str) -> bool:
+    """Return true if the ``Authorization`` header contains a key."""
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    # Digests have equal lengths, so the time of the comparison does not depend on the key.
+    digests = (sha256(text.encode("utf-8", "replace")).digest() for text in (given.strip(), key))
+    return hmac.compare_digest(*digests) and scheme.lower() == "bearer"
 
 
 def is_loopback(host: str) -> bool:
@@ -84,21 +70,16 @@ class Rules:
             before its body is read.
         body_bytes: Maximum size of a body, in bytes.
         body_seconds: Maximum time for a body to arrive, in seconds.
-        bodies: Maximum number of bodies that arrive at the same time; if one more begins, the
-            slowest of those that take more than a second is refused.
         size_remedy: The remedy in the problem document for a body that is too large.
         headers: Further headers of every response.
-        reads_ahead: True to read the whole body before calling the application.
         observe: Called after each response. ``None`` also turns off the log.
     """
 
     check: Callable[[Scope, Headers], None]
     body_bytes: int
     body_seconds: float
-    bodies: int = 32
     size_remedy: str | None = None
     headers: tuple[tuple[bytes, bytes], ...] = ()
-    reads_ahead: bool = False
     observe: Observer | None = None
 
 
@@ -113,7 +94,6 @@ class Guard:
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self._app = app
         self._rules = rules
-        self._arriving: set[_Body] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -144,7 +124,7 @@ class Guard:
                 disconnected = True
                 task.cancel()  # no client waits for the answer
 
-        body = _Body(receive, self._rules, self._arriving, disconnect)
+        body = _Body(receive, self._rules, disconnect)
         task = asyncio.create_task(self._answer(inner, scope, body, send_observed))
         try:
             await task
@@ -169,8 +149,7 @@ class Guard:
         most = self._rules.body_bytes
         if length.isdecimal() and (len(length) > 18 or int(length) > most):
             raise _too_large(self._rules)
-        receive = await body.read_ahead() if self._rules.reads_ahead else body.receive
-        await self._app(inner, receive, send)
+        await self._app(inner, body.receive, send)
 
     def _log(self, given: str, scope: Scope, status: int, seconds: float) -> None:
         """Log one line without query and headers, so it never contains a key or a text."""
@@ -189,24 +168,14 @@ class _Body:
     Args:
         receive: The ASGI function that returns the next message.
         rules: The maximum size and time.
-        arriving: The bodies of all requests that have begun to arrive.
         disconnect: Called when the client disconnects.
     """
 
-    def __init__(
-        self,
-        receive: Receive,
-        rules: Rules,
-        arriving: set[_Body],
-        disconnect: Callable[[], None],
-    ) -> None:
+    def __init__(self, receive: Receive, rules: Rules, disconnect: Callable[[], None]) -> None:
         self._receive = receive
         self._rules = rules
-        self._arriving = arriving
         self._disconnect = disconnect
         self._began = monotonic()
-        self._timeout = asyncio.timeout(None)
-        self._is_refused = False
         self._size = 0
         self._watching: asyncio.Task[None] | None = None
 
@@ -214,80 +183,29 @@ class _Body:
         """Return the next part of the body.
 
         Raises:
-            ProblemError: 408 if it is too slow, 413 if it is too large, 503 if too many others
-                arrive.
+            ProblemError: 408 if it is too slow, 413 if it is too large.
         """
         if self._watching is not None:  # the body is complete, so there is no time limit
             return await self._receive()
-        self._take_place()
         left = self._began + self._rules.body_seconds - monotonic()
         try:
-            async with asyncio.timeout(max(left, 0.001)) as self._timeout:
+            async with asyncio.timeout(max(left, 0.001)):
                 message = await self._receive()
         except TimeoutError:
-            raise self._too_slow() from None
+            what = f"the body did not arrive within {self._rules.body_seconds:g} s"
+            headers = {"Connection": "close"}
+            raise ProblemError(408, "slow-body", what, headers=headers) from None
         self._size += len(message.get("body", b""))
         if self._size > self._rules.body_bytes:
             raise _too_large(self._rules)
         if message["type"] == "http.disconnect":
             self._disconnect()
         elif not message.get("more_body", False):
-            self._arriving.discard(self)
             self._watching = asyncio.create_task(self._watch())
         return message
 
-    def _take_place(self) -> None:
-        """Count as arriving; if there are too many, refuse the slowest, or this one."""
-        if self._is_refused:
-            raise self._too_slow()
-        if self in self._arriving:
-            return
-        if len(self._arriving) >= self._rules.bodies:
-            now = monotonic()
-            slow = [body for body in self._arriving if now - body._began > _SLOW_SECONDS]
-            if not slow:
-                raise ProblemError(
-                    503,
-                    "busy",
-                    f"{len(self._arriving)} bodies of requests are arriving",
-                    remedy="try again later",
-                    headers={"Retry-After": "1", "Connection": "close"},
-                )
-            min(slow, key=lambda body: body._size / (now - body._began))._refuse()
-        self._arriving.add(self)
-
-    def _refuse(self) -> None:
-        self._is_refused = True
-        self._arriving.discard(self)
-        with suppress(RuntimeError):  # between two parts
-            self._timeout.reschedule(asyncio.get_running_loop().time())
-
-    def _too_slow(self) -> ProblemError:
-        return ProblemError(
-            408,
-            "slow-body",
-            "the body arrived too slowly, and others need its place"
-            if self._is_refused
-            else f"the body did not arrive within {self._rules.body_seconds:g} s",
-            headers={"Connection": "close"},
-        )
-
-    async def read_ahead(self) -> Receive:
-        """Read the whole body, and return an ASGI ``receive`` that has it in one message."""
-        parts = [await self.receive()]
-        while parts[-1].get("more_body", False):
-            parts.append(await self.receive())
-        body = b"".join(part.get("body", b"") for part in parts)
-        pending: list[Message] = [{**parts[-1], "body": body}]
-
-        async def receive() -> Message:
-            return pending.pop() if pending else await self.receive()
-
-        return receive
-
     def close(self) -> None:
-        """Leave the place of the body, and stop watching for a disconnect."""
-        self._arriving.discard(self)
+        """Stop watching for a disconnect."""
         if self._watching is not None:
             self._watching.cancel()
 

@@ -26,6 +26,8 @@ _LOG = logging.getLogger("trectools_plus.service")
 _MAX_ERRORS = 20
 _TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
 """Phrases of RFC 9110 that differ from those of older Python versions."""
+_CODES = {401: "unauthorised", 413: "body-too-large"}
+"""Codes that differ from the words of the status."""
 
 
 class ProblemItem(BaseModel):
@@ -60,7 +62,7 @@ class ProblemDocument(BaseModel):
     """The individual errors, if there are several."""
 
 
-class ProblemError(Exception):
+class ProblemError(HTTPException):
     """An error whose response is a problem document.
 
     Args:
@@ -82,8 +84,7 @@ class ProblemError(Exception):
         errors: list[ProblemItem] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(detail)
-        self.headers = dict(headers or {})
+        super().__init__(status, detail, dict(headers or {}))
         self.problem = ProblemDocument(
             title=_TITLES.get(status) or HTTPStatus(status).phrase,
             status=status,
@@ -109,28 +110,16 @@ def to_json(content: Any) -> bytes:
     return json.dumps(content, ensure_ascii=True, allow_nan=False).encode("ascii")
 
 
-def json_response(
-    content: Any,
-    status: int = 200,
-    media_type: str = "application/json",
-    headers: Mapping[str, str] | None = None,
-) -> Response:
-    """Return a JSON response.
-
-    Args:
-        content: The content; bytes must already be JSON.
-        status: HTTP status.
-        media_type: Media type of the response.
-        headers: Further headers.
-    """
+def json_response(content: Any) -> Response:
+    """Return a JSON response; bytes must already be JSON."""
     body = content if isinstance(content, bytes) else to_json(content)
-    return Response(body, status, dict(headers or {}), media_type)
+    return Response(body, media_type="application/json")
 
 
 def problem_response(error: ProblemError) -> Response:
     """Return the response for an error."""
-    content = error.problem.model_dump(mode="json")
-    return json_response(content, error.problem.status, MEDIA_TYPE, error.headers)
+    content = to_json(error.problem.model_dump(mode="json"))
+    return Response(content, error.status_code, error.headers, MEDIA_TYPE)
 
 
 def as_problem(error: Exception) -> ProblemError:
@@ -140,7 +129,10 @@ def as_problem(error: Exception) -> ProblemError:
     if isinstance(error, TrectoolsPlusError):
         return _from_package_error(error)
     if isinstance(error, HTTPException):
-        return _from_http_error(error)
+        phrase = HTTPStatus(error.status_code).phrase
+        code = _CODES.get(error.status_code, phrase.lower().replace(" ", "-"))
+        detail = str(error.detail)[:500] or phrase
+        return ProblemError(error.status_code, code, detail, headers=error.headers)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return ProblemError(
             507,
@@ -161,29 +153,12 @@ def as_problem(error: Exception) -> ProblemError:
 def _from_package_error(error: TrectoolsPlusError) -> ProblemError:
     items = [
         ProblemItem(where=finding.place, what=f"{finding.code} {finding.message}")
-        for finding in (error.findings if isinstance(error, FindingsError) else ())
+        for finding in getattr(error, "findings", ())
     ]
     items += [ProblemItem(where=one.where, what=one.what) for one in getattr(error, "errors", ())]
     code = "findings" if isinstance(error, FindingsError) else "unusable-content"
     where = f" — {error.where}" if error.where else ""
     return ProblemError(422, code, f"{error.what}{where}", remedy=error.remedy, errors=items)
-
-
-_HTTP_CODES = {
-    400: "bad-request",
-    401: "unauthorised",
-    403: "forbidden",
-    404: "not-found",
-    405: "method-not-allowed",
-    413: "body-too-large",
-    415: "unsupported-media-type",
-}
-
-
-def _from_http_error(error: HTTPException) -> ProblemError:
-    code = _HTTP_CODES.get(error.status_code, "http-error")
-    detail = str(error.detail) or HTTPStatus(error.status_code).phrase
-    return ProblemError(error.status_code, code, detail[:500], headers=error.headers)
 
 
 async def answer_problem(_: Request, error: Exception) -> Response:

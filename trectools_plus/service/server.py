@@ -29,6 +29,8 @@ from trectools_plus.testsets.loading import find_test_set, read_test_set
 REQUEST_HEADER_SECONDS = 15.0
 """Time limit for the first line and the headers of a request; the body has its own limit."""
 _KEEP_ALIVE_SECONDS = 5
+_MOST_CONNECTIONS = 1_000
+"""With more connections, requests are refused with status 503."""
 _STOP_SECONDS = 2
 """Time that a signal leaves to clients to send or receive the rest of a body."""
 _LOG = logging.getLogger("trectools_plus.service")
@@ -172,6 +174,7 @@ def serve_app(
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        limit_concurrency=_MOST_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )

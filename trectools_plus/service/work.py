@@ -21,7 +21,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, TypeVarTuple
 
 import anyio
 from anyio import to_process
@@ -52,24 +52,8 @@ _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One request for work.
-
-    Attributes:
-        parameters: The parameters of the request; their class decides what is done.
-        folder: The folder of the request.
-        uploads: The uploads.
-    """
-
-    parameters: Parameters
-    folder: Path
-    uploads: tuple[Upload, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of a task.
+class Outcome(NamedTuple):
+    """The result of a request.
 
     Attributes:
         answer: The body of the response, as JSON.
@@ -147,37 +131,40 @@ class RequestWork:
         for scope in self._unfinished:
             scope.cancel()
 
-    async def answer(self, task: Task) -> Outcome:
+    async def answer(
+        self, parameters: Parameters, folder: Path, uploads: tuple[Upload, ...]
+    ) -> Outcome:
         """Do work in a process, and wait for the result.
+
+        Args:
+            parameters: The parameters of the request; their class decides what is done.
+            folder: The folder of the request.
+            uploads: The uploads.
 
         Raises:
             ProblemError: If the work fails; 503 if too many requests are unfinished, no process
                 gets free, or the work takes too long.
         """
         self.check_free()
-        waits, is_done = True, False
+        waits = True
         with anyio.move_on_after(self._limits.seconds) as scope:
             self._unfinished.add(scope)
             try:
                 async with self._free:
                     waits = False
-                    outcome = await _call(perform, task, self._settings)
-                is_done = True
-                return outcome
+                    return await _call(perform, parameters, folder, uploads, self._settings)
+            except BaseException:
+                self._ended.set()
+                raise
             finally:
                 self._unfinished.discard(scope)
-                if not is_done:
-                    self._ended.set()
         if not self._is_open:
             raise _stopping()
+        limit = f"the limit is {self._limits.seconds:g} s"
         if waits:
-            raise _busy(f"no worker was free in time: the limit is {self._limits.seconds:g} s")
-        raise ProblemError(
-            503,
-            "time-limit",
-            f"the work took longer than {self._limits.seconds:g} s",
-            remedy="send less data, or use the command line",
-        )
+            raise _busy(f"no worker was free in time: {limit}")
+        what, remedy = f"the work took too long: {limit}", "send less data, or use the command line"
+        raise ProblemError(503, "time-limit", what, remedy=remedy)
 
     def check_free(self) -> None:
         """Check that there is a place for one more request, before its body is read.
@@ -257,8 +244,10 @@ def open_documents(settings: ServiceSettings) -> list[str]:
     return list(_get_search(settings).documents.retrievers) if settings.searches else []
 
 
-def perform(task: Task, settings: ServiceSettings) -> Outcome:
-    """Do a task in this process.
+def perform(
+    parameters: Parameters, folder: Path, uploads: tuple[Upload, ...], settings: ServiceSettings
+) -> Outcome:
+    """Do the work of a request in this process.
 
     Raises:
         ProblemError: If the uploads are invalid.
@@ -267,26 +256,25 @@ def perform(task: Task, settings: ServiceSettings) -> Outcome:
     # A process that only validates does not need the modules for evaluations.
     from trectools_plus.service.api.validate_and_score import score_uploads, validate_uploads
 
-    tempfile.tempdir = str(task.folder)
+    tempfile.tempdir = str(folder)
     snapshot = None
     try:
-        match task.parameters:
-            case ValidateParameters() as parameters:
-                answer = validate_uploads(task.uploads, parameters, settings.limits)
-            case ScoreParameters() as parameters:
-                answer = score_uploads(task.uploads, parameters, settings.limits)
-            case parameters:
-                from trectools_plus.service.api.evaluation import evaluate_test_set
+        if isinstance(parameters, ValidateParameters):
+            answer = validate_uploads(uploads, parameters, settings.limits)
+        elif isinstance(parameters, ScoreParameters):
+            answer = score_uploads(uploads, parameters, settings.limits)
+        else:
+            from trectools_plus.service.api.evaluation import evaluate_test_set
 
-                search = _get_search(settings)
-                answer, snapshot = evaluate_test_set(task.uploads, parameters, search, settings)
-        return Outcome(_without_paths(answer, task.folder), snapshot)
+            search = _get_search(settings)
+            answer, snapshot = evaluate_test_set(uploads, parameters, search, settings)
+        return Outcome(_without_paths(answer, folder), snapshot)
     except MemoryError:
         what = "the work needs more memory than it may use"
         raise ProblemError(422, "too-much-memory", what, remedy="send less data") from None
     except (TrectoolsPlusError, ProblemError) as error:
         known = as_problem(error)
-        content = json.loads(_without_paths(known.problem.model_dump(), task.folder))
+        content = json.loads(_without_paths(known.problem.model_dump(), folder))
         raise ProblemError.of(ProblemDocument(**content), known.headers) from None
     except Exception as error:
         error.add_note(traceback.format_exc())  # the service logs it

@@ -5,11 +5,9 @@
     model.py       the model of a test set, its JSON Schema and errors
     loading.py     load shipped sets, and files in JSON and YAML
     languages.py   the language of a set; texts from another field
-    tables.py      convert test sets to topics and qrels
-    conversion.py  read and write test sets in other formats
+    conversion.py  write test sets; read topics and qrels
     validation.py  validate test sets, with an ontology
-    splitting.py   split a set into a used and a held-out part
-    refreshing.py  replace queries for the next version
+    splitting.py   split a set; replace queries for the next version
     agreement.py   compare the grades of two annotators
 """
 
@@ -22,24 +20,22 @@ __getattr__, __dir__ = import_lazily(
         "testsets.conversion": ["convert_test_set", "write_test_set"],
         "testsets.loading": ["list_test_sets"],
         "testsets.model": ["TestQuery"],
-        "testsets.refreshing": ["refresh_test_set"],
-        "testsets.splitting": ["split_test_set"],
+        "testsets.splitting": ["refresh_test_set", "split_test_set"],
     },
     internal={
         "testsets.agreement": ["read_grades"],
-        "testsets.conversion": ["form_of_output", "path_of_language", "read_folder", "read_parts"],
+        "testsets.conversion": ["form_of_output", "path_of_language", "read_parts"],
         "testsets.languages": ["split_languages", "with_text_field"],
         "testsets.loading": [
             "ListedTestSet",
             "find_shipped",
             "find_test_set",
             "load_test_set",
-            "load_with_notes",
             "shipped_names",
         ],
         "testsets.model": ["TestSet", "json_schema_of_test_sets", "topics_of"],
-        "testsets.refreshing": ["record_annotators"],
-        "testsets.splitting": ["PLURALS", "strata_fields", "write_split"],
-        "testsets.validation": ["TestSetChecker", "resolve_terms", "validate_test_sets"],
+        "testsets.splitting": ["PLURALS", "record_annotators", "strata_fields", "write_split"],
+        "testsets.validation": ["check_test_set", "resolve_terms", "validate_test_sets"],
+        "validation.views.topics": ["TestSetView"],
     },
 )

@@ -6,7 +6,6 @@ from trectools_plus.testsets.agreement import read_grades as read_grades
 from trectools_plus.testsets.conversion import convert_test_set as convert_test_set
 from trectools_plus.testsets.conversion import form_of_output as form_of_output
 from trectools_plus.testsets.conversion import path_of_language as path_of_language
-from trectools_plus.testsets.conversion import read_folder as read_folder
 from trectools_plus.testsets.conversion import read_parts as read_parts
 from trectools_plus.testsets.conversion import write_test_set as write_test_set
 from trectools_plus.testsets.languages import split_languages as split_languages
@@ -16,19 +15,18 @@ from trectools_plus.testsets.loading import find_shipped as find_shipped
 from trectools_plus.testsets.loading import find_test_set as find_test_set
 from trectools_plus.testsets.loading import list_test_sets as list_test_sets
 from trectools_plus.testsets.loading import load_test_set as load_test_set
-from trectools_plus.testsets.loading import load_with_notes as load_with_notes
 from trectools_plus.testsets.loading import shipped_names as shipped_names
 from trectools_plus.testsets.model import TestQuery as TestQuery
 from trectools_plus.testsets.model import TestSet as TestSet
 from trectools_plus.testsets.model import json_schema_of_test_sets as json_schema_of_test_sets
 from trectools_plus.testsets.model import topics_of as topics_of
-from trectools_plus.testsets.refreshing import record_annotators as record_annotators
-from trectools_plus.testsets.refreshing import refresh_test_set as refresh_test_set
 from trectools_plus.testsets.splitting import PLURALS as PLURALS
+from trectools_plus.testsets.splitting import record_annotators as record_annotators
+from trectools_plus.testsets.splitting import refresh_test_set as refresh_test_set
 from trectools_plus.testsets.splitting import split_test_set as split_test_set
 from trectools_plus.testsets.splitting import strata_fields as strata_fields
 from trectools_plus.testsets.splitting import write_split as write_split
-from trectools_plus.testsets.validation import TestSetChecker as TestSetChecker
+from trectools_plus.testsets.validation import check_test_set as check_test_set
 from trectools_plus.testsets.validation import resolve_terms as resolve_terms
 from trectools_plus.testsets.validation import validate_test_sets as validate_test_sets
 
@@ -41,3 +39,4 @@ __all__ = [
     "split_test_set",
     "write_test_set",
 ]
+from trectools_plus.validation.views.topics import TestSetView as TestSetView

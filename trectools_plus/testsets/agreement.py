@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import polars as pl
-
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.files.content import read_file
@@ -15,7 +13,12 @@ from trectools_plus.formats.topic_records.forms import form_of
 from trectools_plus.statistics.agreement import WEIGHTS, Agreement, cohens_kappa
 from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.testsets.loading import find_test_set, load_test_set
-from trectools_plus.testsets.model import HIGHEST_GRADE, LOWEST_GRADE, qrels_of
+from trectools_plus.testsets.model import (
+    HIGHEST_GRADE,
+    LOWEST_GRADE,
+    distinct_judgments,
+    qrels_of,
+)
 from trectools_plus.validation.loading import load_qrels
 
 DEFAULT_THRESHOLD = 0.6
@@ -98,33 +101,29 @@ def grade_agreement(
     """
     resampling = resampling or Resampling()
     check_choice(weights, WEIGHTS, "weighting")
-    one, other = (_grades(qrels) for qrels in (first, second))
+    one, other = (distinct_judgments(qrels) for qrels in (first, second))
     both = one.join(other, on=["query_id", "doc_id"], suffix="_other").sort("query_id", "doc_id")
     if both.is_empty():
         raise IncomparableError(
             "no pair of query and term was graded by both annotators",
             remedy="give two files with grades of the same pairs, with the same ids",
         )
-    grades, others = both["relevance"].to_list(), both["relevance_other"].to_list()
-    lowest = min(LOWEST_GRADE, *grades, *others)
-    categories = range(lowest, max(HIGHEST_GRADE, *grades, *others) + 1)
+    query_ids, _, grades, others = (column.to_list() for column in both)
+    graded = {LOWEST_GRADE, HIGHEST_GRADE, *grades, *others}
+    categories = range(min(graded), max(graded) + 1)
     kappas = {
         name: cohens_kappa(
             grades,
             others,
             weights=name,
             categories=categories,
-            clusters=both["query_id"].to_list(),
+            clusters=query_ids,
             **asdict(resampling),
         )
         for name in WEIGHTS
     }
-    differ = both.filter(pl.col("relevance") != pl.col("relevance_other")).sort(
-        (pl.col("relevance") - pl.col("relevance_other")).abs(),
-        "query_id",
-        "doc_id",
-        descending=[True, False, False],
-    )
+    differ = [GradeDisagreement(*row) for row in both.rows() if row[2] != row[3]]
+    differ.sort(key=lambda pair: -abs(pair.first - pair.second))
     return GradeAgreement(
         kappas=kappas,
         weights=weights,
@@ -132,9 +131,9 @@ def grade_agreement(
         pairs=both.height,
         only_first=one.height - both.height,
         only_second=other.height - both.height,
-        agreed=both.height - differ.height,
-        disagreements=tuple(GradeDisagreement(*row) for row in differ.iter_rows()),
-        queries=frozenset(both["query_id"].to_list()),
+        agreed=both.height - len(differ),
+        disagreements=tuple(differ),
+        queries=frozenset(query_ids),
     )
 
 
@@ -154,8 +153,3 @@ def read_grades(name_or_path: str | Path) -> Qrels:
     if form_of(source.path, source.head.decode("utf-8", "replace")) in ("json", "yaml"):
         return qrels_of(load_test_set(name_or_path), str(name_or_path))
     return load_qrels(str(path))
-
-
-def _grades(qrels: Qrels) -> pl.DataFrame:
-    columns = ["query_id", "doc_id", "relevance"]
-    return qrels.frame.select(columns).unique(columns, keep="first", maintain_order=True)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from trectools_plus.errors import FormatError, UsageError
 from trectools_plus.testsets.model import TestQuery, TestSet
-from trectools_plus.text import plural
+from trectools_plus.text import listed, plural
 from trectools_plus.validation.texts import primary_language
 
 TextField = Literal["text", "description"]
@@ -19,18 +19,18 @@ def languages_in(test_set: TestSet) -> dict[str, int]:
     The language of a query is its own or that of the metadata, as ISO 639-1 code; empty if neither
     is declared.
     """
-    general = test_set.metadata.language
-    return dict(Counter(primary_language(one.language or general) for one in test_set.queries))
+    facts, queries = test_set.metadata, test_set.queries
+    return dict(Counter(primary_language(one.language or facts.language) for one in queries))
 
 
 def language_notes(test_set: TestSet) -> list[str]:
     """Return a note if the queries are in several languages."""
-    found = languages_in(test_set)
-    if len(found) < 2:
+    counts = languages_in(test_set)
+    if len(counts) < 2:
         return []
-    counts = ", ".join(f"{language or 'none declared'} {n:,}" for language, n in found.items())
+    shown = ", ".join(f"{language or 'none declared'} {n:,}" for language, n in counts.items())
     return [
-        f"The queries are in several languages ({counts}), so the means over all queries depend on "
+        f"The queries are in several languages ({shown}), so the means over all queries depend on "
         "these numbers. The strata by language have the means of each language."
     ]
 
@@ -47,14 +47,14 @@ def split_languages(test_set: TestSet, where: str) -> dict[str, TestSet]:
     Raises:
         FormatError: If a query has no language, or a language no query with a relevant term.
     """
-    found = languages_in(test_set)
-    if "" in found:
+    counts = languages_in(test_set)
+    if "" in counts:
         raise FormatError(
-            f"{plural(found[''], 'query declares', 'queries declare')} no language",
+            f"{plural(counts[''], 'query declares', 'queries declare')} no language",
             path=where,
             remedy="add the field language to each query",
         )
-    return {language: select_language(test_set, language, where) for language in found}
+    return {language: select_language(test_set, language, where) for language in counts}
 
 
 def select_language(test_set: TestSet, language: str, where: str) -> TestSet:
@@ -63,46 +63,40 @@ def select_language(test_set: TestSet, language: str, where: str) -> TestSet:
     Raises:
         FormatError: If no query with a relevant term is in this language.
     """
-    wanted, found = primary_language(language), languages_in(test_set)
-    general = test_set.metadata.language
+    wanted, counts = primary_language(language), languages_in(test_set)
     queries = tuple(
-        query for query in test_set.queries if primary_language(query.language or general) == wanted
+        query
+        for query in test_set.queries
+        if primary_language(query.language or test_set.metadata.language) == wanted
     )
     if not any(query.has_relevant for query in queries):
-        known = ", ".join(one or "none" for one in found)
         raise FormatError(
             f"no query with a relevant term is in the language {language}",
             path=where,
-            remedy=f"the languages of the set are {known}",
+            remedy=f"the languages of the set are {', '.join(code or 'none' for code in counts)}",
         )
-    dataset_id = test_set.metadata.dataset_id + (f"-{wanted}" if len(found) > 1 else "")
+    dataset_id = test_set.metadata.dataset_id + (f"-{wanted}" if len(counts) > 1 else "")
     return _labelled(test_set, queries, dataset_id, wanted)
 
 
 def declared_language(test_set: TestSet, where: str) -> str:
-    """Return the declared language of a set; empty if it declares none.
+    """Return the language of all queries, as ISO 639-1 code; empty if none is declared.
 
     Args:
         test_set: The set.
         where: The name of the set in error messages.
 
     Raises:
-        FormatError: If the set declares several languages.
+        FormatError: If the queries are in several languages.
     """
-    declared = [test_set.metadata.language, *(query.language for query in test_set.queries)]
-    found = {primary_language(language): language for language in declared if language}
-    if len(found) > 1:
+    declared = sorted(filter(None, languages_in(test_set)))
+    if len(declared) > 1:
         raise FormatError(
-            f"texts in several languages: {', '.join(sorted(found))}",
+            f"texts in several languages: {', '.join(declared)}",
             path=where,
             remedy="write one set per language: testset convert SET OUT --split-languages",
         )
-    return next(iter(found), "")
-
-
-def same_language(first: str, second: str) -> bool:
-    """Return true if two codes have the same primary language, for example ``en`` and ``en-GB``."""
-    return primary_language(first) == primary_language(second)
+    return "".join(declared)
 
 
 def with_text_field(
@@ -125,39 +119,37 @@ def with_text_field(
         FormatError: If a query has no description to use as its text.
         UsageError: If the set declares another language for its texts.
     """
+    name, queries = test_set.metadata.dataset_id, test_set.queries
     if text_field == "description":
-        return _from_descriptions(test_set, language or "", where)
+        missing = [one.query_id for one in queries if not (one.description or "").strip()]
+        if missing:
+            raise FormatError(
+                f"queries without a description to use as their text: {listed(missing)}",
+                path=where,
+                remedy="add a description to each query, or use the field 'text'",
+            )
+        described = tuple(
+            query.model_copy(update={"text": query.description, "description": None})
+            for query in queries
+        )
+        return _labelled(test_set, described, f"{name}-{language or 'descriptions'}", language)
     if language is None:
         return test_set
     declared = declared_language(test_set, where)
-    if declared and not same_language(declared, language):
+    if declared not in ("", primary_language(language)):
         raise UsageError(
             f"the set declares the language {declared}, not {language}",
             where=where,
             remedy="omit --language, or select the field with this language",
         )
-    return _labelled(test_set, test_set.queries, test_set.metadata.dataset_id, language)
-
-
-def _from_descriptions(test_set: TestSet, language: str, where: str) -> TestSet:
-    queries = []
-    for query in test_set.queries:
-        if query.description is None or not query.description.strip():
-            raise FormatError(
-                f"query {query.query_id} has no description to use as its text",
-                path=where,
-                remedy="add a description to each query, or use the field 'text'",
-            )
-        changes = {"text": query.description, "description": None}
-        queries.append(query.model_copy(update=changes))
-    dataset_id = f"{test_set.metadata.dataset_id}-{language or 'descriptions'}"
-    return _labelled(test_set, tuple(queries), dataset_id, language)
+    return _labelled(test_set, queries, name, language)
 
 
 def _labelled(
-    test_set: TestSet, queries: tuple[TestQuery, ...], dataset_id: str, language: str
+    test_set: TestSet, queries: tuple[TestQuery, ...], dataset_id: str, language: str | None
 ) -> TestSet:
     """Return the set with other queries and another name, and one language for all queries."""
     named = tuple(query.model_copy(update={"language": language or None}) for query in queries)
-    metadata = test_set.metadata.model_copy(update={"dataset_id": dataset_id, "language": language})
+    facts = {"dataset_id": dataset_id, "language": language or ""}
+    metadata = test_set.metadata.model_copy(update=facts)
     return test_set.model_copy(update={"queries": named, "metadata": metadata})

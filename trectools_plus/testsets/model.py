@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import polars as pl
@@ -16,12 +16,11 @@ from pydantic import (
     model_validator,
 )
 
-from trectools_plus.display import MAX_TABLE_ROWS, TextTable
 from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.tables import QRELS_SCHEMA, Qrels, Topics
 from trectools_plus.formats.topic_records.schema import NOTE_KEYS, NOTE_WORDS
-from trectools_plus.models import Model
-from trectools_plus.text import plural
+from trectools_plus.models import Model, explain_problem
+from trectools_plus.text import listed
 
 Category = Literal["exact_match", "synonym", "abbreviation", "layperson", "complex"]
 Difficulty = Literal["easy", "medium", "hard"]
@@ -87,11 +86,10 @@ class TestQuery(_Model):
         return any(term.grade > 0 for term in self.relevant)
 
 
-class TestSetMetadata(Model):
+class TestSetMetadata(_Model):
     """The metadata of a test set, which can have further keys."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, use_attribute_docstrings=True)
-    __test__: ClassVar[bool] = False
+    model_config = ConfigDict(extra="allow")
 
     dataset_id: str
     """The name; by default the name of the file."""
@@ -106,29 +104,13 @@ class TestSetMetadata(Model):
 class TestSet(_Model):
     """Test cases with graded terms."""
 
+    _entries: ClassVar[str] = "queries"
+    _columns: ClassVar[tuple[str, ...]] = ("query_id", "text", "relevant")
+
     metadata: TestSetMetadata
     """The metadata."""
     queries: tuple[TestQuery, ...] = Field(min_length=1)
     """The test cases."""
-
-    def _text(self) -> str:
-        """Name, version, language and size; ``queries`` has the content."""
-        facts = self.metadata
-        named = " ".join(part for part in (facts.dataset_id, facts.version) if part)
-        language = f", {facts.language}" if facts.language else ""
-        return f"<TestSet {named}: {plural(len(self.queries), 'query', 'queries')}{language}>"
-
-    def _content(self) -> TextTable:
-        rows = [
-            [query.query_id, query.text, ", ".join(term.doc_id for term in query.relevant)]
-            for query in self.queries[:MAX_TABLE_ROWS]
-        ]
-        return TextTable.of(
-            ["Query", "Text", "Judged terms"],
-            rows,
-            caption=self._text().strip("<>"),
-            total=len(self.queries),
-        )
 
     @model_validator(mode="after")
     def _check_queries(self) -> Self:
@@ -144,42 +126,28 @@ class TestSet(_Model):
 def _refuse_repeated(ids: Iterable[str]) -> None:
     repeated = [item for item, count in Counter(ids).items() if count > 1]
     if repeated:
-        raise ValueError(f"repeated ids: {', '.join(repeated[:3])}")
+        raise ValueError(f"repeated ids: {listed(repeated)}")
 
 
-def format_error(
-    error: ValidationError,
-    path: str,
-    find_line: Callable[[tuple[int | str, ...]], int | None] = lambda _: None,
-) -> FormatError:
-    """Convert the first of Pydantic's errors to a format error; mention the number of the others.
+def checked_test_set(content: Mapping[str, Any], path: str) -> TestSet:
+    """Return a test set with this content.
 
     Args:
-        error: The errors.
-        path: The file.
-        find_line: A function that returns the line of a field, by its location in the model.
+        content: The metadata and the queries.
+        path: The name of the set in error messages.
+
+    Raises:
+        FormatError: If a field is missing or invalid.
     """
-    problems = error.errors(include_url=False)
-    # If items of a list are invalid, Pydantic also reports that the list is too short.
-    deepest = [p for p in problems if not any(_lies_within(q["loc"], p["loc"]) for q in problems)]
-    first = deepest[0]
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
-    place = "".join(steps).removeprefix(".") or "the file"
-    message = first["msg"]
-    if first["type"] == "value_error":
-        message = str(first["ctx"]["error"])
-    else:
-        message = message[:1].lower() + message[1:]
-    value = first["input"]
-    seen = f", got {value!r}"[:60] if not isinstance(value, dict | list) else ""
-    more = f" (and {len(deepest) - 1} more)" if len(deepest) > 1 else ""
-    line = find_line(first["loc"])
-    remedy = "each query needs query_id, text and relevant: [{doc_id, grade}]"
-    return FormatError(f"{place}: {message}{seen}{more}", path=path, line=line, remedy=remedy)
-
-
-def _lies_within(place: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
-    return len(place) > len(outer) and place[: len(outer)] == outer
+    try:
+        return TestSet.model_validate(content)
+    except ValidationError as error:
+        # A list with an invalid item is also reported as too short.
+        problem = max(error.errors(include_url=False), key=lambda one: len(one["loc"]))
+        place = ".".join(map(str, problem["loc"])) or "the file"
+        remedy = "each query needs query_id, text and relevant: [{doc_id, grade}]"
+        what, _ = explain_problem(problem)
+        raise FormatError(f"{place}: {what}", path=path, remedy=remedy) from None
 
 
 def json_schema_of_test_sets() -> dict[str, Any]:
@@ -188,12 +156,8 @@ def json_schema_of_test_sets() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-QUERY_FIELDS = NOTE_KEYS
-"""The fields of queries other than id, text and judgments; they become columns of topics."""
-
-
 def topics_of(test_set: TestSet, path: str | None = None) -> Topics:
-    """Return the queries as topics, with those of :data:`QUERY_FIELDS` that any query has.
+    """Return the queries as topics, with those of their other fields that any query has.
 
     The cell of a query without such a field is empty.
 
@@ -201,20 +165,14 @@ def topics_of(test_set: TestSet, path: str | None = None) -> Topics:
         test_set: The set.
         path: The name of the set in error messages.
     """
-    queries = test_set.queries
-    further = {
-        name: [getattr(query, name) or "" for query in queries]
-        for name in QUERY_FIELDS
-        if any(getattr(query, name) for query in queries)
-    }
-    if language := test_set.metadata.language:
-        further["language"] = [query.language or language for query in queries]
-    columns = {
-        "query_id": [query.query_id for query in queries],
-        "text": [query.text for query in queries],
-        **further,
-    }
-    return Topics(pl.DataFrame(columns), path=path)
+    general = {"language": test_set.metadata.language or None}
+    rows = [
+        general | query.model_dump(exclude={"relevant"}, exclude_none=True)
+        for query in test_set.queries
+    ]
+    frame = pl.DataFrame(rows, dict.fromkeys(("query_id", "text", *NOTE_KEYS), pl.String))
+    given = [name for name in NOTE_KEYS if frame[name].null_count() < frame.height]
+    return Topics(frame.select("query_id", "text", *given).fill_null(""), path=path)
 
 
 def qrels_of(test_set: TestSet, path: str | None = None) -> Qrels:
@@ -232,63 +190,50 @@ def qrels_of(test_set: TestSet, path: str | None = None) -> Qrels:
     return Qrels(pl.DataFrame(rows, schema=QRELS_SCHEMA, orient="row"), path=path)
 
 
+def distinct_judgments(qrels: Qrels) -> pl.DataFrame:
+    """Return ``query_id, doc_id, relevance`` of each judgment once, in the order of the qrels."""
+    return qrels.frame.select("query_id", "doc_id", "relevance").unique(maintain_order=True)
+
+
 def from_tables(
-    topics: Topics,
-    qrels: Qrels,
-    metadata: Mapping[str, Any],
-    where: str = "test set",
-    spans: Mapping[str, Mapping[str, Any]] | None = None,
+    topics: Topics, qrels: Qrels, metadata: Mapping[str, Any], where: str = "test set"
 ) -> TestSet:
     """Combine topics and judgments into a test set.
 
-    Further columns of the topics are used if they are among :data:`QUERY_FIELDS`. Unknown values of
-    fields with fixed values, for example ``category``, are dropped.
+    Further columns of the topics are used if they are fields of a query. Unknown values of fields
+    with fixed values, for example ``category``, are dropped.
 
     Args:
         topics: The queries, in the order of the set.
-        qrels: The judgments, in the order of each query.
+        qrels: The judgments, in the order of each query; repeated ones count once.
         metadata: The metadata, with at least ``dataset_id``.
         where: The name of the set in error messages.
-        spans: By query and document, the words of the text that name the document.
 
     Raises:
         InputError: If a judged query is not among the topics.
-        FormatError: If a document is judged twice, or no document is relevant.
+        FormatError: If a document has two grades, or no document is relevant.
     """
-    unknown = set(qrels.query_ids) - set(topics.query_ids)
+    unknown = sorted(set(qrels.query_ids) - set(topics.query_ids))
     if unknown:
         raise InputError(
-            f"{len(unknown)} judged queries are not in the topics: "
-            f"{', '.join(sorted(unknown)[:3])}",
+            f"{len(unknown)} judged queries are not in the topics: {listed(unknown)}",
             where=qrels.path or where,
             remedy="give the topics of these judgments",
         )
     relevant: dict[str, list[dict[str, Any]]] = {}
-    for query_id, doc_id, grade in qrels.frame.select(
-        "query_id", "doc_id", "relevance"
-    ).iter_rows():
-        span = (spans or {}).get(query_id, {}).get(doc_id)
-        term = {"doc_id": doc_id, "grade": grade, "span": span}
-        relevant.setdefault(query_id, []).append(term)
+    for query_id, doc_id, grade in distinct_judgments(qrels).iter_rows():
+        relevant.setdefault(query_id, []).append({"doc_id": doc_id, "grade": grade})
     queries = [
         {
-            **_fields(row),
             "query_id": row["query_id"],
             "text": row["text"],
             "relevant": relevant.get(row["query_id"], []),
+            **{
+                name: row[name]
+                for name in NOTE_KEYS
+                if row.get(name) and row[name] in NOTE_WORDS.get(name, (row[name],))
+            },
         }
         for row in topics.frame.iter_rows(named=True)
     ]
-    content = {"metadata": dict(metadata), "queries": queries}
-    try:
-        return TestSet.model_validate(content)
-    except ValidationError as error:
-        raise format_error(error, where) from None
-
-
-def _fields(row: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        name: row[name]
-        for name in QUERY_FIELDS
-        if row.get(name) and (name not in NOTE_WORDS or row[name] in NOTE_WORDS[name])
-    }
+    return checked_test_set({"metadata": dict(metadata), "queries": queries}, where)

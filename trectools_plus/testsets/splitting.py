@@ -1,24 +1,28 @@
-"""Split a test set into a part for development, and a held-out part."""
+"""Split a test set, and replace queries for its next version: both choose queries by strata."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 from trectools_plus.choices import StratumField
 from trectools_plus.display import Displayed
-from trectools_plus.errors import UsageError
+from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.formats.files.outputs import read_manifest, refuse_foreign
 from trectools_plus.formats.hashing import sha256_text
+from trectools_plus.testsets.agreement import GradeAgreement
 from trectools_plus.testsets.conversion import render_test_set, write_test_set
-from trectools_plus.testsets.languages import languages_in
-from trectools_plus.testsets.model import TestQuery, TestSet
-from trectools_plus.validation.texts import near_groups
+from trectools_plus.testsets.languages import declared_language, languages_in
+from trectools_plus.testsets.model import TestQuery, TestSet, checked_test_set
+from trectools_plus.text import listed
+from trectools_plus.validation.texts import near_across, near_groups
 
 DEFAULT_HELD_OUT = 0.2
 DEFAULT_SEED = 42
@@ -26,16 +30,15 @@ DEFAULT_SEED = 42
 _ATTEMPTS = 50
 """Orders of the queries to try until near-duplicates fit into the proportions."""
 
-STRATA_FIELDS: tuple[StratumField, ...] = get_args(StratumField)
-"""Fields that form strata."""
-
 PLURALS: Mapping[StratumField, str] = {
     "query_type": "query_types",
     "category": "categories",
     "difficulty": "difficulties",
-    "hpo_domain": "hpo_domains",
-    "language": "languages",
 }
+"""The fields that form strata, and the names of their counts."""
+
+_NAMED = {"query_id", "text"}
+"""The fields of a query that are listed in ``changes``."""
 
 Key = TypeVar("Key")
 
@@ -62,8 +65,6 @@ def split_test_set(
     test_set: TestSet,
     held_out: float = DEFAULT_HELD_OUT,
     seed: int = DEFAULT_SEED,
-    *,
-    stratify_by: StratumField | None = None,
 ) -> Split:
     """Hold out a fraction of the queries, stratified by query type, category and difficulty.
 
@@ -77,14 +78,13 @@ def split_test_set(
         test_set: The set.
         held_out: The fraction to hold out, between 0 and 1.
         seed: The seed of the random choice.
-        stratify_by: Stratify by this field only.
 
     Returns:
         The parts, each in the order of the set. Their metadata contain parent, seed and fraction.
 
     Raises:
-        UsageError: If the fraction is not between 0 and 1, no query has the field, or a part would
-            have no query with a relevant term.
+        UsageError: If the fraction is not between 0 and 1.
+        FormatError: If a part would have no query with a relevant term.
     """
     if not 0.0 < held_out < 1.0:
         raise UsageError(
@@ -92,18 +92,17 @@ def split_test_set(
             where="held-out",
             remedy="for example, 0.2 holds out a fifth",
         )
-    fields = strata_fields(test_set, stratify_by=stratify_by)
-    chosen = _choose(test_set, held_out, seed, fields)
+    fields = strata_fields(test_set)
+    chosen = _choose_held_out(test_set, held_out, seed, fields)
     split = {
         "seed": seed,
         "held_out": held_out,
         "strata": ", ".join(fields),
         "parent": parent_of(test_set),
     }
-    queries = test_set.queries
     return Split(
-        _part(test_set, [q for at, q in enumerate(queries) if at not in chosen], "used", split),
-        _part(test_set, [q for at, q in enumerate(queries) if at in chosen], "held-out", split),
+        _part(test_set, "used", [at not in chosen for at in range(len(test_set.queries))], split),
+        _part(test_set, "held-out", [at in chosen for at in range(len(test_set.queries))], split),
     )
 
 
@@ -118,15 +117,12 @@ def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
     """
     root = Path(folder)
     make_folder(root)
-    used, held_out = (
-        root / f"{_FILE_NAME.sub('-', part.metadata.dataset_id)}.json"
-        for part in (split.used, split.held_out)
-    )
-    written = {file.name for file in (used, held_out) if _is_part(file)}
-    refuse_foreign(root, (used.name, held_out.name), written)
-    write_test_set(split.used, used)
-    write_test_set(split.held_out, held_out)
-    return used, held_out
+    parts = (split.used, split.held_out)
+    names = [f"{_FILE_NAME.sub('-', part.metadata.dataset_id)}.json" for part in parts]
+    refuse_foreign(root, names, {name for name in names if _is_part(root / name)})
+    for name, part in zip(names, parts, strict=True):
+        write_test_set(part, root / name)
+    return root / names[0], root / names[1]
 
 
 def _is_part(file: Path) -> bool:
@@ -137,50 +133,22 @@ def _is_part(file: Path) -> bool:
 
 def parent_of(test_set: TestSet) -> dict[str, str]:
     """Return ``dataset_id`` and ``version`` of a set, and the ``sha256`` of its JSON."""
-    facts = test_set.metadata
-    digest = sha256_text(render_test_set(test_set))
-    return {"dataset_id": facts.dataset_id, "version": facts.version, "sha256": digest}
+    named = test_set.metadata.model_dump(include={"dataset_id", "version"})
+    return {**named, "sha256": sha256_text(render_test_set(test_set))}
 
 
-def strata_fields(
-    test_set: TestSet, *others: TestSet, stratify_by: str | None = None
-) -> tuple[StratumField, ...]:
+def strata_fields(*sets: TestSet) -> tuple[StratumField, ...]:
     """Return the fields to stratify by; the proportions of the first are exact.
 
-    They are ``query_type``, ``category`` and ``difficulty``, as far as some queries have them.
-    Without a query type, the first is ``category``.
-
-    Args:
-        test_set: The set.
-        others: Other sets that have the fields too, if possible.
-        stratify_by: Only this field.
-
-    Raises:
-        UsageError: If no query of a set has the field ``stratify_by``.
+    They are ``query_type``, ``category`` and ``difficulty``, as far as queries of every set have
+    them, or one that the first set has.
     """
-    sets = (test_set, *others)
-    if stratify_by is not None:
-        known = [name for name in STRATA_FIELDS if all(_has_field(one, name) for one in sets)]
-        if stratify_by not in known:
-            raise UsageError(
-                f"not every set has queries with the field '{stratify_by}'"
-                if others
-                else f"no query has the field '{stratify_by}'",
-                where="stratify-by",
-                remedy=f"use {', '.join(known)}" if known else "the queries have no such fields",
-            )
-        return tuple(name for name in known if name == stratify_by)
-    kinds: list[StratumField] = ["query_type", "category"]
-    shared = [name for name in kinds if all(_has_field(one, name) for one in sets)]
-    of_set = [name for name in kinds if _has_field(test_set, name)]
-    # Difficulties cannot be matched if only one of two sets has them.
-    rated = {_has_field(one, "difficulty") for one in sets}
-    found = shared or of_set[:1] or ["category"]
-    return (*found, "difficulty") if len(rated) == 1 else tuple(found)
-
-
-def _has_field(test_set: TestSet, name: str) -> bool:
-    return any(getattr(query, name) for query in test_set.queries)
+    of_sets = [
+        [name for name in PLURALS if any(getattr(query, name) for query in one.queries)]
+        for one in sets
+    ]
+    shared = [name for name in PLURALS if all(name in fields for fields in of_sets)]
+    return tuple(shared or of_sets[0][:1] or ["category"])
 
 
 def stratum_of(query: TestQuery, fields: Sequence[StratumField]) -> Stratum:
@@ -188,7 +156,7 @@ def stratum_of(query: TestQuery, fields: Sequence[StratumField]) -> Stratum:
     return tuple(getattr(query, name) or "" for name in fields)
 
 
-def _choose(
+def _choose_held_out(
     test_set: TestSet, fraction: float, seed: int, fields: Sequence[StratumField]
 ) -> set[int]:
     """Return the positions of the queries to hold out."""
@@ -196,80 +164,259 @@ def _choose(
 
     queries = test_set.queries
     total = min(max(round(fraction * len(queries)), 1), len(queries) - 1)
-    languages = languages_in(test_set)
-    language = next(iter(languages)) if len(languages) == 1 else ""
-    groups = near_groups([query.text for query in queries], language)
+    languages = list(languages_in(test_set))
+    groups = near_groups(
+        [query.text for query in queries], languages[0] if len(languages) == 1 else ""
+    )
     strata = [stratum_of(query, fields) for query in queries]
     cells = apportion_strata(total, strata)
-    # A group of near-duplicates can be too large for the rest of its stratum. The missing queries
-    # come from the other strata with the same values in the first fields, then from all queries.
-    quotas = [
-        _sum_by(cells, lambda stratum, size=size: stratum[:size])  # type: ignore[misc]
-        for size in range(len(fields), -1, -1)
-    ]
     generator = np.random.default_rng(seed)
-    best: tuple[int, set[int]] | None = None
+    best: set[int] = set()
+    least = len(queries) + 1
     for _ in range(_ATTEMPTS):
-        order = generator.permutation(len(groups)).tolist()
-        chosen: set[int] = set()
-        for quota in quotas:
-            _fill(chosen, [groups[at] for at in order], quota, strata)
-        first = Counter(strata[at][:1] for at in chosen)
-        missed = sum(abs(number - first[value]) for value, number in quotas[-2].items())
-        if best is None or missed < best[0]:
-            best = missed, chosen
+        chosen = _choose([groups[at] for at in generator.permutation(len(groups))], cells, strata)
+        missing = _sum_by(cells, 1)
+        missing.subtract(strata[at][:1] for at in chosen)
+        missed = sum(map(abs, missing.values()))
+        if missed < least:
+            best, least = chosen, missed
         if not missed:
             break
-    assert best is not None
-    return best[1]
+    return best
 
 
-def _sum_by(sizes: Mapping[Stratum, int], key: Callable[[Stratum], Stratum]) -> dict[Stratum, int]:
-    found: dict[Stratum, int] = {}
+def _sum_by(sizes: Mapping[Stratum, int], length: int) -> Counter[Stratum]:
+    """Return the sums of the strata with the same values in the first fields."""
+    sums: Counter[Stratum] = Counter()
     for stratum, size in sizes.items():
-        found[key(stratum)] = found.get(key(stratum), 0) + size
-    return found
+        sums[stratum[:length]] += size
+    return sums
 
 
-def _fill(
-    chosen: set[int],
-    groups: Sequence[list[int]],
-    quota: Mapping[Stratum, int],
-    strata: Sequence[Stratum],
-) -> None:
-    """Choose groups in order, if the quotas of all their queries have room for them.
+def _choose(
+    groups: Sequence[list[int]], cells: Mapping[Stratum, int], strata: Sequence[Stratum]
+) -> set[int]:
+    """Choose groups in order, as long as the strata of all their queries have room for them.
+
+    A group of near-duplicates can be too large for the rest of its stratum. The missing queries
+    come from the other strata with the same values in the first fields, then from all queries.
 
     Args:
-        chosen: The positions of chosen queries, to which others are added.
         groups: Positions of queries that stay together.
-        quota: The number of queries by the first values of their strata.
+        cells: The number of queries to choose of each stratum.
         strata: The stratum of each query.
     """
-    size = len(next(iter(quota)))
-    room = Counter(quota)
-    room.subtract(strata[at][:size] for at in chosen)
-    for group in groups:
-        needed = Counter(strata[at][:size] for at in group)
-        if group[0] not in chosen and all(room[key] >= number for key, number in needed.items()):
-            chosen.update(group)
-            room.subtract(needed)
+    chosen: set[int] = set()
+    for length in range(len(strata[0]), -1, -1):
+        room = _sum_by(cells, length)
+        room.subtract(strata[at][:length] for at in chosen)
+        for group in groups:
+            needed = Counter(strata[at][:length] for at in group)
+            if group[0] not in chosen and needed <= room:
+                chosen.update(group)
+                room.subtract(needed)
+    return chosen
 
 
 def _part(
-    test_set: TestSet, queries: Sequence[TestQuery], part: str, split: dict[str, Any]
+    test_set: TestSet, part: str, is_in_part: Sequence[bool], split: dict[str, Any]
 ) -> TestSet:
     dataset_id = test_set.metadata.dataset_id
     metadata = test_set.metadata.model_copy(
         update={"dataset_id": f"{dataset_id}-{part}", "split": {"part": part, **split}}
     )
-    try:
-        return TestSet(metadata=metadata, queries=tuple(queries))
-    except UsageError:
+    queries = tuple(compress(test_set.queries, is_in_part))
+    return checked_test_set({"metadata": metadata, "queries": queries}, metadata.dataset_id)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Refreshed(Displayed):
+    """The next version of a test set.
+
+    Attributes:
+        test_set: The new version; ``changes`` in its metadata has an entry for each refresh.
+        removed: The removed queries.
+        added: The queries that replace the removed ones, in the same order.
+    """
+
+    test_set: TestSet
+    removed: tuple[TestQuery, ...]
+    added: tuple[TestQuery, ...]
+
+
+def refresh_test_set(
+    test_set: TestSet,
+    pool: TestSet,
+    count: int,
+    *,
+    seed: int = DEFAULT_SEED,
+    version: str | None = None,
+) -> Refreshed:
+    """Replace queries by new ones of the same query type, category and difficulty.
+
+    Fields that the set or the pool lacks are left out. Queries of the pool are not used if their
+    text is nearly identical to that of a query of the set, or of an earlier query of the pool.
+
+    The replaced queries are distributed over query types in proportion to their numbers in the set
+    by largest remainders, within a type over categories, and within these over difficulties, as far
+    as the pool has new ones. The same seed gives the same set.
+
+    Args:
+        test_set: The set.
+        pool: The source of new queries, in the same language.
+        count: The number of queries to replace.
+        seed: The seed of the random choice.
+        version: The version of the new set; by default the next minor version.
+
+    Returns:
+        The new set, with the removed and the added queries.
+
+    Raises:
+        UsageError: If ``count`` is out of range, the languages differ, the pool has too few new
+            queries of the kinds in the set, a new query has the id of an old one, or the next
+            version cannot be computed.
+        FormatError: If the set or the pool is in several languages.
+    """
+    import numpy as np
+
+    if not 1 <= count <= len(test_set.queries):
         raise UsageError(
-            f"the {part} part would have no query with a relevant term",
-            where=dataset_id,
-            remedy="choose another fraction, or use a larger set",
-        ) from None
+            f"cannot replace {count} of {len(test_set.queries)} queries",
+            where="count",
+            remedy=f"choose a number from 1 to {len(test_set.queries)}",
+        )
+    languages = {declared_language(one, one.metadata.dataset_id) for one in (test_set, pool)}
+    if len(languages - {""}) > 1:
+        raise UsageError(
+            f"the set and the pool are in different languages: {', '.join(sorted(languages))}",
+            where=pool.metadata.dataset_id,
+            remedy="use new queries in the language of the set",
+        )
+    generator = np.random.default_rng(seed)
+    new = _new_queries(test_set, pool)
+    fields = strata_fields(test_set, pool)
+    old_strata, new_strata = (
+        [stratum_of(query, fields) for query in queries] for queries in (test_set.queries, new)
+    )
+    room, offered = Counter(old_strata), list[list[int]]()
+    for at in generator.permutation(len(new)).tolist():
+        if room[new_strata[at]] > 0:
+            room[new_strata[at]] -= 1
+            offered.append([at])
+    if len(offered) < count:
+        raise UsageError(
+            f"expected {count} new queries of the kinds in the set but the pool has {len(offered)}",
+            remedy="replace fewer queries, or give a larger pool",
+        )
+    chosen = _choose(offered, apportion_strata(count, old_strata), new_strata)
+    old = [[at] for at in generator.permutation(len(old_strata)).tolist()]
+    leaving = _choose(old, Counter(new_strata[at] for at in chosen), old_strata)
+    replaced = {
+        at: new[other]
+        for at, other in zip(
+            sorted(leaving, key=lambda at: (old_strata[at], at)),
+            sorted(chosen, key=lambda at: (new_strata[at], at)),
+            strict=True,
+        )
+    }
+    queries = [replaced.get(at, query) for at, query in enumerate(test_set.queries)]
+    removed = [test_set.queries[at] for at in sorted(replaced)]
+    added = [replaced[at] for at in sorted(replaced)]
+    taken = {query.query_id for query in test_set.queries} & {query.query_id for query in added}
+    if taken:
+        raise UsageError(
+            f"ids of new queries are already used in the set: {listed(sorted(taken))}",
+            remedy="change the ids in the pool",
+        )
+    new_version = next_version(test_set.metadata.version) if version is None else version
+    changes = {
+        "version": new_version,
+        "parent": parent_of(test_set),
+        "seed": seed,
+        "removed": [query.model_dump(include=_NAMED) for query in removed],
+        "added": [query.model_dump(include=_NAMED) for query in added],
+    }
+    earlier = (test_set.metadata.model_extra or {}).get("changes")
+    all_changes = [*(earlier if isinstance(earlier, list) else []), changes]
+    update = {"version": new_version, "changes": all_changes}
+    metadata = test_set.metadata.model_copy(update=update)
+    refreshed = TestSet(metadata=metadata, queries=tuple(queries))
+    return Refreshed(refreshed, tuple(removed), tuple(added))
+
+
+def record_annotators(
+    done: Refreshed,
+    names: tuple[str, str],
+    agreement: GradeAgreement,
+    *,
+    accept_low_agreement: bool = False,
+) -> Refreshed:
+    """Record the two annotators of the new queries and their kappa in ``changes``.
+
+    Args:
+        done: The next version of a test set.
+        names: The annotators.
+        agreement: The agreement of their grades.
+        accept_low_agreement: Accept any kappa.
+
+    Raises:
+        CheckFailedError: If kappa is not above the threshold, or the annotators did not both grade
+            a term of each new query.
+    """
+    value = agreement.kappas[agreement.weights].value
+    kappa = None if math.isnan(value) else value
+    missing = [one.query_id for one in done.added if one.query_id not in agreement.queries]
+    problem = None
+    if missing:
+        problem = f"new queries without a term that both annotators graded: {listed(missing)}"
+    elif not agreement.accepted:
+        problem = f"kappa is {value:.4f}, not above {agreement.threshold:g}"
+    if problem is not None and not accept_low_agreement:
+        raise CheckFailedError(
+            problem,
+            where=" and ".join(names),
+            remedy="review the grades, or give --accept-low-agreement",
+        )
+    metadata = done.test_set.metadata
+    *earlier, latest = (metadata.model_extra or {})["changes"]
+    recorded = {
+        "annotators": list(names),
+        "kappa": kappa,
+        "weights": agreement.weights,
+        "pairs": agreement.pairs,
+        "accepted_low_agreement": not agreement.accepted,
+    }
+    update = {"changes": [*earlier, {**latest, "agreement": recorded}]}
+    metadata = metadata.model_copy(update=update)
+    return replace(done, test_set=done.test_set.model_copy(update={"metadata": metadata}))
+
+
+def next_version(version: str) -> str:
+    """Return the next minor version.
+
+    It is ``1.1.0`` after ``1.0.0`` or an empty version, and ``2.4`` after ``2.3``.
+
+    Raises:
+        UsageError: If the version does not consist of one to three whole numbers.
+    """
+    match = re.fullmatch(r"(v?)(\d+)(?:\.(\d+))?(\.\d+)?", version or "1.0.0")
+    if match is None:
+        raise UsageError(
+            f"the version after '{version}' is unknown: expected numbers as in 1.0.0",
+            remedy="give the new version",
+        )
+    prefix, major, minor, patch = match.groups()
+    return f"{prefix}{major}.{int(minor or 0) + 1}{'.0' if patch else ''}"
+
+
+def _new_queries(test_set: TestSet, pool: TestSet) -> list[TestQuery]:
+    """Return queries of the pool that have a relevant term and a new text."""
+    language = declared_language(test_set, test_set.metadata.dataset_id)
+    old_texts = [query.text for query in test_set.queries]
+    texts = [query.text for query in pool.queries]
+    known = {later for _, later in near_across(old_texts, texts, language)}
+    firsts = {group[0] for group in near_groups(texts, language)} - known
+    return [query for at, query in enumerate(pool.queries) if at in firsts and query.has_relevant]
 
 
 def apportion(total: int, sizes: Mapping[Key, int]) -> dict[Key, int]:
@@ -283,15 +430,12 @@ def apportion(total: int, sizes: Mapping[Key, int]) -> dict[Key, int]:
         Whole numbers that add up to ``total``; each differs from the exact proportion by less than
         1. If remainders are equal, the larger part comes first, then the earlier one.
     """
-    whole = sum(sizes.values())
-    if not whole:
-        return dict.fromkeys(sizes, 0)
-    given = {key: total * size // whole for key, size in sizes.items()}
-    left = total - sum(given.values())
+    whole = sum(sizes.values()) or 1
+    shares = {key: total * size // whole for key, size in sizes.items()}
     by_remainder = sorted(sizes, key=lambda key: (-(total * sizes[key] % whole), -sizes[key]))
-    for key in by_remainder[:left]:
-        given[key] += 1
-    return given
+    for key in by_remainder[: total - sum(shares.values())]:
+        shares[key] += 1
+    return shares
 
 
 def apportion_strata(total: int, strata: Sequence[Stratum]) -> dict[Stratum, int]:
@@ -304,15 +448,12 @@ def apportion_strata(total: int, strata: Sequence[Stratum]) -> dict[Stratum, int
         total: The number to divide, at most the number of queries.
         strata: The stratum of each query.
     """
-    return _apportion_level(total, Counter(strata), 0)
-
-
-def _apportion_level(total: int, cells: Mapping[Stratum, int], level: int) -> dict[Stratum, int]:
-    if level == len(next(iter(cells))):
-        return dict.fromkeys(cells, total)
-    sizes = _sum_by(cells, lambda stratum: stratum[level : level + 1])
-    found: dict[Stratum, int] = {}
-    for value, number in apportion(total, sizes).items():
-        inside = {key: size for key, size in cells.items() if key[level : level + 1] == value}
-        found.update(_apportion_level(number, inside, level + 1))
-    return found
+    if not strata[0]:
+        return {(): total}
+    return {
+        (value, *rest): number
+        for value, share in apportion(total, Counter(first for first, *_ in strata)).items()
+        for rest, number in apportion_strata(
+            share, [stratum[1:] for stratum in strata if stratum[0] == value]
+        ).items()
+    }

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
 from trectools_plus.choices import UnknownTerms
-from trectools_plus.errors import FormatError, MissingExtraError, UsageError
+from trectools_plus.errors import FormatError, MissingExtraError
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
+from trectools_plus.statistics.arrays import check_choice
 from trectools_plus.testsets.loading import find_test_set
-from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet
+from trectools_plus.testsets.model import RelevantTerm, TestQuery, TestSet, checked_test_set
 from trectools_plus.text import listed, plural
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.engine import damaged_report, run_rules
@@ -32,108 +33,83 @@ _SUPERSEDED = {
 """Rules whose findings are omitted, by the rule for test sets that reports the same problem."""
 
 
-class TestSetChecker:
-    """Check test sets one after the other, as parts of a split.
-
-    Args:
-        ontology: An OBO file; ``None`` means the installed Human Phenotype Ontology for sets with
-            its ids.
-        apart: True if the sets are unrelated. Otherwise they are parts of a split, and queries that
-            are in two of them are reported for the later one.
-        unknown_terms: With ``drop``, unknown and obsolete ids are warnings instead of errors.
-        every_line: True if findings contain all lines with a problem, not only the first few.
-
-    Attributes:
-        unchecked: Sets whose ids were not looked up because the ontology is not installed.
-    """
-
-    __test__ = False  # pytest must not collect it
-
-    def __init__(
-        self,
-        ontology: str | Path | None = None,
-        *,
-        apart: bool = False,
-        unknown_terms: UnknownTerms = "error",
-        every_line: bool = False,
-    ) -> None:
-        self.unchecked: list[str] = []
-        self._ontology = ontology
-        self._apart = apart
-        self._drops_unknown_terms = unknown_terms == "drop"
-        self._every_line = every_line
-        self._parts: list[TestSetView] = []
-
-    def check(self, name_or_path: str | Path) -> FileReport:
-        """Return the findings of a test set; errors of a malformed file are findings too.
-
-        Args:
-            name_or_path: A file, ``-`` for standard input, or the name of a shipped set.
-
-        Raises:
-            InputError: If the file or the ontology cannot be read.
-        """
-        shown = str(name_or_path)
-        try:
-            source = read_file(find_test_set(name_or_path), partial=True)
-        except FormatError as error:
-            return damaged_report(error, "testset")
-        topics = read_view(source)
-        topics.path, topics.every_line = shown, self._every_line
-        view = TestSetView(topics, parts=() if self._apart else self._parts)
-        view.terms = self._terms(view, shown)
-        view.drops_unknown_terms = self._drops_unknown_terms
-        self._parts.append(view)
-        found = [*check_topics(topics), *run_rules(view, ("testset",), topics, rules=CATALOGUE)]
-        superseded: set[str] = set()
-        superseded.update(*(_SUPERSEDED.get(finding.code, ()) for finding in found))
-        findings = tuple(finding for finding in found if finding.code not in superseded)
-        index = topics.line_index if self._every_line else None
-        return FileReport(
-            shown,
-            "testset",
-            topics.n_rows,
-            topics.n_queries,
-            findings,
-            None if index is None else index.text,
-        )
-
-    def _terms(self, view: TestSetView, shown: str) -> Ontology | None:
-        try:
-            return ontology_of(view.judged["doc_id"], self._ontology)
-        except MissingExtraError:
-            self.unchecked.append(shown)
-            return None
-
-
 def validate_test_sets(
-    sets: str | Path | Sequence[str | Path],
+    sets: str | Path | Iterable[str | Path],
     *,
     ontology: str | Path | None = None,
     apart: bool = False,
     unknown_terms: UnknownTerms = "error",
     every_line: bool = False,
+    unchecked: Callable[[str], None] = lambda _: None,
 ) -> Iterator[FileReport]:
-    """Check test sets: files, or names of shipped ones.
+    """Check test sets: files, or names of shipped ones; ``-`` is standard input.
 
     Args:
-        sets: One or more sets; several are parts of a split.
-        ontology: As in :class:`TestSetChecker`.
-        apart: As in :class:`TestSetChecker`.
-        unknown_terms: As in :class:`TestSetChecker`.
-        every_line: As in :class:`TestSetChecker`.
+        sets: One or more sets; several are parts of a split, and queries that are in two of them
+            are reported for the later one.
+        ontology: An OBO file; ``None`` means the installed Human Phenotype Ontology for sets with
+            its ids.
+        apart: True if the sets are unrelated, not parts of a split.
+        unknown_terms: With ``drop``, unknown and obsolete ids are warnings instead of errors.
+        every_line: True if findings contain all lines with a problem, not only the first few.
+        unchecked: Called with a set whose ids are not looked up because the Human Phenotype
+            Ontology is not installed.
 
     Yields:
-        A report for each set, in the given order.
+        A report for each set, in the given order; errors of a malformed file are findings too.
 
     Raises:
         InputError: If a file or the ontology cannot be read.
     """
-    checker = TestSetChecker(
-        ontology, apart=apart, unknown_terms=unknown_terms, every_line=every_line
-    )
-    for one in [sets] if isinstance(sets, str | Path) else sets:
-        yield checker.check(one)
+    parts: list[TestSetView] = []
+    for name in [sets] if isinstance(sets, str | Path) else sets:
+        yield check_test_set(
+            name,
+            None if apart else parts,
+            ontology=ontology,
+            drops_unknown_terms=unknown_terms == "drop",
+            every_line=every_line,
+            unchecked=unchecked,
+        )
+
+
+def check_test_set(
+    name: str | Path,
+    parts: list[TestSetView] | None,
+    *,
+    ontology: str | Path | None,
+    drops_unknown_terms: bool,
+    every_line: bool,
+    unchecked: Callable[[str], None],
+) -> FileReport:
+    """Check one test set, and add it to the other parts of its split.
+
+    The arguments are those of :func:`validate_test_sets`.
+
+    Raises:
+        InputError: If the file or the ontology cannot be read.
+    """
+    shown = str(name)
+    try:
+        source = read_file(find_test_set(name), partial=True)
+    except FormatError as error:
+        return damaged_report(error, "testset")
+    topics = read_view(source)
+    topics.path, topics.every_line = shown, every_line
+    view = TestSetView(topics, parts=parts or ())
+    try:
+        view.terms = ontology_of(view.judged["doc_id"], ontology)
+    except MissingExtraError:
+        unchecked(shown)
+    view.drops_unknown_terms = drops_unknown_terms
+    reported = [*check_topics(topics), *run_rules(view, ("testset",), topics, rules=CATALOGUE)]
+    if parts is not None:
+        parts.append(view)
+    superseded = {code for finding in reported for code in _SUPERSEDED.get(finding.code, ())}
+    findings = tuple(finding for finding in reported if finding.code not in superseded)
+    index = topics.line_index if every_line else None
+    text = None if index is None else index.text
+    return FileReport(shown, "testset", topics.n_rows, topics.n_queries, findings, text)
 
 
 def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Ontology | None:
@@ -157,7 +133,13 @@ def ontology_of(term_ids: Iterable[str], path: str | Path | None = None) -> Onto
     return load_ontology(path)
 
 
-_SHOWN = 3
+_TREATMENTS = {
+    "T201": "Unknown ids, dropped",
+    "T202": "Obsolete ids, replaced if there is one replacement, otherwise dropped",
+    "T203": "Alternative ids, read as their terms",
+}
+"""What resolving does with ids, by the rule that reports them."""
+_CODES = {"alternative": "T203", "obsolete": "T202", "unknown": "T201"}
 
 
 @dataclass(slots=True)
@@ -167,33 +149,25 @@ class ResolvedTerms:
     Attributes:
         test_set: The set with the ids of live terms.
         ontology: The version of the ontology, or its path.
-        alternative: The number of judgments with each alternative id, as ``HP:1 → HP:2``.
-        replaced: The number of judgments with each obsolete id that one term replaces.
-        dropped: The number of judgments with each dropped id, as ``HP:1 (unknown)``.
+        ids: The number of judgments with each changed or dropped id, as ``HP:1 → HP:2`` or
+            ``HP:1 (unknown)``, by the code of the rule that reports it.
         emptied: The queries that lost all their relevant terms.
     """
 
     test_set: TestSet
     ontology: str
-    alternative: Counter[str] = field(default_factory=Counter)
-    replaced: Counter[str] = field(default_factory=Counter)
-    dropped: Counter[str] = field(default_factory=Counter)
+    ids: dict[str, Counter[str]] = field(
+        default_factory=lambda: {code: Counter() for code in _TREATMENTS}
+    )
     emptied: list[str] = field(default_factory=list)
 
     @property
     def notes(self) -> list[str]:
-        """Sentences with the number of alternative, replaced and dropped ids."""
-        described: tuple[tuple[str, Sequence[str]], ...] = (
-            ("Alternative ids, read as their terms", list(self.alternative)),
-            ("Obsolete ids, read as the terms that replace them", list(self.replaced)),
-            (f"Ids that are not terms of {self.ontology}, dropped", list(self.dropped)),
-            (
-                "Queries without a relevant term after that, 0 in the means (without judgments, "
-                "not in the means)",
-                self.emptied,
-            ),
-        )
-        return [f"{what}: {len(ids):,} ({listed(ids)})." for what, ids in described if ids]
+        """Sentences with the number of alternative, obsolete and unknown ids."""
+        effects = [f"{finding.message}." for finding in self.findings(self.ontology)]
+        if self.emptied:
+            effects.append(f"Queries without a relevant term after that: {listed(self.emptied)}.")
+        return effects
 
     def findings(self, path: str) -> list[Finding]:
         """Return the findings of the rules T201 to T203, with the number of judgments each.
@@ -201,20 +175,12 @@ class ResolvedTerms:
         Args:
             path: The test set.
         """
-        unknown = Counter({one: n for one, n in self.dropped.items() if "(unknown)" in one})
-        obsolete = self.replaced + (self.dropped - unknown)
-        return [
-            CATALOGUE[code].finding(
-                Hit(f"{treatment}: {listed(list(ids))}", count=ids.total(), severity="warning"),
-                path,
-            )
-            for code, treatment, ids in (
-                ("T201", "dropped", unknown),
-                ("T202", "replaced or dropped", obsolete),
-                ("T203", "read as their terms", self.alternative),
-            )
-            if ids
-        ]
+        hits = {
+            code: Hit(f"{text}: {listed([*ids])}", count=ids.total(), severity="warning")
+            for code, text in _TREATMENTS.items()
+            if (ids := self.ids[code])
+        }
+        return [CATALOGUE[code].finding(hit, path) for code, hit in hits.items()]
 
 
 def resolve_terms(
@@ -242,60 +208,45 @@ def resolve_terms(
         InputError: If the file cannot be read.
         MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
     """
-    if unknown_terms not in get_args(UnknownTerms):
-        expected = " or ".join(get_args(UnknownTerms))
-        raise UsageError(f"expected unknown_terms {expected} but got {unknown_terms!r}")
+    check_choice(unknown_terms, get_args(UnknownTerms), "unknown_terms")
     if not isinstance(ontology, Ontology):
         ontology = load_ontology(ontology)
-    found = ResolvedTerms(test_set, ontology.version or ontology.path)
+    resolved = ResolvedTerms(test_set, ontology.version or ontology.path)
     problems: list[str] = []
-    queries = [_resolve(query, ontology, found, problems) for query in test_set.queries]
+    queries = [_resolve(query, ontology, resolved, problems) for query in test_set.queries]
     if problems and unknown_terms == "error":
-        shown = "; ".join(problems[:_SHOWN]) + ("; …" if len(problems) > _SHOWN else "")
-        state = "is not a live term" if len(problems) == 1 else "are not live terms"
         raise FormatError(
-            f"{plural(len(problems), 'expected id')} {state}: {shown}",
+            f"{plural(len(problems), 'expected id')} not in {resolved.ontology}: "
+            f"{'; '.join(problems[:3])}",
             path=where,
-            remedy=f"correct them, or leave them out with --unknown-terms drop; the ontology is "
-            f"{found.ontology}",
+            remedy="correct them, or leave them out with --unknown-terms drop",
         )
-    if not any(query.has_relevant for query in queries):
-        raise FormatError(
-            f"no relevant term of any query is a live term: {listed(list(found.dropped))}",
-            path=where,
-            remedy=f"use an ontology that contains them; this one is {found.ontology}",
-        )
-    found.emptied = [
+    content = {"metadata": test_set.metadata, "queries": queries}
+    resolved.test_set = checked_test_set(content, where)
+    resolved.emptied = [
         new.query_id
         for old, new in zip(test_set.queries, queries, strict=True)
         if old.has_relevant and not new.has_relevant
     ]
-    found.test_set = test_set.model_copy(update={"queries": tuple(queries)})
-    return found
+    return resolved
 
 
 def _resolve(
-    query: TestQuery, ontology: Ontology, found: ResolvedTerms, problems: list[str]
+    query: TestQuery, ontology: Ontology, resolved: ResolvedTerms, problems: list[str]
 ) -> TestQuery:
-    """Return the query with live terms; count its other ids in ``found`` and ``problems``."""
+    """Return the query with live terms; count its other ids in ``resolved`` and ``problems``."""
     judged: dict[str, RelevantTerm] = {}
     for term in query.relevant:
         resolution = ontology.resolve(term.doc_id)
-        if resolution.term_id is None:
-            found.dropped[f"{term.doc_id} ({resolution.status})"] += 1
+        term_id, status = resolution.term_id, resolution.status
+        if status != "live":
+            effect = f"({status})" if term_id is None else f"→ {term_id}"
+            resolved.ids[_CODES[status]][f"{term.doc_id} {effect}"] += 1
+        if term_id is None:
             instead = " or ".join(resolution.replaced_by)
             advice = f": use {instead}" if instead else ""
-            problems.append(
-                f"{term.doc_id} of query {query.query_id} is {resolution.status}{advice}"
-            )
-            continue
-        known = judged.setdefault(resolution.term_id, term)
-        if term.grade > known.grade:
-            judged[resolution.term_id] = term
-        if resolution.status != "live":
-            changed = found.alternative if resolution.status == "alternative" else found.replaced
-            changed[f"{term.doc_id} → {resolution.term_id}"] += 1
-    if list(judged) == [term.doc_id for term in query.relevant]:
-        return query
-    relevant = tuple(term.model_copy(update={"doc_id": one}) for one, term in judged.items())
-    return query.model_copy(update={"relevant": relevant})
+            problems.append(f"{term.doc_id} of query {query.query_id} is {status}{advice}")
+        elif term_id not in judged or term.grade > judged[term_id].grade:
+            judged[term_id] = term.model_copy(update={"doc_id": term_id})
+    relevant = tuple(judged.values())
+    return query if relevant == query.relevant else query.model_copy(update={"relevant": relevant})

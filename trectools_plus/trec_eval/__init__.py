@@ -9,7 +9,6 @@
     judges.py       grades and preferences of several judges, and their scores
     preferences.py  measures of preferences
     builtin.py      measures that pytrec_eval does not have or version 10 computes differently
-    plain_measures.py   measures for -l 0 and below, and for -M 0
     output.py       trec_eval's output lines
     explain.py      the help of -h
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import getopt
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, cast, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
@@ -26,46 +26,76 @@ from trectools_plus.measures.definitions.trec_eval_measures import (
     sets_of,
 )
 
-_SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
-_LONG = {
-    "help": "h",
-    "version": "v",
-    "query_eval_wanted": "q",
-    "measure=": "m",
-    "complete_rel_info_wanted": "c",
-    "level_for_rel=": "l",
-    "nosummary": "n",
-    "Debug_level=": "D",
-    "Judged_docs_only": "J",
-    "Number_docs_in_coll=": "N",
-    "Max_retrieved_per_topic=": "M",
-    "Rel_info_format=": "R",
-    "Results_format=": "T",
-    "Output_old_results_format=": "o",
-    "Zscore=": "Z",
-    "trec-eval-version=": "V",
-    "permissive": "P",
-    "strict-input": "S",
-}
-_SWITCHES = {
-    "q": ("per_query", True),
-    "c": ("complete", True),
-    "n": ("summary", False),
-    "J": ("judged_only", True),
-    "P": ("permissive", True),
-    "S": ("strict_input", True),
-    "h": ("help", True),
-    "v": ("version_wanted", True),
-}
-_NUMBERS = {"l": ("level", -(10**18)), "M": ("max_retrieved", 0), "N": ("collection_size", 0)}
-_REMEDIES = {
-    "M": "leave out -M for all documents; trec_eval crashes with a negative number",
-}
 Judgments = Literal["qrels", "qrels_jg", "prefs", "qrels_prefs"]
-_JUDGMENTS: tuple[Judgments, ...] = get_args(Judgments)
 _NEEDS = {"qrels_jg": "-R qrels_jg", "prefs": "-R prefs or -R qrels_prefs"}
-_VERSIONS = ("9", "10")
-N_FILES = 2
+
+
+class Flag(NamedTuple):
+    """A flag of trec_eval.
+
+    Attributes:
+        letter: Its letter; empty for flags that trec_eval does not have.
+        name: The long name.
+        help: Its value and meaning, for ``-h``.
+        field: The attribute of :class:`Arguments`; empty if there is none.
+        values: The pattern of its value; empty if it takes none.
+        read: Converts the value.
+        note: Why it is ignored, if the user should know.
+    """
+
+    letter: str
+    name: str
+    help: str
+    field: str
+    values: str = ""
+    read: Callable[[str], Any] = str
+    note: str = ""
+
+
+def _query_of(level: str) -> str | None:
+    _, dot, query_id = level.partition(".")
+    return query_id if dot else None
+
+
+_WHOLE, _POSITIVE = r"\s*[+]?[0-9]{1,18}", r"\s*[+]?0*[1-9][0-9]{0,17}"
+# fmt: off
+FLAGS = (
+    Flag("q", "query_eval_wanted", "Also print the figures of every query.", "per_query"),
+    Flag("m", "measure", "NAME[.PARAMETERS]: measure or set; repeatable. Default: official.",
+         "measures", ".*"),
+    Flag("c", "complete_rel_info_wanted",
+         "Average over all queries of the qrels; 0 without results.", "complete"),
+    Flag("l", "level_for_rel", "N of at least 0: lowest grade that is relevant. Default: 1.",
+         "level", _WHOLE, int),
+    Flag("n", "nosummary", "Do not print the figures over all queries.", "summary"),
+    Flag("M", "Max_retrieved_per_topic",
+         "N of at least 1: score only the first N documents of each query.",
+         "max_retrieved", _POSITIVE, int),
+    Flag("J", "Judged_docs_only", "Remove unjudged documents from the rankings first.",
+         "judged_only"),
+    Flag("Z", "Zscore", "FILE: print z-scores. Columns: query_id measure mean deviation.",
+         "zscores", ".*"),
+    Flag("N", "Number_docs_in_coll", "N of at least 0: documents in the collection, for utility.",
+         "collection_size", _WHOLE, int),
+    Flag("D", "Debug_level", "N.QUERY: score only this query.", "only_query", ".*", _query_of,
+         "no debugging output is printed"),
+    Flag("R", "Rel_info_format", "qrels, qrels_jg (several judges), prefs or qrels_prefs.",
+         "judgments", "|".join(get_args(Judgments))),
+    Flag("T", "Results_format", "trec_results: the only format of results.", "", "trec_results"),
+    Flag("o", "Output_old_results_format", "Has no effect.", "",
+         note="has no effect, as in trec_eval"),
+    Flag("v", "version", "Print the version of trec_eval that is matched.", "version_wanted"),
+    Flag("h", "help", "Print this help; with -m also explain those measures.", "help"),
+    Flag("", "trec-eval-version", "9 or 10: version of trec_eval to match. Default: 9.",
+         "version", "9|10", int),
+    Flag("", "permissive", "Also score input whose figures mean nothing, as trec_eval does.",
+         "permissive"),
+    Flag("", "strict-input", "Refuse every error in a file.", "strict_input"),
+)
+# fmt: on
+"""The flags in the order of ``-h``."""
+_SHORT = "".join(f"{flag.letter}{':' * bool(flag.values)}" for flag in FLAGS if flag.letter)
+_LONG = [f"{flag.name}{'=' * bool(flag.values)}" for flag in FLAGS]
 USAGE = "trectools-plus trec-eval [-q] [-c] [-m MEASURE]... QRELS RUN"
 
 _INTEGER = re.compile(r"\s*([+-]?[0-9]+)")
@@ -74,7 +104,6 @@ _MAX_DIGITS = 8
 """The size of trec_eval's buffer for a decimal number in a name; it cuts off further digits."""
 _MAX_CUTOFF = 2**62
 _MAX_GRADE = 2**20
-N_COEFFICIENTS = 4
 PERSISTENCE = "p"
 """The parameter of rbp and rbp_resid that is not a grade."""
 
@@ -139,6 +168,7 @@ class Arguments(Displayed):
     Attributes:
         files: Qrels and run; may be empty if help or the version is requested.
         requested: The measures in trec_eval's order.
+        measures: The values of ``-m``.
         version: The version of trec_eval to match.
         per_query: ``-q``: also print the figures of every query.
         summary: Print the figures over all queries; ``-n`` makes it false.
@@ -155,12 +185,12 @@ class Arguments(Displayed):
         strict_input: ``--strict-input``: refuse every error, also those that change no figure.
         help: ``-h``: print the help.
         version_wanted: ``-v``: print the version.
-        measures_named: Whether the command line contains ``-m``.
         notes: Arguments that trec_eval ignores without a message, one line each.
     """
 
     files: list[str] = field(default_factory=list)
     requested: list[Requested] = field(default_factory=list)
+    measures: list[str] = field(default_factory=list)
     version: Version = 9
     per_query: bool = False
     summary: bool = True
@@ -176,7 +206,6 @@ class Arguments(Displayed):
     strict_input: bool = False
     help: bool = False
     version_wanted: bool = False
-    measures_named: bool = False
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -196,79 +225,42 @@ def parse_arguments(words: Sequence[str]) -> Arguments:
             there are not two files.
     """
     try:
-        options, files = getopt.gnu_getopt([*words], _SHORT, [*_LONG])
+        options, files = getopt.gnu_getopt([*words], _SHORT, _LONG)
     except getopt.GetoptError as error:
         refused = UsageError(str(error), remedy=f"usage: {USAGE}")
         refused.exit_code = 1  # as in trec_eval
         raise refused from error
     arguments = Arguments(files=files)
-    measures: list[str] = []
-    long_names = {f"--{name.rstrip('=')}": letter for name, letter in _LONG.items()}
-    for name, value in options:
-        letter = long_names.get(name, name[1:])
-        if letter == "m":
-            measures.append(value)
-        else:
-            _set_option(arguments, letter, value)
-    arguments.measures_named = bool(measures)
-    arguments.requested = _parse_measures(measures or ["official"], arguments)
+    for name, text in options:
+        flag = next(flag for flag in FLAGS if name in (f"-{flag.letter}", f"--{flag.name}"))
+        _set(arguments, flag, name, text)
+    arguments.requested = _parse_measures(arguments)
     if not (arguments.help or arguments.version_wanted):
         _check_judgments(arguments)
         _check_files(files)
     return arguments
 
 
-def _set_option(arguments: Arguments, letter: str, value: str) -> None:
-    if letter in _SWITCHES:
-        setattr(arguments, *_SWITCHES[letter])
-    elif letter == "o":
-        arguments.notes.append("-o: has no effect, as in trec_eval")
-    elif letter in _NUMBERS:
-        name, least = _NUMBERS[letter]
-        setattr(arguments, name, _parse_whole_number(letter, value, least))
-    elif letter == "V":
-        if value not in _VERSIONS:
-            raise UsageError(
-                f"there is no version {value}", where="--trec-eval-version", remedy="use 9 or 10"
-            )
-        arguments.version = cast(Version, int(value))
-    elif letter == "D":
-        level, dot, query_id = value.partition(".")
-        arguments.only_query = query_id if dot else None
-        if level.strip("0"):
-            arguments.notes.append(f"-D {value}: no debugging output is printed")
-    elif letter == "Z":
-        arguments.zscores = value
-    elif letter == "T" and value != "trec_results":
-        raise UsageError(
-            f"there is no results format {value}", where="-T", remedy="use -T trec_results"
-        )
-    elif letter == "R":
-        if value not in _JUDGMENTS:
-            raise UsageError(
-                f"there is no rel_info format {value}",
-                where="-R",
-                remedy=f"use {', '.join(_JUDGMENTS)}",
-            )
-        arguments.judgments = value
+def _set(arguments: Arguments, flag: Flag, name: str, text: str) -> None:
+    value: Any = flag.name != "nosummary"
+    if flag.values:
+        if re.fullmatch(flag.values, text, re.DOTALL) is None:
+            raise UsageError(f"cannot use {text!r}", where=name, remedy=flag.help)
+        value = flag.read(text)
+    if flag.field == "measures":
+        value = [*arguments.measures, value]
+    if flag.field:
+        setattr(arguments, flag.field, value)
+    if flag.note and not text.startswith("0"):
+        arguments.notes.append(f"{f'{name} {text}'.strip()}: {flag.note}")
 
 
-def _parse_whole_number(letter: str, value: str, least: int) -> int:
-    if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}", value) or int(value) < least:
-        raise UsageError(
-            f"expected a whole number of at least {least} but got {value!r}",
-            where=f"-{letter}",
-            remedy=_REMEDIES.get(letter),
-        )
-    return int(value)
-
-
-def _parse_measures(words: Sequence[str], arguments: Arguments) -> list[Requested]:
+def _parse_measures(arguments: Arguments) -> list[Requested]:
     """Return the requested measures in trec_eval's order, each with its first parameters."""
     known, sets = measures_of(arguments.version), sets_of(arguments.version)
     requested: set[str] = set()
     parameters: dict[str, str] = {}
-    for word in words:
+    for word in arguments.measures or ["official"]:
         name, dot, text = word.partition(".")
         if name not in known and name not in sets:
             raise _unknown(name, word, arguments.version)
@@ -297,24 +289,20 @@ def _parse_measures(words: Sequence[str], arguments: Arguments) -> list[Requeste
 
 
 def _unknown(name: str, word: str, version: Version) -> UsageError:
-    import difflib
+    from difflib import get_close_matches
 
     names = [*measures_of(version), *sets_of(version)]
-    if version == 9 and name in measures_of(10):
+    if name in measures_of(10) and name not in names:
         return UsageError(
             f"trec_eval 9 has no measure {name}", where="-m", remedy="add --trec-eval-version 10"
         )
     stem, _, number = word.rpartition("_")
+    remedy = "-h -m all_trec lists all measures"
     if stem in names and number.replace(".", "").isdigit():  # the name of an output line
-        return UsageError(
-            f"there is no measure {word!r}", where="-m", remedy=f"write -m {stem}.{number}"
-        )
-    by_lower_case = {known.lower(): known for known in names}
-    near = difflib.get_close_matches(name.lower(), by_lower_case, 1)
-    remedy = (
-        f"did you mean {by_lower_case[near[0]]}?" if near else "-h -m all_trec lists all measures"
-    )
-    return UsageError(f"there is no measure {name!r}", where="-m", remedy=remedy)
+        remedy = f"write -m {stem}.{number}"
+    elif near := get_close_matches(name.lower(), names, 1):
+        remedy = f"did you mean {near[0]}?"
+    return UsageError(f"there is no measure {word!r}", where="-m", remedy=remedy)
 
 
 def _check_judgments(arguments: Arguments) -> None:
@@ -323,7 +311,7 @@ def _check_judgments(arguments: Arguments) -> None:
     for requested in arguments.requested:
         needs = requested.measure.needs
         if needs not in ("any", given):
-            named = arguments.measures_named
+            named = bool(arguments.measures)
             raise UsageError(
                 f"{requested.measure.name} is not a measure of -R {arguments.judgments}",
                 where=f"-m {requested.measure.name}" if named else "-m official",
@@ -332,7 +320,7 @@ def _check_judgments(arguments: Arguments) -> None:
 
 
 def _check_files(files: Sequence[str]) -> None:
-    if len(files) != N_FILES:
+    if len(files) != 2:
         raise UsageError(f"expected two files but got {len(files)}", remedy=f"usage: {USAGE}")
     if [*files] == ["-", "-"]:
         raise UsageError("standard input can be read only once", remedy="name a file instead of -")
@@ -362,9 +350,9 @@ def bind_parameters(measure: TrecMeasure, text: str | None) -> Requested:
             )
     if measure.takes == "cutoffs" and numbers[0] < 1:
         raise UsageError("cutoffs start at 1", where=where, remedy="for example -m P.5,10")
-    if measure.name == "utility" and len(numbers) != N_COEFFICIENTS:
+    if measure.name == "utility" and len(numbers) != 4:
         raise UsageError(
-            f"utility takes {N_COEFFICIENTS} coefficients but got {len(numbers)}",
+            f"utility takes 4 coefficients but got {len(numbers)}",
             where=where,
             remedy="for example -m utility.1,-1,0,0",
         )

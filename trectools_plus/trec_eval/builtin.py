@@ -85,8 +85,7 @@ def round_half_away(numbers: FloatArray) -> FloatArray:
     """Round as C's ``lround``: to the nearest whole number, halves away from zero."""
     size = np.abs(numbers)
     floor = np.floor(size)
-    rounded: FloatArray = np.copysign(floor + (size - floor >= 0.5), numbers)
-    return rounded
+    return np.asarray(np.copysign(floor + (size - floor >= 0.5), numbers))
 
 
 def interpolated_precision(
@@ -220,8 +219,7 @@ def _highest_precision_from(run: JudgedRun, level: int) -> FloatArray:
     precisions, number = np.unique(ordinals(query) / run.rank[hits], return_inverse=True)
     number = number + (len(run.retrieved) - query) * len(precisions)
     best = np.maximum.accumulate(number[::-1])[::-1]
-    highest: FloatArray = precisions[best % len(precisions)] if len(best) else precisions
-    return highest
+    return np.asarray(precisions[best % len(precisions)] if len(best) else precisions)
 
 
 def _gains(requested: Requested, run: JudgedRun) -> FloatArray:

@@ -6,31 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 
 from trectools_plus.measures.definitions.trec_eval_measures import sets_of
-from trectools_plus.trec_eval.arguments import USAGE, Arguments
-
-WIDTH = 96
-SUMMARY = "Score a run as trec_eval does, with its flags, measures and output."
-
-FLAGS = """\
-  -q  --query_eval_wanted          Also print the figures of every query.
-  -m  --measure NAME[.PARAMETERS]  Measure or set of measures; repeatable. Default: official.
-  -c  --complete_rel_info_wanted   Average over all queries of the qrels; 0 without results.
-  -l  --level_for_rel N            Lowest grade that is relevant. Default: 1.
-  -n  --nosummary                  Do not print the figures over all queries.
-  -M  --Max_retrieved_per_topic N  Score only the first N documents of each query.
-  -J  --Judged_docs_only           Remove unjudged documents from the rankings first.
-  -Z  --Zscore FILE                Print z-scores. Columns: query_id measure mean deviation.
-  -N  --Number_docs_in_coll N      Documents in the collection, for utility.
-  -D  --Debug_level N.QUERY        Score only this query. Debugging output is not printed.
-  -R  --Rel_info_format FORMAT     qrels, qrels_jg (several judges), prefs or qrels_prefs.
-  -T  --Results_format trec_results
-                                   The only format of results.
-  -v  --version                    Print the version of trec_eval that is matched.
-  -h                               Print this help; with -m also explain those measures.
-      --trec-eval-version 9|10     Version of trec_eval to match: 9.0.8 or 10. Default: 9.
-      --permissive                 Also score input whose figures mean nothing, as trec_eval does.
-      --help                       Print a short help.
-"""
+from trectools_plus.trec_eval.arguments import FLAGS, USAGE, Arguments
 
 FORMATS = """\
 Columns of QRELS:  query_id iteration doc_id grade
@@ -208,23 +184,22 @@ def help_lines(arguments: Arguments) -> Iterator[str]:
     Args:
         arguments: The command line with ``-h``.
     """
-    yield from [f"Usage: {USAGE}", "", SUMMARY, ""]
-    yield from [*FLAGS.splitlines(), "", *FORMATS.splitlines(), ""]
+    yield from [f"Usage: {USAGE}", "", "Score a run as trec_eval does.", ""]
+    for flag in FLAGS:
+        letter = flag.letter and f"-{flag.letter}"
+        yield f"  {letter:2}  --{flag.name:24}  {flag.help}"
+    yield from ["", *FORMATS.splitlines(), ""]
     for name, members in sets_of(arguments.version).items():
         yield from _paragraph(f"{name}: {' '.join(members)}", "")
     yield ""
-    if not arguments.measures_named:
+    if not arguments.measures:
         yield "Explain measures by naming them with -m: -h -m all_trec"
         return
     for requested in arguments.requested:
         yield requested.measure.name
-        yield from _paragraph(explanation_of(requested.measure.name), "    ")
-
-
-def explanation_of(name: str) -> str:
-    """Return the explanation of a measure of trec_eval."""
-    return EXPLANATIONS[name].replace("{name}", name)
+        explanation = EXPLANATIONS[requested.measure.name]
+        yield from _paragraph(explanation.replace("{name}", requested.measure.name), "    ")
 
 
 def _paragraph(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent="    ")
+    return textwrap.wrap(text, 96, initial_indent=indent, subsequent_indent="    ")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Table: TypeAlias = "npt.NDArray[Any]"
 """Values of shape (queries, lines): numbers, or the texts of relstring."""
-ALL = "all"
 _REAL, _INTEGER, _TEXT = "%6.4f", "%d", "'%s'"
 _QUERY = "\0"
 """The placeholder of the query id in a template; no id contains it."""
@@ -158,7 +157,7 @@ def _summary_lines(requested: Requested, scores: Scores, complete: bool) -> Iter
         is_real = _format_of(requested, scores) == _REAL
         shown = [format_real(one) if is_real else _INTEGER % one for one in figures]
     for name, value in zip(_names(requested, scores), shown, strict=True):
-        yield f"{name}\t{ALL}\t{value}"
+        yield f"{name}\tall\t{value}"
 
 
 def notes_on_files(of_run: Iterable[Finding], of_qrels: Iterable[Finding]) -> list[str]:

@@ -247,50 +247,47 @@ def _judged_only(run: JudgedRun) -> JudgedRun:
 
 def _score(ranked: RankedInput, arguments: Arguments) -> dict[str, Table]:
     values: dict[str, Table] = {}
-    for_pytrec_eval = []
-    nothing_retrieved = not ranked.run.retrieved.any()
-    is_plain = arguments.level < RELEVANT or nothing_retrieved
-    level, judged_only = max(arguments.level, RELEVANT), arguments.judged_only
+    by_grade, for_pytrec_eval = [], []
     for requested in arguments.requested:
         name = requested.measure.name
-        scorer = _scorer_of(name, arguments, is_plain=is_plain)
+        scorer = _scorer_of(name, arguments)
         if scorer is not None:
             values[name] = scorer(requested, ranked.filtered, arguments)[ranked.evaluated]
-        elif name == "Rndcg" and is_plain:
-            values[name] = _score_rndcg(requested, ranked, arguments)
+        elif name == "ndcg_cut":  # its gains are always the grades
+            by_grade.append(requested)
         elif name != "runid":
             for_pytrec_eval.append(requested)
+    level, judged_only = max(arguments.level, RELEVANT), arguments.judged_only
+    values |= _score_by_pytrec_eval(by_grade, ranked, level, judged_only)
+    if arguments.level < RELEVANT:
+        for_pytrec_eval, ranked = _raise_grades(for_pytrec_eval, ranked)
     return values | _score_by_pytrec_eval(for_pytrec_eval, ranked, level, judged_only)
 
 
-def _score_rndcg(requested: Requested, ranked: RankedInput, arguments: Arguments) -> FloatArray:
-    """Score Rndcg for ``-l 0`` and ``-M 0``.
+def _raise_grades(
+    measures: Sequence[Requested], ranked: RankedInput
+) -> tuple[list[Requested], RankedInput]:
+    """Make all grades one higher, with the gains of the original ones, for ``-l 0``.
 
-    It is 0 if no judged document is relevant, and 0/0 if none has a positive gain. For ``-l 0``,
-    all grades are made one higher, with the gains of the original ones.
+    pytrec_eval accepts levels from 1. Negative grades stay.
     """
-    run, level = ranked.run, max(arguments.level, 0)
-    judged = run.grade >= 0
-    gains = {grade: float(grade) for grade in set(run.grade[judged].tolist())} | requested.gains
-    if not run.retrieved.any():
-        with_gain = judged & np.isin(run.grade, [one for one in gains if gains[one] > 0])
-        is_undefined = (run.count(run.grade >= level) > 0) & (run.count(with_gain) == 0)
-        return np.where(is_undefined, -np.nan, 0.0)[ranked.evaluated][:, None]
-    pairs = tuple((grade + 1, gain) for grade, gain in gains.items())
-    higher = replace(ranked, run=replace(run, grade=np.where(judged, run.grade + 1, run.grade)))
-    of_higher = replace(requested, text=requested.text or "", pairs=pairs)
-    scored = _score_by_pytrec_eval([of_higher], higher, RELEVANT, arguments.judged_only)
-    return scored[requested.measure.name]
+    run, is_judged = ranked.run, ranked.run.grade >= 0
+    gains = {grade: float(grade) for grade in set(run.grade[is_judged].tolist())}
+    raised = [
+        replace(
+            requested,
+            text=requested.text or "",
+            pairs=tuple((grade + 1, gain) for grade, gain in (gains | requested.gains).items()),
+        )
+        if requested.measure.takes == "gains"
+        else requested
+        for requested in measures
+    ]
+    return raised, replace(ranked, run=replace(run, grade=run.grade + is_judged))
 
 
-def _scorer_of(name: str, arguments: Arguments, *, is_plain: bool) -> Scorer | None:
+def _scorer_of(name: str, arguments: Arguments) -> Scorer | None:
     """Return the function that computes a measure; ``None`` if pytrec_eval computes it."""
-    if is_plain:
-        from trectools_plus.trec_eval.plain_measures import scorer_of
-
-        plain = scorer_of(name)
-        if plain is not None:
-            return plain
     needs_size = name == "utility" and arguments.collection_size > 0
     if arguments.version == 9 and name != "relstring" and not needs_size:
         return None

@@ -15,9 +15,9 @@ from trectools_plus.benchmark.run.config_file import load_config, load_fetch_set
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.cli.app import benchmark_app, runs_app
 from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusError, UsageError
-from trectools_plus.formats.trec_files import read_run
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
+from trectools_plus.validation.loading import load_run
 
 SEARCH = """
 CALLS = []
@@ -127,7 +127,7 @@ def test_runs_fetch_lists_what_has_no_answer(data: dict[str, str]) -> None:
         " — runs — add --resume to send only these queries again; the manifest and the journal have"
         " the reasons"
     )
-    assert "q3" not in read_run("runs/half.run").query_ids
+    assert "q3" not in load_run("runs/half.run").query_ids
     manifest = json.loads(Path("runs/half.run.manifest.json").read_text())
     assert (manifest["status"], manifest["backend"]) == ("incomplete", "python")
 

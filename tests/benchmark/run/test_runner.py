@@ -32,11 +32,10 @@ from trectools_plus.errors import (
     UsageError,
 )
 from trectools_plus.formats.tables import Run
-from trectools_plus.formats.trec_files import read_qrels
 from trectools_plus.reporting.files import write_reports
 from trectools_plus.reporting.verification.verify import verify_report
 from trectools_plus.validation import FindingsError
-from trectools_plus.validation.loading import load_run
+from trectools_plus.validation.loading import load_qrels, load_run
 
 
 class Small(Protocol):
@@ -452,7 +451,7 @@ def test_a_later_report_with_further_keys_is_read(small: Small, tmp_path: Path) 
 def test_the_written_qrels_contain_the_same_judgments(small: Small, tmp_path: Path) -> None:
     result = run({**small.options, "modes": ["lexical"]}, tmp_path / "out")
     assert (
-        read_qrels(result.output_dir / "qrels.txt").to_dict() == read_qrels(small.qrels).to_dict()
+        load_qrels(result.output_dir / "qrels.txt").to_dict() == load_qrels(small.qrels).to_dict()
     )
 
 

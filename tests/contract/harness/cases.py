@@ -403,9 +403,7 @@ FILES = (
                 *(f"inputs/testsets/{form}" for form in ("queries.json", "packed.json.gz")),
                 *(f"inputs/testsets/{form}" for form in ("short-spellings.yaml", "list.json")),
                 *(f"inputs/testsets/{form}" for form in ("cases.json", "expected.yaml")),
-                *(f"inputs/testsets/{form}" for form in ("trec", "trec-jsonl", "beir")),
                 "fixtures/testsets/own-form.yaml",
-                "fixtures/garden-trec",
                 "hpo-en-tiny",
             )
         )

@@ -25,10 +25,12 @@ from trectools_plus.formats.files.compression import Compression
 from trectools_plus.formats.files.content import FileContent, iter_lines, read_file
 from trectools_plus.formats.files.limits import find_overlong
 from trectools_plus.formats.topics import read_topics
-from trectools_plus.formats.trec_files import read_qrels, read_run
+from trectools_plus.validation.findings import FindingsError
+from trectools_plus.validation.loading import load_qrels, load_run
 
 ROW = b"1 Q0 d1 1 9.5 base\n"
-READERS: list[Callable[[Path], object]] = [read_run, read_qrels, read_topics, load_corpus]
+READERS: list[Callable[[Path], object]] = [load_run, load_qrels, read_topics, load_corpus]
+REFUSED = (FormatError, FindingsError)
 PACK: dict[Compression, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "bz2": bz2.compress,
@@ -42,6 +44,10 @@ def short_lines(monkeypatch: pytest.MonkeyPatch) -> int:
     """Lines of more than 1,000 bytes are too long."""
     monkeypatch.setattr(limits, "MAX_LINE_BYTES", 1000)
     return 1000
+
+
+def _line(error: FormatError | FindingsError) -> int | None:
+    return error.findings[0].line if isinstance(error, FindingsError) else error.line
 
 
 def _write(folder: Path, data: bytes) -> Path:
@@ -82,10 +88,10 @@ def test_reading_stops_at_a_line_that_is_too_long(
     facts = columns.facts
     assert (facts.stopped_at, facts.longest_line_at, facts.longest_line) == (5, 5, 1001)
     assert facts.long_lines.lines.tolist() == [5]
-    for read in (read_file, read_run):
-        with pytest.raises(FormatError, match="1,000") as caught:
+    for read in (read_file, load_run):
+        with pytest.raises(REFUSED) as caught:
             read(path)
-        assert caught.value.line == 5
+        assert _line(caught.value) == 5
     assert read_file(_write(tmp_path, pack(whole))).overlong is None
 
 
@@ -94,9 +100,9 @@ def test_reading_stops_at_a_line_that_is_too_long(
 def test_every_reader_refuses_an_overlong_line(
     tmp_path: Path, read: Callable[[Path], object]
 ) -> None:
-    with pytest.raises(FormatError) as caught:
+    with pytest.raises(REFUSED) as caught:
         read(_write(tmp_path, b"{" * 5000))
-    assert caught.value.line == 1
+    assert _line(caught.value) == 1
 
 
 @pytest.mark.parametrize("rest", [b"", b"\n", b"\n" + ROW])
@@ -127,9 +133,9 @@ def test_a_long_line_is_placed() -> None:
 
 @pytest.mark.parametrize("read", READERS)
 def test_a_line_of_17_mebibytes_is_too_long(tmp_path: Path, read: Callable[[Path], object]) -> None:
-    with pytest.raises(FormatError, match="16,777,216") as caught:
+    with pytest.raises(REFUSED) as caught:
         read(_write(tmp_path, b"{" * (17 << 20)))
-    assert caught.value.line == 1
+    assert _line(caught.value) == 1
 
 
 def test_line_numbers_stay_within_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,8 +169,8 @@ def test_doubly_compressed_files_are_decompressed_once(tmp_path: Path, name: Com
     within = PACK[name](ROW * 1000)
     path = _write(tmp_path, PACK[name](within))
     assert read_file(path).data == within
-    with pytest.raises(FormatError):
-        read_run(path)
+    with pytest.raises(REFUSED):
+        load_run(path)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le"])
@@ -172,7 +178,7 @@ def test_doubly_compressed_files_are_decompressed_once(tmp_path: Path, name: Com
 def test_wide_encodings_are_refused(
     tmp_path: Path, read: Callable[[Path], object], encoding: str
 ) -> None:
-    with pytest.raises(FormatError):
+    with pytest.raises(REFUSED):
         read(_write(tmp_path, (ROW.decode() * 100).encode(encoding)))
 
 
@@ -181,7 +187,7 @@ def test_surrogates_and_floods_of_nul_are_refused(
     tmp_path: Path, read: Callable[[Path], object]
 ) -> None:
     for data in (ROW.replace(b"d1", "\ud800".encode("utf-8", "surrogatepass")), bytes(1 << 20)):
-        with pytest.raises(FormatError):
+        with pytest.raises(REFUSED):
             read(_write(tmp_path, data))
 
 
@@ -233,15 +239,15 @@ def repeated_key(n_keys: int) -> str:
     ("content", "what"),
     [
         ('{"id":"1","text":' + "[" * DEEP, "nested more than 64 deep"),
-        ('{"id":"1","text":"a","x":' + "9" * DEEP + "}", "nested too deeply"),
+        ('{"id":' + "9" * DEEP + ',"text":"a"}', "read as a number"),
         (repeated_key(DEEP // 10), "is repeated"),
         pytest.param(repeated_key(DEEP), "is repeated", marks=pytest.mark.slow("many keys")),
         pytest.param(
             "<top>\n" * DEEP, "the id is missing", marks=pytest.mark.slow("like the next one")
         ),
         ("<top>\n<num> 1 <title> a\n</top>\n" + "<top>\n" * DEEP, "the id is missing"),
-        ("<topic number='1'>" + "<a>x" * DEEP, "invalid XML"),
-        ("<topic number='1'>" * (DEEP // 4), "invalid XML"),
+        ("<topic number='1'>" + "<a>x" * DEEP, "more than 64 deep"),
+        ("<topic number='1'>" * (DEEP // 4), "more than 64 deep"),
         ("x" * DEEP, "no tab"),
         ("\n" * DEEP, "no topics"),
         (f"{'q' * DEEP}\ta\n{'q' * DEEP}\tb\n", "on line 1"),
@@ -260,16 +266,15 @@ def test_topics_of_any_depth_and_number_end_in_a_short_message(
 def test_giant_ids_are_cut_in_messages(tmp_path: Path) -> None:
     giant = "d" * DEEP
     cases: list[tuple[Callable[[Path], object], str]] = [
-        (read_run, f"1 Q0 d 1 {giant} t\n"),
-        (read_run, f"1 Q0 d {giant} 1 t\n"),
-        (read_qrels, f"1 0 d {giant}\n"),
-        (read_qrels, f"1 0 d {'9' * DEEP}\n"),
+        (load_run, f"1 Q0 d 1 {giant} t\n"),
+        (load_qrels, f"1 0 d {giant}\n"),
+        (load_qrels, f"1 0 d {'9' * DEEP}\n"),
         (load_corpus, f'{{"id":"{giant} ","text":"a"}}\n'),
         (load_corpus, f'{{"id":"{giant}","text":"a"}}\n' * 2),
         (load_corpus, f'{{"{giant}":1}}\n'),
     ]
     for read, content in cases:
-        with pytest.raises(FormatError) as caught:
+        with pytest.raises(REFUSED) as caught:
             read(_write(tmp_path, content.encode()))
         assert len(str(caught.value)) < 1000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,6 @@ COLUMNS: dict[str, tuple[pd.Series[Any], list[object]]] = {
     "sparse": (pd.Series([0, 3], dtype="Sparse[int]"), [0, 3]),
     "times": (pd.Series([NOON, pd.NaT]), [NOON, None]),
     "times with a zone": (pd.Series([NOON.replace(tzinfo=UTC)]), [NOON.replace(tzinfo=UTC)]),
-    "durations": (pd.Series([timedelta(hours=1)]), [timedelta(hours=1)]),
     "dates": (pd.Series([date(2020, 1, 1)]), [date(2020, 1, 1)]),
     "lists": (pd.Series([["a"], ["b", "c"]]), [["a"], ["b", "c"]]),
     "nothing": (pd.Series([], dtype=object), []),

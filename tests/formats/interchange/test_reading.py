@@ -15,8 +15,9 @@ from trectools_plus.errors import FormatError
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.detection import find_convertible
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.formats.trec_files import read_qrels, read_run, write_qrels, write_run
+from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.validation.conversion import convert_qrels, convert_run
+from trectools_plus.validation.loading import load_qrels, load_run
 
 Rows = list[tuple[str, ...]]
 
@@ -182,9 +183,9 @@ def test_lost_information_is_noted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("1 a 3\n1 b 1\n", "looks like qrels"),
-        ("1 0 a 1\n", "looks like qrels"),
-        ("a b\n", "not recognised"),
+        ("1 a 3\n1 b 1\n", "not of a known format"),
+        ("1 0 a 1\n", "not of a known format"),
+        ("a b\n", "not of a known format"),
         ("{}", "is empty"),
         ('{"x": {"1": {"d": 1}}}', "one more level"),
         ('{"1": {"d": 1}', "not JSON"),
@@ -238,10 +239,10 @@ def test_runs_survive_the_round_trip(
     ]
     texts = (as_csv("qid,docid,score", rows, separator, quoting), json.dumps(scores))
     for text in texts:
-        run = read_run(write(folder, "r", text))
+        run = load_run(write(folder, "r", text))
         assert run.to_dict() == scores
         write_run(run, folder / "out.run")
-        assert read_run(folder / "out.run").frame.equals(run.frame)
+        assert load_run(folder / "out.run").frame.equals(run.frame)
 
 
 @given(grades=QRELS, separator=st.sampled_from(",;\t|"))
@@ -253,7 +254,7 @@ def test_qrels_survive_the_round_trip(
         (q, d, grade) for q, documents in grades.items() for d, grade in documents.items()
     ]
     for text in (as_csv("q,doc,rel", rows, separator, csv.QUOTE_MINIMAL), json.dumps(grades)):
-        qrels = read_qrels(write(folder, "q", text))
+        qrels = load_qrels(write(folder, "q", text))
         assert qrels.to_dict() == grades
         write_qrels(qrels, folder / "out")
-        assert read_qrels(folder / "out").frame.equals(qrels.frame)
+        assert load_qrels(folder / "out").frame.equals(qrels.frame)

@@ -15,7 +15,6 @@ from trectools_plus.errors import FormatError, InputError
 from trectools_plus.formats.files.content import FileContent
 from trectools_plus.formats.interchange.systems import Systems
 from trectools_plus.formats.lexing import lex_qrels, lex_run
-from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures import open_files, parse_measures
 from trectools_plus.validation import load_run, validate_qrels, validate_run
 from trectools_plus.validation.conversion import convert_run, convert_runs
@@ -190,7 +189,7 @@ def test_documents_that_a_system_repeats_are_still_errors(files: Path) -> None:
 
 
 def test_one_run_is_needed(files: Path) -> None:
-    for read in (load_run, read_run, convert_run):
+    for read in (load_run, convert_run):
         with pytest.raises(FormatError, match=r"model.*BM25.*DPH.*2"):
             read(files / "t.csv")
 

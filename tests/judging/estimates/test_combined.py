@@ -11,7 +11,6 @@ from scipy import stats
 from trectools_plus.errors import UsageError
 from trectools_plus.judging.estimates.combined import (
     WORTHWHILE,
-    CombinedMean,
     combine_judgments,
     people_needed,
 )
@@ -35,16 +34,11 @@ def _draw(seed: int, n: int, total: int) -> tuple[np.ndarray, np.ndarray, np.nda
     return y, f, rng.permutation(total)[:n]
 
 
-def _one(*args: object, **options: object) -> CombinedMean:
-    (found,) = combine_judgments(*args, **options)  # type: ignore[arg-type]
-    return found
-
-
 @pytest.mark.parametrize("seed", range(len(PPI_PY)))
 def test_agrees_with_another_implementation_at_a_fixed_weight(seed: int) -> None:
     n, total, weight, estimate, low, high = PPI_PY[seed]
     y, f, judged = _draw(seed, n, total)
-    found = _one(y[judged], f, judged, weight=weight).combined
+    found = combine_judgments(y[judged], f, judged, weight=weight).combined
     assert found is not None
     assert found.mean == pytest.approx(estimate, abs=1e-12)
     # The other has normal quantiles, denominators n, and samples without common queries.
@@ -69,14 +63,14 @@ def test_formulas_written_out(seed: int, n: int, population: str) -> None:
         variance = spread / n + weight**2 * f.var(ddof=1) / total + shared
     centre = people.mean() + weight * (f.mean() - at.mean())
     half = stats.t.ppf(0.975, n - 1) * math.sqrt(variance)
-    found = _one(people, f, judged, population=population)
+    found = combine_judgments(people, f, judged, population=population)
     assert found.combined == pytest.approx((centre, centre - half, centre + half), abs=1e-9)
     assert found.weight == pytest.approx(weight)
 
 
 def test_people_and_model_alone_have_the_usual_intervals() -> None:
     y, f, judged = _draw(1, 30, 100)
-    found = _one(y[judged], f, judged)
+    found = combine_judgments(y[judged], f, judged)
     for shown, values in ((found.people, y[judged]), (found.model, f)):
         usual = mean_intervals(values[:, None], interval="t")
         assert shown == pytest.approx((values.mean(), usual.low[0], usual.high[0]), abs=1e-12)
@@ -84,26 +78,26 @@ def test_people_and_model_alone_have_the_usual_intervals() -> None:
 
 def test_people_who_judged_all_of_these_queries_know_the_mean() -> None:
     y, f, _ = _draw(2, 30, 30)
-    found = _one(y, f, np.arange(30), population="these")
+    found = combine_judgments(y, f, np.arange(30), population="these")
     assert found.combined == pytest.approx((y.mean(),) * 3, abs=1e-12)
     assert found.people == pytest.approx((y.mean(),) * 3, abs=1e-12)
 
 
 def test_a_useless_model_is_ignored() -> None:
     y, f, judged = _draw(3, 30, 100)
-    found = _one(y[judged], 1.0 - f, judged)
+    found = combine_judgments(y[judged], 1.0 - f, judged)
     assert found.weight == 0.0
     assert found.combined == found.people
     assert found.effective == 30
     assert found.effective < WORTHWHILE * found.n
-    constant = _one(y[judged], np.ones(100), judged)
+    constant = combine_judgments(y[judged], np.ones(100), judged)
     assert constant.combined == constant.people
     assert math.isnan(constant.correlation)
 
 
 def test_a_perfect_model_is_worth_as_many_queries_as_it_judged() -> None:
     y, _, judged = _draw(4, 30, 90)
-    found = _one(y[judged], y, judged)
+    found = combine_judgments(y[judged], y, judged)
     assert found.weight == pytest.approx(np.var(y[judged], ddof=1) / np.var(y, ddof=1)) or (
         found.weight == 1.0
     )
@@ -114,13 +108,13 @@ def test_a_perfect_model_is_worth_as_many_queries_as_it_judged() -> None:
 def test_simultaneous_intervals_share_the_level() -> None:
     rng = np.random.default_rng(0)
     judged = np.arange(30)
-    f = rng.normal(size=(100, 3)) + rng.normal(size=(100, 1))
-    y = f[judged] + rng.normal(size=(30, 3))
-    together = combine_judgments(y, f, judged, simultaneous=True)
+    f = rng.normal(size=100)
+    y = f[judged] + rng.normal(size=30)
+    together = combine_judgments(y, f, judged, together=3)
     at_level = combine_judgments(y, f, judged, confidence=1 - 0.05 / 3)
-    for one, other in zip(together, at_level, strict=True):
-        assert one.combined == pytest.approx(other.combined, abs=1e-12)
-        assert one.people == pytest.approx(other.people, abs=1e-12)
+    assert together.combined == pytest.approx(at_level.combined, abs=1e-12)
+    assert together.people == pytest.approx(at_level.people, abs=1e-12)
+    assert together.model == combine_judgments(y, f, judged).model
 
 
 @given(st.integers(0, 10_000), st.integers(20, 60), st.floats(0.05, 1.0))
@@ -131,7 +125,7 @@ def test_effective_queries_of_these_are_those_of_their_formula(
     total = n + 40
     y = generator.beta(0.5, 0.8, total)
     f = np.clip(y + generator.normal(0.0, noise, total), 0.0, 1.0)
-    found = _one(y[:n], f, np.arange(n), population="these")
+    found = combine_judgments(y[:n], f, np.arange(n), population="these")
     assert found.combined is not None
     assert found.effective <= total
     wide = n * (found.people.width / found.combined.width) ** 2
@@ -145,7 +139,7 @@ def test_queries_that_people_could_not_judge() -> None:
     y, f, judged = _draw(8, 40, 200)
     people = y[judged]
     people[[2, 11, 30]] = np.nan
-    found = _one(people, f, judged, weight=0.5)
+    found = combine_judgments(people, f, judged, weight=0.5)
     complete = people[~np.isnan(people)]
     assert (found.n, found.total) == (37, 197)
     usual = mean_intervals(complete[:, None], interval="t")
@@ -184,7 +178,9 @@ def test_coverage_with_blanks(total: int, blanks: str) -> None:
         drawn = rng.integers(0, shape[0], total)
         judged = np.arange(np.searchsorted(np.cumsum(~np.isnan(y[drawn, 0])), 40) + 1)
         judged = judged[judged < total]
-        for column, one in enumerate(combine_judgments(y[drawn][judged], f[drawn], judged)):
+        for column in (0, 1):
+            at = drawn[judged]
+            one = combine_judgments(y[at, column], f[drawn, column], judged)
             assert one.combined is not None
             covered[column] += one.combined.low <= truth[column] <= one.combined.high
     # 93%, and three standard errors of the simulation.
@@ -209,6 +205,7 @@ def test_people_needed() -> None:
     ("people", "model", "judged", "options"),
     [
         ([0.1, 0.2], [0.1, 0.2, 0.3], [0, 0], {}),
+        ([[0.1, 0.2], [0.1, 0.3]], [0.1, 0.2, 0.3], [0, 1], {}),
         ([0.1, 0.2], [0.1, 0.2, 0.3], [0, 3], {}),
         ([0.1, 0.2], [0.1, 0.2, 0.3], [0], {}),
         ([0.1], [0.1, 0.2, 0.3], [0], {}),

@@ -72,7 +72,7 @@ def test_every_mean_and_difference_is_that_of_two_evaluations(plan: PlanFolder) 
         y, f = (
             {name: found.values(name, measure) for name in "abc"} for found in (of_people, of_model)
         )
-        (alone,) = combine_judgments(y["a"], f["a"], judged)
+        alone = combine_judgments(y["a"], f["a"], judged)
         shown = _find(report, measure, "a").estimates[0]
         assert alone.combined is not None
         assert shown.combined is not None
@@ -80,7 +80,7 @@ def test_every_mean_and_difference_is_that_of_two_evaluations(plan: PlanFolder) 
         assert shown.people.mean == pytest.approx(of_people.mean("a", measure))
         assert shown.model.mean == pytest.approx(of_model.mean("a", measure))
         assert shown.effective == pytest.approx(alone.effective)
-        (difference,) = combine_judgments(y["a"] - y["b"], f["a"] - f["b"], judged)
+        difference = combine_judgments(y["a"] - y["b"], f["a"] - f["b"], judged)
         pair = _find(report, measure, "a", "b").estimates[0]
         assert difference.combined is not None
         assert pair.combined is not None
@@ -88,7 +88,7 @@ def test_every_mean_and_difference_is_that_of_two_evaluations(plan: PlanFolder) 
         # Three pairs: the interval is simultaneous, so it is wider.
         assert pair.combined.high > difference.combined.high
         same = _find(report, measure, "a").estimates[1]
-        (these,) = combine_judgments(y["a"], f["a"], judged, population="these")
+        these = combine_judgments(y["a"], f["a"], judged, population="these")
         assert these.combined is not None
         assert same.combined is not None
         assert same.combined.low == pytest.approx(these.combined.low)

@@ -126,15 +126,3 @@ def test_hints_name_calls_that_work(program: Any) -> None:
         words = str(caught.value).split("`")[1].split()
         done = program([*words[:-2], *files], garden)
         assert done.code == 0, (name, done.stderr)
-
-
-@pytest.mark.parametrize(
-    ("name", "canonical"),
-    [("accuracy@3", "Accuracy@3"), ("cosine_accuracy@3", "HitRate@3"), ("Accuracy", "Accuracy")],
-)
-def test_accuracy_has_a_note_that_names_the_other_one(name: str, canonical: str) -> None:
-    measure = parse_measure(name)
-    assert measure.name == canonical
-    (note,) = measure.notes_on_names
-    assert ("HitRate" if canonical.startswith("Accuracy") else "Accuracy") in note
-    assert parse_measure("HitRate@3").notes_on_names == []

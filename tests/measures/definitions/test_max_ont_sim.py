@@ -83,9 +83,9 @@ def test_ids_that_are_no_terms_count_0_and_are_noted():
     expected, predicted = evaluation.notes
     assert "similar only to an equal id" in expected
     assert "2 of 3 relevant documents of the qrels are not terms of" in expected
-    assert expected.endswith("to an equal id: d1, d2")
-    assert "2 of 4 documents in the first 10 of run mine are not terms of" in predicted
-    assert predicted.endswith("to an equal id: x, d1")
+    assert "d1, d2" in expected
+    assert "2 of 4 documents of run mine are not terms of" in predicted
+    assert "x, d1" in predicted
 
 
 def test_names():

@@ -12,7 +12,7 @@ from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures import evaluate, parse_measure, parse_measures
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.scoring.scores import score_ranking
+from trectools_plus.measures.scoring.scores import find_judged, score_judged
 
 DOCUMENTS = st.permutations("abcdefgh").flatmap(lambda d: st.integers(1, 8).map(lambda n: d[:n]))
 GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_size=1)
@@ -20,7 +20,8 @@ GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_siz
 
 def score(names, run, qrels):
     queries = JudgedQueries.from_qrels(Qrels.from_dict(qrels))
-    return score_ranking(parse_measures(names), queries, queries.rank(Run.from_dict(run)))
+    measures = parse_measures(names)
+    return score_judged(measures, find_judged(measures, queries, Run.from_dict(run)))
 
 
 @given(st.dictionaries(st.sampled_from("123"), DOCUMENTS, min_size=1), GRADES)

@@ -15,7 +15,7 @@ from trectools_plus.measures import parse_measure, parse_measures
 from trectools_plus.measures.evaluation import score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.providers import pytrec_eval as provider
-from trectools_plus.measures.scoring.scores import score_ranking
+from trectools_plus.measures.scoring.scores import find_judged, score_judged
 
 DOC_IDS = [
     "d1",
@@ -78,7 +78,8 @@ def plain(run, qrels, request, level=1, judged_only=False, key=None):
 
 def ours(run, qrels, names):
     queries = JudgedQueries.from_qrels(Qrels.from_dict(qrels))
-    return score_ranking(parse_measures(names), queries, queries.rank(Run.from_dict(run)))
+    measures = parse_measures(names)
+    return score_judged(measures, find_judged(measures, queries, Run.from_dict(run)))
 
 
 def assert_equal(column, expected):

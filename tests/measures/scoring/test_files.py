@@ -6,7 +6,6 @@ import os
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -20,7 +19,7 @@ from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring import scored_files as files
 from trectools_plus.measures.scoring import scores
-from trectools_plus.measures.scoring.scores import ScoredFile, score_file
+from trectools_plus.measures.scoring.scores import JudgedFile, PartJudge, judge_file
 from trectools_plus.validation import load_qrels, parts
 from trectools_plus.validation.parts import NotInPartsError
 
@@ -59,7 +58,7 @@ def outcome(qrels: Path, runs: list[Path], measures: list[Measure], **options):
 def whole_outcome(*given, **options):
     """Return the same for runs that are read as a whole."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scores, "score_file", only_as_a_whole)
+        patch.setattr(scores, "judge_file", only_as_a_whole)
         return outcome(*given, **options)
 
 
@@ -67,12 +66,13 @@ def only_as_a_whole(*_, **__):
     raise NotInPartsError
 
 
-def in_parts(qrels, run, measures=CUT):
-    judged = JudgedQueries.from_qrels(load_qrels(qrels))
+def in_parts(qrels, run):
+    judge = PartJudge(JudgedQueries.from_qrels(load_qrels(qrels)), lambda part: part)
     try:
-        return score_file(str(run), judged, measures)[0]
+        view, _, found = judge_file(str(run), judge)
     except NotInPartsError:
         return None
+    return JudgedFile.of_parts(view, view.tag, found, judge.qrels)
 
 
 @st.composite
@@ -183,7 +183,7 @@ def test_processes_give_the_same(tmp_path, two_processes, monkeypatch, measures,
     assert found == whole_outcome(qrels, [run], measures)
     monkeypatch.setattr(copies, "_count_processors", lambda: 1)
     assert found == outcome(qrels, [run], measures)
-    assert in_parts(qrels, run, measures) is not None
+    assert in_parts(qrels, run) is not None
 
 
 def test_several_runs(tmp_path, two_processes):
@@ -195,7 +195,7 @@ def test_several_runs(tmp_path, two_processes):
         assert outcome(qrels, runs, WHOLE) == whole_outcome(qrels, runs, WHOLE)
     opened = files.open_files(str(qrels), [str(run), str(odd), str(other)], WHOLE)
     assert [run.name for run in opened.runs] == ["tag", "odd", "other"]
-    assert all(isinstance(run, ScoredFile) for run in opened.runs)
+    assert all(isinstance(run, JudgedFile) for run in opened.runs)
 
 
 def test_a_query_in_two_parts_is_read_as_a_whole(tmp_path, two_processes):
@@ -244,6 +244,3 @@ def test_real_runs(shared_data, monkeypatch, thorough):
     for run in sorted(folder.glob("input.*"))[: None if thorough else 1]:
         paths = folder / "qrels.txt.gz", [run], WHOLE
         assert outcome(*paths) == whole_outcome(*paths)
-        scored = in_parts(paths[0], run, WHOLE)
-        if scored:
-            assert np.isfinite(scored.table[:, :-1]).all()

@@ -18,8 +18,9 @@ from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring.scored_files import open_files
-from trectools_plus.measures.scoring.scores import score_file
+from trectools_plus.measures.scoring.scores import JudgedFile, PartJudge, judge_file
 from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
+from trectools_plus.validation.findings import refuse_errors
 from trectools_plus.validation.parts import NotInPartsError
 
 AT_CUTOFFS = ["AP@2", "R@2", "P@3", "ERR@3", "APcap@3", "Judged@2"]
@@ -39,11 +40,15 @@ def small_pieces(monkeypatch):
 
 def in_pieces(run, qrels, measures=MEASURES):
     """Return the scores in parts; ``None`` if the run is read as a whole or refused."""
+    depth = None if measures is MEASURES else 10
+    judge = PartJudge(JudgedQueries.from_qrels(qrels), lambda part: part, depth=depth)
     try:
-        scored, _ = score_file(str(run), JudgedQueries.from_qrels(qrels), measures)
+        view, findings, found = judge_file(str(run), judge)
+        refuse_errors(findings)
     except (NotInPartsError, FindingsError):
         return None
-    return score_runs(qrels, {"run": scored}, measures, Averaging())
+    judged = JudgedFile.of_parts(view, view.tag, found, judge.qrels)
+    return score_runs(qrels, {"run": judged}, measures, Averaging())
 
 
 def in_one(run, qrels, measures=MEASURES):

@@ -14,7 +14,6 @@ from trectools_plus.distributed import place_of
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats import query_chunks
 from trectools_plus.formats.files import limits
-from trectools_plus.formats.query_chunks import iter_query_chunks
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.scoring import distributed
@@ -195,19 +194,11 @@ def plain_outcome(qrels, run):
 
 
 def spread_outcome(qrels, run):
-    """As workers score a large file, and what they leave is opened here."""
+    """As workers open a file, and what they leave is opened here."""
     table = load_qrels(qrels)
-    scorer = distributed.PartScorer(table, RunOpener(tuple(MEASURES), False))
-    try:
-        parts = [
-            distributed.Part(run, place_of(run), chunk, is_first=number == 0)
-            for number, chunk in enumerate(iter_query_chunks(run, query_chunks.CHUNK_BYTES))
-        ]
-        results = [scorer(part) for part in parts]
-        scored = distributed._join_parts(run, results, scorer) if results else None
-    except TrectoolsPlusError:
-        scored = None  # the file is packed, and damaged
-    return plain_outcome(qrels, run) if scored is None else values(table, scored[0])
+    opener = distributed.WorkerOpener(table, RunOpener(tuple(MEASURES), False))
+    opened = opener((run, place_of(run)))
+    return plain_outcome(qrels, run) if opened is None else values(table, opened[0][0])
 
 
 def write_qrels(folder, n_queries=12):

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trectools_plus.formats.collection import load_collection
-from trectools_plus.formats.trec_files import read_run
+from trectools_plus.benchmark.run.dataset import load_collection
+from trectools_plus.validation.loading import load_run
 
 pytestmark = pytest.mark.slow("starts servers")
 
@@ -67,7 +67,7 @@ def fetch(folder: Path, module: str, **variables: str) -> dict[str, dict[str, fl
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return read_run(folder / "runs" / "mine.run").to_dict()
+    return load_run(folder / "runs" / "mine.run").to_dict()
 
 
 def bm25_of(query: str) -> dict[str, float]:

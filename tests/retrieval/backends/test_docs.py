@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trectools_plus.benchmark.run.config_file import load_config
-from trectools_plus.formats.collection import load_collection
+from trectools_plus.benchmark.run.dataset import load_collection
 from trectools_plus.retrieval.backends.http.source import HttpBackend
 from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.backends.retriever import ENTRY_POINT_GROUP

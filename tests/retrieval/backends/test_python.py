@@ -19,7 +19,6 @@ from trectools_plus import evaluate, load_test_set
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import Collection
 from trectools_plus.formats.tables import Corpus, Qrels, Topics
-from trectools_plus.formats.trec_files import read_run
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES
 from trectools_plus.retrieval.backends.python import PythonBackend
 from trectools_plus.retrieval.backends.results import read_results
@@ -28,6 +27,7 @@ from trectools_plus.retrieval.fetch.fetch import FetchRequest
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir
 from trectools_plus.retrieval.source import Ranking
 from trectools_plus.testsets.loading import find_test_set
+from trectools_plus.validation.loading import load_run
 
 TOPICS = Topics.from_dict({"q1": "heart", "q2": "lung"})
 QRELS = Qrels.from_dict({"q1": {"d1": 1}, "q2": {"d2": 2}})
@@ -41,7 +41,7 @@ def fetch(retriever: Any, folder: Path, **options: Any) -> dict[str, dict[str, f
     asked = FetchOptions(**options)
     request = FetchRequest(corpus, topics, ["mine"], asked, backend=backend)
     file = fetch_to_dir(request, folder)["mine"]
-    return read_run(file.path).to_dict()
+    return load_run(file.path).to_dict()
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_an_error_of_the_function_is_one_line(tmp_path: Path) -> None:
     reason = r"mine is incomplete: 1 of 2 .*q2: [\w.]*test_python:broken: KeyError: 'no"
     with pytest.raises(CheckFailedError, match=reason):
         fetch(broken, tmp_path)
-    assert list(read_run(tmp_path / "mine.run").to_dict()) == ["q1"]
+    assert list(load_run(tmp_path / "mine.run").to_dict()) == ["q1"]
 
 
 def test_a_function_that_always_fails_is_not_called_for_ever(tmp_path: Path) -> None:
@@ -320,4 +320,4 @@ def test_evaluate_refuses_what_is_no_test_set_or_fails(tmp_path: Path) -> None:
 def read_only(folder: Path) -> Any:
     path = folder / "a.run"
     path.write_text("q1 Q0 d1 1 1.0 t\n")
-    return read_run(path)
+    return load_run(path)

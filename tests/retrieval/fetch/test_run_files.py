@@ -10,13 +10,13 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_ties
 from trectools_plus.formats.tables import Corpus, Topics
-from trectools_plus.formats.trec_files import read_run
 from trectools_plus.retrieval.backends.embedded.modes import MODES
 from trectools_plus.retrieval.fetch.answering import FetchOptions
 from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch
 from trectools_plus.retrieval.fetch.run_files import FetchManifest, fetch_to_dir
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Severity, validate_run
+from trectools_plus.validation.loading import load_run
 
 CORPUS = Corpus.from_dict(
     {f"d{n}": f"swept wing number{n} heat " + "speed " * (n % 7) for n in range(30)}
@@ -41,7 +41,7 @@ def test_files_and_manifests(tmp_path: Path) -> None:
     plain = fetch(CORPUS, TOPICS, MODES, depth=20, settings=settings, exclude_self=True)
     for mode, file in files.items():
         assert file.path == tmp_path / "new" / "runs" / f"{mode}.run"
-        run = read_run(file.path)
+        run = load_run(file.path)
         assert run.name == mode
         assert run.frame.equals(separate_ties(plain[mode].run.frame))
         manifest = FetchManifest.model_validate_json(file.manifest_path.read_text())

@@ -87,7 +87,8 @@ def test_near_ties_closer_than_32_bit_products_can_tell() -> None:
     exact = (documents.astype(np.float64) * query.astype(np.float64)).sum(axis=1)
     exact = exact.astype(np.float32)
     expected = sorted(range(2000), key=lambda row: (-exact[row], row))[:10]
-    assert nearest(documents, query, 10)[0][0].tolist() == expected
+    ((rows, _),) = nearest(documents, query, 10)
+    assert rows.tolist() == expected
 
 
 def test_search(encoder: TextEncoder) -> None:

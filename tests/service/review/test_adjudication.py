@@ -1,7 +1,8 @@
-"""Chosen results, comments, queries that cannot be judged, and decisions on disagreements."""
+"""Chosen results, comments, and queries that cannot be judged."""
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 from starlette.testclient import TestClient
 
 from trectools_plus.errors import InputError
-from trectools_plus.judging.review import judgments
-from trectools_plus.judging.review.judgments import (
-    export_qrels,
-    list_annotators,
-)
+from trectools_plus.judging.review.judgments import export_qrels
 from trectools_plus.judging.review.store import read_store
 from trectools_plus.service.review.app import review_app
 from trectools_plus.service.review.material import read_guideline
@@ -94,22 +91,15 @@ def test_a_query_that_cannot_be_judged_is_complete_and_does_not_count(
     state = anna.say("cannot-judge", query=2, reason="  no\x1b[31m idea ")
     assert state["cannot_judge"] == "no[31m idea"
     assert state["progress"]["complete"]
-    assert anna.say("comments", query=2, text=HOSTILE)["comment"] == HOSTILE
-    assert not anna.say("comments", query=1, text=" ")["progress"]["commented"]
     with closing(read_store(tmp_path / "review.db")) as store:
         assert export_qrels(store).frame["query_id"].n_unique() == 1
         assert export_qrels(store, choices=True).frame["relevance"].sum() == 1
         summary = summarise_review(store, Resampling(200))
         assert (summary.annotators[0].graded, summary.annotators[0].cannot_judge) == (1, 1)
-        assert summary.as_dict()["remarks"][0]["comment"] == HOSTILE
+        assert summary.as_dict()["remarks"][0]["cannot_judge"] == "no[31m idea"
     assert anna.say("cannot-judge", query=2, reason=None)["progress"]["judged"] == 1
     assert anna.say("undo")["what"] == "cannot_judge"
-    for path, body in (
-        ("cannot-judge", {"reason": "x" * 501}),
-        ("comments", {"text": "x" * 4001}),
-        ("comments", {"text": None}),
-    ):
-        assert anna.say(path, query=1, **body)["status"] == 422
+    assert anna.say("cannot-judge", query=1, reason="x" * 501)["status"] == 422
 
 
 def judge_differently(client: TestClient) -> tuple[list[str], list[str]]:
@@ -120,39 +110,22 @@ def judge_differently(client: TestClient) -> tuple[list[str], list[str]]:
         one.say("grades", query=1, doc_id=shown[0][0], grade=3 if place else 1)
         one.say("grades", query=1, doc_id=shown[0][1], grade=0)
         one.say("results", query=1, doc_id=shown[0][place])
-        one.say("comments", query=1, text=HOSTILE)
         one.say("grades", query=2, doc_id=shown[1][0], grade=2)
         one.say("results", query=2, doc_id=shown[1][0])
     return shown
 
 
-def test_decisions_of_a_third_person_count(open_client: Any, tmp_path: Path) -> None:
-    """The page records none, but databases of earlier versions contain some."""
-    client = open_client()
-    shown, other = judge_differently(client)
-    store = client.app.state.controller.store
-    query_id = client.app.state.controller.queries[0].query_id
-    before = summarise_review(store, Resampling(200))
-    assert export_qrels(store, choices=True).to_dict()[query_id][shown[0]] == 0
-    secret = judgments.begin_session(store, "Dora", resume=False, adjudicates=True)
-    answer = client.get("/api/queries/1", headers={"X-Review-Session": secret})
-    assert answer.json()["code"] == "no-session"
-    dora = judgments.find_session_annotator(store, secret)
-    judgments.record_grade(store, dora, query_id, shown[0], judgments.Grade(2))
-    judgments.record_answer(store, dora, query_id, "result", shown[0])
-    assert [one.name for one in list_annotators(store)] == ["Anna", "Ben"]
-    after = summarise_review(store, Resampling(200))
-    assert after.agreements[0] == before.agreements[0]
-    assert export_qrels(store).to_dict()[query_id] == {shown[0]: 2, shown[1]: 0}
-    chosen = export_qrels(store, choices=True).to_dict()
-    assert chosen[query_id] == {one: int(one == shown[0]) for one in chosen[query_id]}
-    assert export_qrels(store, "Anna").to_dict()[query_id][shown[0]] == 1
-    (other_id,) = chosen.keys() - {query_id}
-    assert chosen[other_id][other[0]] == 1
-    # What nobody can decide is in no label.
-    judgments.record_answer(store, dora, query_id, "cannot_judge", "")
-    assert query_id not in export_qrels(store).to_dict()
-    assert query_id not in export_qrels(store, choices=True).to_dict()
+def test_a_database_with_decisions_of_earlier_versions_is_refused(
+    open_client: Any, tmp_path: Path
+) -> None:
+    Person(open_client(), "Anna")
+    with closing(sqlite3.connect(tmp_path / "review.db")) as connection, connection:
+        connection.execute(
+            "INSERT INTO judgment (annotator, query_id, doc_id, grade, made_at, final) "
+            "VALUES (1, 'q', 'd', 1, '', 1)"
+        )
+    with pytest.raises(InputError, match="decisions"):
+        read_store(tmp_path / "review.db")
 
 
 def test_agreement_on_results_is_scikit_learns(open_client: Any, tmp_path: Path) -> None:

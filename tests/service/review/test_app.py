@@ -59,7 +59,6 @@ def test_a_query_is_judged_completely(client: TestClient, app: FastAPI) -> None:
         "results": len(documents),
         "chosen": True,
         "cannot_judge": False,
-        "commented": False,
         "complete": True,
     }
     assert client.get("/api/queries/1", headers=anna).json()["state"] == state

@@ -13,9 +13,9 @@ from urllib.error import HTTPError
 import pytest
 from harness.program import Done, Program
 
-from trectools_plus.formats.trec_files import read_qrels
 from trectools_plus.judging.review.judgments import find_annotator, read_all_judgments
 from trectools_plus.judging.review.store import read_store
+from trectools_plus.validation.loading import load_qrels
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts servers")]
 
@@ -81,7 +81,7 @@ def test_results_can_be_shown_and_exported_while_people_judge(
     shown = call("show", database)
     assert shown.code == 0, shown.stderr
     assert max(map(len, shown.text.splitlines())) <= 100
-    for words in ("Anna", "lexical", "hybrid", "Wilson", "Anna – Ben"):
+    for words in ("Anna", "lexical", "hybrid", "Wilson", "grades kappa quadratic"):
         assert words in shown.text
     document = json.loads(call("show", database, "--format", "json").text)
     assert document["modes"] == ["lexical", "hybrid"]
@@ -93,8 +93,8 @@ def test_results_can_be_shown_and_exported_while_people_judge(
     assert call("export", database, "--qrels", merged).code == 0
     done = call("export", database, "--annotator", "anna", "--qrels", one)
     assert done.stderr == "2 judgments of 1 query\n"
-    assert sorted(read_qrels(merged).frame["relevance"]) == [1, 2]
-    assert sorted(read_qrels(one).frame["relevance"]) == [1, 3]
+    assert sorted(load_qrels(merged).frame["relevance"]) == [1, 2]
+    assert sorted(load_qrels(one).frame["relevance"]) == [1, 3]
     assert call("export", database).text == merged.read_text()
     assert call("export", report).text == merged.read_text()
     assert call("show", report).text == shown.text

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from trectools_plus.service.review.controller import order_modes, order_queries
+from trectools_plus.service.review.controller import shuffled
 
 NAMES = st.lists(st.text(max_size=5), unique=True, max_size=8)
 
@@ -18,17 +18,17 @@ NAMES = st.lists(st.text(max_size=5), unique=True, max_size=8)
 def test_orders_are_permutations_that_repeat(
     names: list[str], seed: int, annotator: str, query_id: str
 ) -> None:
-    ordered = order_modes(names, seed, annotator, query_id)
+    ordered = shuffled(names, seed, "mode", annotator, query_id)
     assert sorted(ordered) == sorted(names)
-    assert order_modes(names[::-1], seed, annotator, query_id) == ordered
-    queries = order_queries(names, seed)
+    assert shuffled(names[::-1], seed, "mode", annotator, query_id) == ordered
+    queries = shuffled(names, seed, "query")
     assert sorted(queries) == sorted(names)
-    assert order_queries(names[::-1], seed) == queries
+    assert shuffled(names[::-1], seed, "query") == queries
 
 
 def test_every_order_of_columns_is_as_likely() -> None:
     modes = ["lexical", "vector", "hybrid"]
-    found = Counter(tuple(order_modes(modes, 7, "anna", f"q{n}")) for n in range(6000))
+    found = Counter(tuple(shuffled(modes, 7, "mode", "anna", f"q{n}")) for n in range(6000))
     assert set(found) == set(permutations(modes))
     assert chisquare(list(found.values())).pvalue > 0.001
 
@@ -36,9 +36,9 @@ def test_every_order_of_columns_is_as_likely() -> None:
 def test_orders_differ_between_annotators_queries_and_seeds() -> None:
     modes, queries = ["lexical", "vector"], [f"q{n}" for n in range(400)]
     anna, ben, other = (
-        [order_modes(modes, seed, name, query) for query in queries]
+        [shuffled(modes, seed, "mode", name, query) for query in queries]
         for seed, name in ((7, "anna"), (7, "ben"), (8, "anna"))
     )
     for one in (ben, other):
         assert 120 < sum(a == b for a, b in zip(anna, one, strict=True)) < 280
-    assert order_queries(queries, 7) not in (order_queries(queries, 8), queries)
+    assert shuffled(queries, 7, "query") not in (shuffled(queries, 8, "query"), queries)

@@ -22,7 +22,7 @@ from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
 from trectools_plus.judging.values import find_complete
 from trectools_plus.service.review.app import review_app
-from trectools_plus.service.review.controller import order_documents
+from trectools_plus.service.review.controller import shuffled
 
 RUNS = ("secretlexical", "secretdense")
 
@@ -87,7 +87,7 @@ def test_people_see_the_plans_queries_one_after_the_other(
     assert client.get("/api/queries/2", headers=ben).status_code == 422
     for path, body in (
         ("grades", {"query": 2, "doc_id": plan.judgeable[plan.plan.queries[1]][0], "grade": 1}),
-        ("comments", {"query": 3, "text": "x"}),
+        ("cannot-judge", {"query": 3, "reason": "x"}),
         ("cannot-judge", {"query": 4, "reason": ""}),
     ):
         assert client.post(f"/api/{path}", json=body, headers=ben).status_code == 422
@@ -162,7 +162,7 @@ def test_the_order_of_documents_says_nothing_about_ranks(tmp_path: Path) -> None
     for person in range(20):
         for query_id, doc_ids in plan.judgeable.items():
             ranks = {one.doc_id: one.ranks["a"] for one in plan.pool[query_id]}
-            first = order_documents(doc_ids, 42, f"person {person}", query_id)[0]
+            first = shuffled(doc_ids, 42, "document", f"person {person}", query_id)[0]
             places[ranks[first]] += 1
     counts = np.array([places[rank] for rank in range(1, 6)])
     assert counts.sum() == 1200
@@ -174,10 +174,10 @@ def test_the_order_of_documents_says_nothing_about_ranks(tmp_path: Path) -> None
 def test_the_order_of_documents_depends_on_person_and_query_alone(
     doc_ids: list[str], annotator: str, query_id: str
 ) -> None:
-    found = order_documents(doc_ids, 3, annotator, query_id)
-    assert found == order_documents(sorted(doc_ids), 3, annotator, query_id)
+    found = shuffled(doc_ids, 3, "document", annotator, query_id)
+    assert found == shuffled(sorted(doc_ids), 3, "document", annotator, query_id)
     assert sorted(found) == sorted(doc_ids)
-    others = [order_documents(doc_ids, 3, annotator + str(n), query_id) for n in range(5)]
+    others = [shuffled(doc_ids, 3, "document", annotator + str(n), query_id) for n in range(5)]
     assert len({tuple(one) for one in [found, *others]}) > 1
 
 

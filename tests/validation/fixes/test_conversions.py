@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from trectools_plus.cli.app import app
 from trectools_plus.errors import UsageError
-from trectools_plus.formats.trec_files import read_qrels, read_run
 from trectools_plus.validation import validate_qrels, validate_run
 from trectools_plus.validation.fixes.engine import fix_qrels, fix_run
+from trectools_plus.validation.loading import load_qrels, load_run
 
 RUN = {"1": {"d1": 9.5, "d2": 8.0}, "2": {"d3": 7.25, "d4": 7.0}}
 QRELS = {"1": {"d1": 2, "d2": 0}, "2": {"d3": 1}}
@@ -53,7 +53,7 @@ def test_a_run_is_converted(name: str, tmp_path: Path) -> None:
     (finding,) = validate_run(path).errors
     assert (finding.code, finding.fix) == (code, "no")
     follow(finding.remedy, output)
-    assert read_run(output).to_dict() == RUN
+    assert load_run(output).to_dict() == RUN
     with pytest.raises(UsageError, match=f"no fix {code}"):
         fix_run(path, tmp_path / "fixed.run", codes=[code])
 
@@ -67,7 +67,7 @@ def test_judgments_are_converted(name: str, tmp_path: Path) -> None:
     (finding,) = validate_qrels(path).errors
     assert (finding.code, finding.fix) == (code, "no")
     follow(finding.remedy, output)
-    assert read_qrels(output).to_dict() == QRELS
+    assert load_qrels(output).to_dict() == QRELS
     with pytest.raises(UsageError, match=f"no fix {code}"):
         fix_qrels(path, tmp_path / "fixed.txt", codes=[code])
 

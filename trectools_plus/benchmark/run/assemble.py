@@ -155,7 +155,7 @@ def make_report(
             evaluation,
             primary,
             {name: one.diagnostics.judged.get(JUDGED) for name, one in results.items()},
-            dataset.judged.counted(evaluation.no_relevant),
+            dataset.judged,
         ),
         difficulty=find_difficulty(evaluation, primary),
         discriminative_power={}

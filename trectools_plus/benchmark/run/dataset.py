@@ -15,15 +15,16 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.collection import (
+    SAMPLE,
+    SAMPLE_VERSION,
     Collection,
     find_collection_files,
     is_named_collection,
-    load_collection,
     stream_documents,
 )
 from trectools_plus.formats.corpus import DocumentCollection, load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
-from trectools_plus.formats.ir_datasets import is_catalogue_name
+from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
 from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
@@ -38,7 +39,7 @@ from trectools_plus.testsets.loading import (
     DEFAULT_TEST_SET,
     find_shipped,
     find_test_set,
-    load_with_notes,
+    load_test_set,
 )
 from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
 from trectools_plus.testsets.validation import ResolvedTerms, ontology_of, resolve_terms
@@ -47,7 +48,7 @@ from trectools_plus.validation import check_qrels, refuse_errors
 from trectools_plus.validation.exclusions import Exclusions
 from trectools_plus.validation.findings import Finding
 from trectools_plus.validation.id_matching import near_matches
-from trectools_plus.validation.loading import load_qrels_with_findings
+from trectools_plus.validation.loading import load_qrels, load_qrels_with_findings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,12 +92,12 @@ def load_hpo(
             an id that is not a term and ``unknown_terms`` is ``error``.
     """
     where = str(DEFAULT_TEST_SET if test_file is None else test_file)
-    test_set, notes = load_with_notes(where)
+    test_set = load_test_set(where)
     if language is not None:
         test_set = select_language(test_set, language, where)
     terms = load_ontology(ontology)
     found = resolve_terms(test_set, terms, unknown_terms, where)
-    notes += [*language_notes(test_set), *found.notes]
+    notes = [*language_notes(test_set), *found.notes]
     return HpoCollection(_collection_of_terms(found, terms, where), notes, found.findings(where))
 
 
@@ -367,7 +368,7 @@ def _from_test_set(
 ) -> Dataset:
     """Return documents with the queries and judgments of a test set."""
     path = str(config.test_file)
-    test_set, notes = load_with_notes(path)
+    test_set = load_test_set(path)
     qrels = qrels_of(test_set, path)
     findings = check_qrels(qrels)
     refuse_errors(findings)
@@ -380,7 +381,7 @@ def _from_test_set(
         version=f"with {facts.dataset_id} {facts.version}".strip(),
         files=_files({"corpus": config.corpus, "test_file": _test_file(config)}),
         findings=record_findings(findings),
-        notes=[*notes, *language_notes(test_set)],
+        notes=language_notes(test_set),
     )
 
 
@@ -407,6 +408,41 @@ def _open_corpus(config: BenchmarkConfig, path: str | None) -> DocumentCollectio
     if config.streams_documents and (streamed := stream_documents(None, path)) is not None:
         return streamed
     return load_corpus(path)
+
+
+def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection:
+    """Load a collection from ``ir_datasets``, from a folder, or the sample of this package.
+
+    Args:
+        spec: ``irds:<id>`` for a collection of the ``ir_datasets`` catalogue; ``sample`` for the
+            collection that the package contains (60 documents about household questions, 30
+            queries with graded judgments; ``./sample`` is a folder); or a folder in BEIR layout
+            (``corpus.jsonl``, ``queries.jsonl``, and ``qrels/test.tsv`` or the only file in
+            ``qrels``) or in TREC layout (``corpus.jsonl``, ``topics.tsv``, ``qrels.txt``). Each
+            file may be compressed, with the suffix ``.gz``, ``.bz2``, ``.xz`` or ``.zst``.
+        with_corpus: Also load the documents.
+
+    Raises:
+        UsageError: If the folder or the id in the catalogue does not exist.
+        InputError: If a file is missing or cannot be downloaded or read.
+        FormatError: If a file is malformed.
+    """
+    text = str(spec)
+    if is_catalogue_name(text):
+        dataset = open_catalogue(text)
+        topics, qrels = dataset.read_topics(), dataset.read_qrels()
+        corpus = dataset.read_corpus() if with_corpus else None
+        return Collection(dataset.name, corpus, topics, qrels)
+    files = find_collection_files(spec)
+    qrels, topics = load_qrels(files.qrels), read_topics(files.topics)
+    corpus = load_corpus(files.corpus) if with_corpus else None
+    if spec == SAMPLE:
+        # The same name on every machine, as for the catalogue, and no note on its format.
+        topics = replace(topics, path=SAMPLE, read_as=None)
+        qrels = replace(qrels, path=SAMPLE)
+        corpus = None if corpus is None else replace(corpus, path=SAMPLE)
+        return Collection(SAMPLE, corpus, topics, qrels, SAMPLE_VERSION)
+    return Collection(Path(spec).resolve().name, corpus, topics, qrels)
 
 
 def open_collection(

@@ -43,13 +43,12 @@ from trectools_plus.distributed import (
 from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError
 from trectools_plus.formats.columns.decimals import WholeNumbers
 from trectools_plus.formats.columns.ids import Ids
-from trectools_plus.formats.columns.rows import QueryBlocks
 from trectools_plus.formats.files.abandoned import temporary_folder
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
-from trectools_plus.formats.tables import RUN_SCHEMA, CompactRun, Run
-from trectools_plus.formats.trec_files import write_qrels, write_run_frames
+from trectools_plus.formats.tables import RUN_SCHEMA, Run
+from trectools_plus.formats.trec_files import write_qrels, write_run
 from trectools_plus.measures.evaluation import accept_unjudged
 from trectools_plus.measures.judged import IntArray, view_of
 from trectools_plus.measures.scoring.bounds import tie_counts
@@ -204,19 +203,19 @@ def _write(folder: OutputFolder, view: RunView, mode: str, subfolder: str) -> Mo
     order = view.order(32)
     place = places_in_query(view.grouped.query)
     sizes = view.blocks.sizes
-    starts = np.cumsum(sizes) - sizes
-    blocks = QueryBlocks(starts, view.query_ids, np.arange(len(sizes)), len(order))
     name = f"{subfolder}/{mode}.run"
-    run = CompactRun.of_arrays(
-        blocks,
-        view.doc_ids.take(order),
-        separate_scores(view.score[order], place + 1),
-        mode,
-        str(folder.path / name),
-    )
+    columns = {
+        "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(
+            np.repeat(np.arange(len(sizes)), sizes)
+        ),
+        "doc_id": view.doc_ids.take(order).series(),
+        "rank": place + 1,
+        "score": separate_scores(view.score[order], place + 1),
+    }
+    run = Run(pl.DataFrame(columns, schema=RUN_SCHEMA), mode, str(folder.path / name))
     path = folder.partial / name
     with folder.final_names():
-        write_run_frames(run.frames(), path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
+        write_run(run, path, tag=re.sub(r"[^A-Za-z0-9_.-]", "_", mode))
     info = RunFile(
         path=name,
         sha256=sha256_file(path),

@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from trectools_plus import benchmark, formats, measures, reporting, validation
-from trectools_plus.choices import (
-    DEFAULT_MEASURES,
-    MISSING_HELP,
-    NO_RELEVANT_HELP,
-    Averaging,
-    Missing,
-    NoRelevant,
-    Panel,
-)
+from trectools_plus import benchmark, formats, reporting
 from trectools_plus.cli.options.common import (
-    USUAL_MEASURES,
-    Columns,
     Everything,
-    Exclude,
-    Scheduler,
-    StrictInput,
     TableOptions,
-    measure_option,
 )
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
-from trectools_plus.cli.printing import print_notes, write_json
-from trectools_plus.cli.verbosity import is_quiet, show_progress
-from trectools_plus.distributed import use_scheduler
+from trectools_plus.cli.options.runs import ScoringOptions, split_measures
+from trectools_plus.cli.printing import print_notes, write_as, write_document
+from trectools_plus.cli.verbosity import is_quiet
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
@@ -43,7 +27,7 @@ _PLOTS = (".pdf", ".svg", ".png")
 _SETTINGS = SettingOptions(
     benchmark.BenchmarkConfig,
     *("primary_measure", "test", "correction", "interval"),
-    *("confidence", "resamples", "seed", "ontology", "annotations"),
+    *("confidence", "resamples", "seed"),
 )
 
 
@@ -66,7 +50,6 @@ def compare_runs(
             "file, as in eval]",
         ),
     ] = None,
-    measure: Annotated[list[str] | None, measure_option(USUAL_MEASURES)] = None,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -84,11 +67,10 @@ def compare_runs(
         ),
     ] = None,
     plot: Annotated[
-        list[Path] | None,
+        Path | None,
         typer.Option(
             metavar="FILE",
-            help="Also draw the means of the measures into a file ending in .pdf, .svg or .png "
-            "(extra plots); repeatable.",
+            help="Also draw the means into a file ending in .pdf, .svg or .png (extra plots).",
         ),
     ] = None,
     output_format: Annotated[
@@ -98,14 +80,7 @@ def compare_runs(
             help="Output format: text to read, json for everything, the others for the table.",
         ),
     ] = "text",
-    missing: Annotated[
-        Missing,
-        typer.Option(help=MISSING_HELP, rich_help_panel=Panel.FIGURES),
-    ] = "zero",
-    no_relevant: Annotated[
-        NoRelevant,
-        typer.Option(help=NO_RELEVANT_HELP, rich_help_panel=Panel.FIGURES),
-    ] = "zero",
+    scoring: ScoringOptions,
     settings: Annotated[Given, _SETTINGS],
     paper: TableOptions,
     everything: Everything = False,
@@ -131,10 +106,6 @@ def compare_runs(
     topics: Annotated[
         str | None, typer.Option(metavar="FILE", help="The topics with the field of --by.")
     ] = None,
-    columns: Columns = None,
-    exclude: Exclude = None,
-    strict_input: StrictInput = False,
-    scheduler: Scheduler = None,
 ) -> None:
     """Print which run is best and whether that is significant, then the means with their intervals.
     A letter after a mean names a run that is significantly worse. With --baseline, the table has
@@ -154,44 +125,26 @@ def compare_runs(
     """
     details = _Details(per_query, worst, by, topics)
     details.check(output_format)
-    files, names = split_measures(runs, measure)
-    judgments, given_runs = _split(qrels, files)
-    chosen = measures.parse_measures(names if names or measure else DEFAULT_MEASURES)
-    given = {name: value for name, value in settings.items() if value is not None}
-    ontology, annotations = given.pop("ontology", None), given.pop("annotations", None)
-    if ontology is not None or annotations is not None:
-        measures.check_files_used(chosen, ontology, annotations)
-        chosen = measures.bind_files(chosen, ontology, annotations)
+    files, names = split_measures(runs, scoring.measure)
+    if qrels is None:
+        if len(files) < 2 or "=" in files[0]:
+            raise UsageError("no judgments given", where="--qrels", remedy="add --qrels FILE")
+        qrels, *files = files
     reporting.check_suffixes(*(to or ()))
-    _check_plots(plot or ())
-    paths = [run.path for run in given_runs]
-    left_out = None if exclude is None else validation.Exclusions.of(exclude)
-    with use_scheduler(scheduler), show_progress() as progress:
-        opened = measures.open_files(
-            judgments,
-            paths,
-            chosen,
-            strict_input=strict_input,
-            columns=formats.column_names(columns),
-            exclude=left_out,
-            progress=progress,
-        )
-        tables = formats.name_runs_of_files(
-            opened.runs, paths, given=[run.name for run in given_runs]
-        )
-        of_files = {name: run.path or "" for name, run in tables.items()}
-        baselines = formats.name_baselines(split_list(baseline or ""), of_files)
-        averaging = Averaging(missing, no_relevant)
-        notes = [*measures.notes_on_judges(opened.qrels), *opened.notes]
-        evaluation = measures.score_runs(opened.qrels, tables, chosen, averaging, notes=notes)
-    comparing = benchmark.Comparing.of(given, baselines)
-    primary = given.get("primary_measure")
-    found = benchmark.make_comparisons(evaluation, comparing, Path(judgments).name, primary)
-    if left_out is not None:
-        found.report.manifest.config["exclude"] = left_out.record
+    if plot is not None and plot.suffix.lower() not in _PLOTS:
+        what = f"unsupported plot format: {plot.suffix or 'a file without suffix'}"
+        raise UsageError(what, where=str(plot), remedy=f"use {', '.join(_PLOTS)}")
+    evaluation, tables, _, exclusions = scoring.score(qrels, files, names)
+    of_files = {name: run.path or "" for name, run in tables.items()}
+    baselines = formats.name_baselines(split_list(baseline or ""), of_files)
+    comparing = benchmark.Comparing.of(settings, baselines)
+    primary = settings.get("primary_measure")
+    found = benchmark.make_comparisons(evaluation, comparing, Path(qrels).name, primary)
+    if exclusions is not None:
+        found.report.manifest.config["exclude"] = exclusions.record
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
-    for path in plot or ():
-        found.plot().savefig(path)
+    if plot is not None:
+        found.plot().savefig(plot)
     _print(found, output_format, paper, details.of(found), everything=everything)
     print_notes(found.evaluation)
 
@@ -234,38 +187,6 @@ class _Details:
         return tables
 
 
-def _check_plots(paths: Sequence[Path]) -> None:
-    """Check the suffixes of plots.
-
-    Raises:
-        UsageError: If one is unknown.
-    """
-    for path in paths:
-        if path.suffix.lower() not in _PLOTS:
-            raise UsageError(
-                f"unsupported plot format: {path.suffix or 'a file without suffix'}",
-                where=str(path),
-                remedy=f"use {', '.join(_PLOTS)}",
-            )
-
-
-def _split(qrels: str | None, runs: list[str]) -> tuple[str, list[RunArgument]]:
-    """Return the judgments and the runs; without ``--qrels``, the first file is the former.
-
-    Raises:
-        UsageError: If there are no judgments or no run, or standard input is named twice.
-    """
-    files = list(runs)
-    if qrels is None:
-        if len(files) < 2 or "=" in files[0]:
-            raise UsageError("no judgments given", where="--qrels", remedy="add --qrels FILE")
-        qrels = files.pop(0)
-    given = parse_runs(files, "RUN")
-    if [qrels, *(run.path for run in given)].count("-") > 1:
-        raise UsageError("standard input can be read only once", remedy="name a file instead of -")
-    return qrels, given
-
-
 def _print(
     found: benchmark.Comparisons,
     output_format: Literal["text", "json", "csv", "markdown", "latex"],
@@ -275,21 +196,19 @@ def _print(
     everything: bool,
 ) -> None:
     """Print the result in the format; a CSV table of queries replaces that of the means."""
-    table = reporting.report_table(found.report)
+    table, layout = reporting.report_table(found.report), paper.layout()
     if output_format == "json":
-        document = reporting.comparisons_document(found)
-        write_json(
-            document
-            | {key: reporting.side_by_side_document(tables) for key, tables in details.items()}
-        )
+        sides = {key: reporting.side_by_side_document(tables) for key, tables in details.items()}
+        write_document(reporting.comparisons_document(found) | sides)
         return
-    if output_format == "text":
-        reporting.print_report(found.report, sys.stdout, full=everything, notes=not is_quiet())
-    elif output_format == "markdown":
-        typer.echo(reporting.table_as_markdown(table, paper.layout()), nl=False)
-    elif output_format == "latex":
-        typer.echo(reporting.table_as_latex(table, paper.layout()), nl=False)
-    elif not details:
-        typer.echo(reporting.table_as_csv(table), nl=False)
+    write_as(
+        output_format,
+        text=lambda: reporting.print_report(
+            found.report, sys.stdout, full=everything, notes=not is_quiet()
+        ),
+        markdown=lambda: reporting.table_as_markdown(table, layout),
+        latex=lambda: reporting.table_as_latex(table, layout),
+        csv=lambda: None if details else reporting.table_as_csv(table),
+    )
     for tables in details.values():
         typer.echo(reporting.render_side_by_side(tables, output_format), nl=False)

@@ -5,46 +5,23 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from trectools_plus import formats, measures, reporting, validation
+from trectools_plus import measures, reporting
 from trectools_plus.blas import load_numpy_without_threads
-from trectools_plus.choices import (
-    DEFAULT_MEASURES,
-    MISSING_HELP,
-    NO_RELEVANT_HELP,
-    Averaging,
-    Missing,
-    NoRelevant,
-)
-from trectools_plus.cli.options.common import (
-    USUAL_MEASURES,
-    AnnotationsFile,
-    Columns,
-    Exclude,
-    OntologyFile,
-    Scheduler,
-    StrictInput,
-    measure_option,
-)
-from trectools_plus.cli.options.runs import parse_runs, split_measures
-from trectools_plus.cli.printing import WIDTH, print_notes, write_frame, write_json, write_text
-from trectools_plus.cli.verbosity import show_progress
-from trectools_plus.distributed import use_scheduler
+from trectools_plus.cli.options.groups import with_groups
+from trectools_plus.cli.options.runs import ScoringOptions, split_measures
+from trectools_plus.cli.printing import WIDTH, print_notes, write_document, write_frame, write_text
 from trectools_plus.errors import UsageError
 from trectools_plus.text import printable
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from trectools_plus.statistics import comparison as statistics
-
-_CountRelevant = Callable[[int], Mapping[str, int]]
 _Format = Literal["table", "json", "csv", "parquet", "markdown", "latex"]
 _SUFFIXES: dict[str, _Format] = {
     "": "table",
@@ -62,7 +39,9 @@ _IN_TOP = re.compile(r"in_?top", re.IGNORECASE)
 """Begins the names of recall as a fraction of counts, for example ``inTop3``: 2/3."""
 
 
+@with_groups
 def evaluate_runs(
+    *,
     qrels: Annotated[
         str,
         typer.Argument(
@@ -78,24 +57,10 @@ def evaluate_runs(
             "file. - is standard input. Names of measures may follow.",
         ),
     ],
-    measure: Annotated[list[str] | None, measure_option(USUAL_MEASURES)] = None,
     per_query: Annotated[
         bool, typer.Option("--per-query", help="Output the value of every query too.")
     ] = False,
-    missing: Annotated[
-        Missing,
-        typer.Option(help=MISSING_HELP),
-    ] = "zero",
-    no_relevant: Annotated[
-        NoRelevant,
-        typer.Option(help=NO_RELEVANT_HELP),
-    ] = "zero",
-    columns: Columns = None,
-    exclude: Exclude = None,
-    strict_input: StrictInput = False,
-    ontology: OntologyFile = None,
-    annotations: AnnotationsFile = None,
-    scheduler: Scheduler = None,
+    scoring: ScoringOptions,
     ci: Annotated[
         bool, typer.Option("--ci", help="Output the 95% interval of every mean too.")
     ] = False,
@@ -142,46 +107,24 @@ def evaluate_runs(
         raise UsageError(
             "cannot print parquet to a terminal", where="--format", remedy="add --output FILE"
         )
-    files, names = split_measures(runs, measure)
+    files, names = split_measures(runs, scoring.measure)
     if not files:
         raise UsageError(
             "no run is given", where="RUN", remedy=f"write eval {qrels} RUN -m {','.join(names)}"
         )
-    given = parse_runs(files, "RUN")
-    paths = [run.path for run in given]
-    if [qrels, *paths].count("-") > 1:
-        raise UsageError("standard input can be read only once", remedy="name a file instead of -")
-    chosen = measures.parse_measures(names if names or measure else DEFAULT_MEASURES)
-    if ontology is not None or annotations is not None:
-        measures.check_files_used(chosen, ontology, annotations)
-        chosen = measures.bind_files(chosen, ontology, annotations)
-    averaging = Averaging(missing, no_relevant)
-    left_out = None if exclude is None else validation.Exclusions.of(exclude)
-    with use_scheduler(scheduler), show_progress() as progress:
-        load_numpy_without_threads()
-        opened = measures.open_files(
-            qrels,
-            paths,
-            chosen,
-            strict_input=strict_input,
-            columns=formats.column_names(columns),
-            exclude=left_out,
-            progress=progress,
-        )
-        named = formats.name_runs_of_files(opened.runs, paths, given=[run.name for run in given])
-        evaluation = measures.score_runs(opened.qrels, named, chosen, averaging, notes=opened.notes)
-    count_relevant = partial(_count_relevant, opened.qrels)
+    load_numpy_without_threads()
+    evaluation, named, judged, exclusions = scoring.score(qrels, files, names)
     intervals = reporting.evaluation_intervals(evaluation) if ci else {}
     if output_format == "json":
         document = reporting.evaluation_document(
             qrels, named, evaluation, per_query=per_query, intervals=intervals
         )
-        if left_out is not None:
-            document["exclude"] = left_out.record
-        write_json(document, output)
+        if exclusions is not None:
+            document["exclude"] = exclusions.record
+        write_document(document, output=output)
     elif output_format == "table":
-        shown = as_table(evaluation, intervals, count_relevant if per_query else None)
-        write_text(shown, output)
+        queries = measures.JudgedQueries.of(judged) if per_query else None
+        write_text(as_table(evaluation, intervals, queries), output)
     elif output_format == "csv" or output_format == "parquet":
         write_frame(as_frame(evaluation, intervals, per_query=per_query), output_format, output)
     else:
@@ -204,7 +147,7 @@ def _choose_format(named: _Format | None, output: Path | None) -> _Format:
             where=str(output),
             remedy=f"use {', '.join(filter(None, _SUFFIXES))}, or add --format",
         )
-    if named is not None and by_suffix not in (None, "table", named):
+    if by_suffix not in (None, "table", named or by_suffix):
         raise UsageError(
             f"--format {named} contradicts the suffix {suffix}",
             where=str(output),
@@ -219,35 +162,27 @@ def as_frame(
     """Return a long table: one row per run and measure, and per query if ``per_query``."""
     if per_query:
         return evaluation.per_query()
-    rows = [
-        {
-            "run": name,
-            "measure": measure,
-            "mean": _or_none(evaluation.mean(name, measure)),
-            "n": evaluation.n(name, measure),
-            **(_ends(intervals[name][measure]) if intervals else {}),
-            **evaluation.counts[name].as_dict(),
-        }
-        for name in evaluation.run_names
-        for measure in evaluation.measure_names
-    ]
+    from trectools_plus.statistics.comparison import ends_of
+
+    rows = []
+    for name in evaluation.run_names:
+        for measure in evaluation.measure_names:
+            mean, n = _or_none(evaluation.mean(name, measure)), evaluation.n(name, measure)
+            row: dict[str, Any] = {"run": name, "measure": measure, "mean": mean, "n": n}
+            if intervals:
+                low, high = ends_of(intervals[name][measure])
+                row |= {"low": low, "high": high}
+            rows.append(row | evaluation.counts[name].as_dict())
     import polars as pl
 
     floats = ("mean", *(("low", "high") if intervals else ()))
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64))
 
 
-def _ends(interval: statistics.ConfidenceInterval | None) -> dict[str, float | None]:
-    return {
-        "low": None if interval is None else interval.low,
-        "high": None if interval is None else interval.high,
-    }
-
-
 def as_table(
     evaluation: measures.Evaluation,
     intervals: reporting.MeanIntervals,
-    count_relevant: _CountRelevant | None = None,
+    judged: measures.JudgedQueries | None = None,
 ) -> Iterator[str]:
     """Yield the lines of a table: the means, one column per run, and the numbers of queries.
 
@@ -256,90 +191,74 @@ def as_table(
     Args:
         evaluation: The scores.
         intervals: The intervals of the means to show; may be empty.
-        count_relevant: Returns the number of relevant documents of each query for a relevance
-            level; if given, the values of each query come before the means.
+        judged: The judgments, if the values of each query are to come before the means.
     """
-    if count_relevant is not None:
-        for name in evaluation.run_names:
-            yield from _query_lines(evaluation, name, count_relevant)
-            yield ""
-    labels = [_label(measure) for measure in evaluation.measures]
+    runs = evaluation.run_names
+    for run in runs if judged is not None else ():
+        cells = [_query_cells(evaluation, run, measure, judged) for measure in evaluation.measures]
+        table = zip(evaluation.query_ids[run], *cells, strict=True)
+        yield printable(run)
+        yield from _lines(["query", *evaluation.measure_names], table)
+        yield ""
     rows = [
-        [label, *(_mean_cell(evaluation, intervals, run, measure) for run in evaluation.run_names)]
-        for label, measure in zip(labels, evaluation.measures, strict=True)
+        [_label(measure), *(_mean_cell(evaluation, intervals, run, measure) for run in runs)]
+        for measure in evaluation.measures
     ]
-    counts = [evaluation.counts[name] for name in evaluation.run_names]
+    counts = [evaluation.counts[name] for name in runs]
     counted = (
-        "without results, counted 0" if evaluation.missing == "zero" else "left out: no result"
+        "without results, counted 0"
+        if evaluation.averaging.missing == "zero"
+        else "left out: no result"
     )
     rows += [
         ["queries averaged over", *(f"{c.n_scored:,} of {c.n_qrels:,}" for c in counts)],
         [counted, *(f"{c.n_missing:,}" for c in counts)],
     ]
-    yield from _lines(["measure", *evaluation.run_names], rows, sections=[len(labels)])
+    yield from _lines(["measure", *runs], rows, section=len(evaluation.measures))
 
 
 def _label(measure: measures.Measure) -> str:
     """Return the name as requested, followed by the canonical name if that differs, and "sum"."""
-    further = [] if measure.requested_name == measure.name else [measure.full_name]
+    further = [] if measure.requested_name == measure.name else [measure.name]
     further += ["sum"] if measure.aggregate == "sum" else []
     return f"{measure.requested_name} ({', '.join(further)})" if further else measure.requested_name
 
 
-def _query_lines(
-    evaluation: measures.Evaluation, run: str, count_relevant: _CountRelevant
-) -> Iterator[str]:
-    queries = evaluation.query_ids[run]
-    columns = []
-    for measure, name in zip(evaluation.measures, evaluation.measure_names, strict=True):
-        values = evaluation.values_as_list(run, name)
-        if _IN_TOP.match(measure.requested_name):
-            relevant = count_relevant(measure.relevance_level)
-            counts = [relevant.get(query_id, 0) for query_id in queries]
-            pairs = zip(values, counts, strict=True)
-            columns.append([f"{round(value * count)}/{count}" for value, count in pairs])
-        else:
-            columns.append([_figure(value) for value in values])
-    yield printable(run)
-    rows = zip(queries, *columns, strict=True)
-    yield from _lines(["query", *evaluation.measure_names], rows)
-
-
-def _count_relevant(qrels: formats.Qrels | measures.JudgedQueries, level: int) -> dict[str, int]:
-    return measures.JudgedQueries.of(qrels).count_relevant(level)
+def _query_cells(
+    evaluation: measures.Evaluation,
+    run: str,
+    measure: measures.Measure,
+    judged: measures.JudgedQueries | None,
+) -> list[str]:
+    """Return the values of a measure for each query; those of ``inTop3`` as fractions."""
+    values = evaluation.values_as_list(run, measure.requested_name)
+    if judged is None or not _IN_TOP.match(measure.requested_name):
+        return list(map(_figure, values))
+    relevant = judged.count_relevant(measure.relevance_level)
+    counts = [relevant.get(query_id, 0) for query_id in evaluation.query_ids[run]]
+    pairs = zip(values, counts, strict=True)
+    return [f"{round(value * count)}/{count}" for value, count in pairs]
 
 
 def _lines(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, sections: Collection[int] = ()
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, section: int = 0
 ) -> Iterator[str]:
-    """Yield the lines of a table; columns that exceed the width follow below.
-
-    Args:
-        header: The names of the columns.
-        rows: The cells.
-        sections: The numbers of the rows after which there is a line.
-    """
+    """Yield the lines of a table, with a line after the first rows."""
     from trectools_plus.display import Cell, TableColumn, TextTable, make_row
 
     first, *others = map(_short, header)
     columns = [TableColumn(Cell(name), right=True, least=_LEAST) for name in others]
-    table = [[printable(row[0]), *map(_short, row[1:])] for row in rows]
-    widths = [
-        max(_LEAST, *map(len, column))
-        for column in zip(others, *(row[1:] for row in table), strict=True)
-    ]
-    room = WIDTH - sum(2 + width for width in widths)
     made = [
-        make_row([_short(label, room), *cells], ends_section=number in sections)
-        for number, (label, *cells) in enumerate(table, 1)
+        make_row(map(_short, cells), ends_section=number == section)
+        for number, cells in enumerate(rows, 1)
     ]
     return TextTable.of([first, *columns], made).lines(WIDTH, ruled=True)
 
 
-def _short(cell: str, room: int = 0) -> str:
-    """Return a cell without its start if it is longer than 40 characters and than the room."""
-    cell, longest = printable(cell), max(room, _LONGEST_NAME)
-    return cell if len(cell) <= longest else f"…{cell[1 - longest :]}"
+def _short(cell: str) -> str:
+    """Return a cell without its start if it is long."""
+    cell = printable(cell)
+    return cell if len(cell) <= _LONGEST_NAME else f"…{cell[1 - _LONGEST_NAME :]}"
 
 
 def _mean_cell(
@@ -348,14 +267,13 @@ def _mean_cell(
     run: str,
     measure: measures.Measure,
 ) -> str:
-    value = evaluation.mean(run, measure.requested_name)
+    name = measure.requested_name
+    value, n = evaluation.mean(run, name), evaluation.n(run, name)
     is_sum = measure.aggregate == "sum" and not math.isnan(value)
     figure = f"{value:,.0f}" if is_sum else _figure(value)
-    if intervals:
-        shown = reporting.show_ci(intervals[run][measure.requested_name])
-        figure = f"{figure} {shown}".rstrip()
-    n = evaluation.n(run, measure.requested_name)
-    return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n:,})"
+    interval = reporting.show_ci(intervals[run][name]) if intervals else ""
+    count = "" if n == evaluation.counts[run].n_scored else f"(n={n:,})"
+    return " ".join(filter(None, (figure, interval, count)))
 
 
 def _figure(value: float) -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from trectools_plus import measures, validation
 from trectools_plus.cli.options.common import TextOrJson
-from trectools_plus.cli.printing import WIDTH, shown_name, write_json, write_text
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
-from trectools_plus.text import sentences
 
 _CODE = re.compile(r"[FRQTP][0-9]{3}", re.IGNORECASE)
 _FAMILIES = {
@@ -28,7 +25,6 @@ _FAMILIES = {
     "Ontologies": ("MaxOntSim",),
     "Counts and coverage": ("NumQ", "NumRel", "NumRet", "Judged"),
 }
-_TREC_SUM = "(query by query, with -q; its line 'all' is the sum)"
 
 
 def explain_name(
@@ -41,7 +37,6 @@ def explain_name(
             show_default=False,
         ),
     ] = None,
-    list_all: Annotated[bool, typer.Option("--list", help="List the measures by family.")] = False,
     output_format: TextOrJson = "text",
 ) -> None:
     """For a measure, the output lists the formula, gain, cutoff, denominator, tie order, the
@@ -59,7 +54,7 @@ def explain_name(
       trectools-plus explain R131
       trectools-plus explain duplicate-document
     """
-    if name is None or list_all:
+    if name is None:
         list_measures(output_format)
         return
     if name.endswith(("@k", "@K")):
@@ -68,20 +63,14 @@ def explain_name(
     try:
         definition = measures.explain(name)
     except UsageError:
-        rules = _rules(name)
+        rules = list(map(_as_dict, _rules(name)))
         if not rules:
             raise
-    else:
-        if output_format == "json":
-            also = {"see_also": definition.see_also} if definition.see_also else {}
-            write_json({**definition.as_dict(), **also})
-        else:
-            write_text(_definition_lines(definition))
+        for document in [{"rules": rules}] if output_format == "json" else rules:
+            write_document(document, output_format)
         return
-    if output_format == "json":
-        write_json({"rules": [_as_dict(rule) for rule in rules]})
-    else:
-        write_text(_rule_lines(rules))
+    also = {"see_also": definition.see_also} if definition.see_also else {}
+    write_document(definition.as_dict() | also, output_format)
 
 
 def list_measures(output_format: TextOrJson = "text") -> None:
@@ -94,15 +83,7 @@ def list_measures(output_format: TextOrJson = "text") -> None:
       trectools-plus explain nDCG@10
     """
     families = _families()
-    if output_format == "json":
-        write_json({"families": families})
-        return
-    lines = []
-    for family, labels in families.items():
-        shown = textwrap.wrap(", ".join(labels), WIDTH - 2, break_on_hyphens=False)
-        lines += [family, *(f"  {line}" for line in shown), ""]
-    lines.append("A cutoff follows @, as in nDCG@10; explain NAME has the definition.")
-    write_text(iter(lines))
+    write_document({"families": families} if output_format == "json" else families, output_format)
 
 
 def _families() -> dict[str, list[str]]:
@@ -117,30 +98,6 @@ def _families() -> dict[str, list[str]]:
         "Computed by ir_measures, some with a further package": sorted(further, key=str.casefold),
     }
     return {name: family for name, family in families.items() if family}
-
-
-def _definition_lines(definition: measures.Definition) -> Iterator[str]:
-    """Yield the lines of a measure's definition, wrapped to the width."""
-    yield shown_name(definition)
-    yield ""
-    whole = "none: the whole ranking"
-    parts = {
-        "formula": definition.formula,
-        "gain": definition.gain,
-        "cutoff": whole if definition.cutoff is None else f"rank {definition.cutoff}",
-        "denominator": definition.denominator,
-        "relevant": f"grade {definition.relevance_level} or more",
-        "see also": definition.see_also,
-        "ties": definition.ties,
-        "averaged over": definition.averaged_over,
-        "provider": definition.provider,
-        "trec_eval": definition.trec_eval_call or "no call prints this figure",
-        "": _TREC_SUM if definition.trec_eval_sums else None,
-    }
-    for key, text in parts.items():
-        lines = textwrap.wrap(text or "", WIDTH - 17, break_on_hyphens=False)
-        for index, line in enumerate(lines):
-            yield f"  {key if index == 0 else '':<15}{line}"
 
 
 def _rules(name: str) -> list[validation.Rule]:
@@ -166,24 +123,3 @@ def _as_dict(rule: validation.Rule) -> dict[str, Any]:
         "fix": str(rule.fix),
         "stops_scoring": rule.can_block_scoring,
     }
-
-
-def _rule_lines(rules: Sequence[validation.Rule]) -> Iterator[str]:
-    """Yield the lines of the rules' documentation, wrapped to the width."""
-    for at, rule in enumerate(rules):
-        if at:
-            yield ""
-        yield f"{rule.code} {rule.name}"
-        yield ""
-        parts = {
-            "severity": rule.severity,
-            "checks": rule.checks,
-            "why": rule.rationale,
-            "example": rule.example,
-            "what to do": sentences(rule.remedy),
-            "fix": validation.fix_of(rule),
-        }
-        for key, text in parts.items():
-            lines = textwrap.wrap(text, WIDTH - 14, break_long_words=False, break_on_hyphens=False)
-            for index, line in enumerate(lines):
-                yield f"  {key if index == 0 else '':<12}{line}"

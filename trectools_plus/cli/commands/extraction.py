@@ -17,14 +17,15 @@ from trectools_plus.cli.options.common import (
     Seed,
     TextMarkdownJson,
     TextOrJson,
+    numbers,
     output_dir_option,
+    refuse_options,
 )
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.phenopackets import Phenopackets, write_packets
-from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.printing import write_as, write_document, write_files
 from trectools_plus.cli.verbosity import note, show_progress
-from trectools_plus.errors import UsageError
 from trectools_plus.extraction.settings import OF_RETRIEVAL
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.provenance import format_command
@@ -67,8 +68,6 @@ Resamples = Annotated[
     ),
 ]
 
-_OTHER_REPORT_FILE = "extraction_results.json"
-"""The report of Phentrieve."""
 _SETTINGS = SettingOptions(extraction.ExtractionSettings)
 _OPTIONS = _SETTINGS.name_options()
 """The option of each setting."""
@@ -156,15 +155,17 @@ def extraction_run(
     files = {} if output_dir is None else reporting.write_extraction(result, output_dir)
     if phenopackets is not None:
         write_packets(_findings(result.predictions), phenopackets, ontology)
-    if output_format == "json":
-        typer.echo(reporting.render_json(result.report), nl=False)
-    elif output_format == "markdown":
-        reporting.print_blocks(reporting.extraction_blocks(result.report), kind="markdown")
-    else:
-        reporting.print_blocks(reporting.extraction_blocks(result.report))
-        reporting.print_blocks([reporting.Bullets(result.report.reported)])
-        for file in files.values():
-            typer.echo(f"written  {file}")
+    blocks = reporting.extraction_blocks(result.report)
+    write_as(
+        output_format,
+        json=lambda: reporting.render_json(result.report),
+        markdown=lambda: reporting.markdown(blocks),
+        text=lambda: reporting.print_blocks(
+            [*blocks, reporting.Bullets(result.report.reported)], sys.stdout
+        ),
+    )
+    if output_format == "text":
+        write_files(files)
 
 
 def _print_texts(
@@ -186,17 +187,9 @@ def _print_texts(
         for doc_id, found in texts.predictions.items()
         for one in found
     ]
-    if output_format == "json":
-        settings = texts.settings.model_dump()
-        write_json({"settings": settings, "predictions": rows, "notes": texts.notes})
-        return
-    header = ["Document", "Id", "Label", "Assertion", "Score"]
-    print_table(header, [[str(cell) for cell in row.values()] for row in rows], right=("Score",))
-    for line in [
-        f"Style {texts.settings.style}; the texts have no gold terms, so nothing is scored.",
-        *texts.notes,
-    ]:
-        note(line)
+    facts = {"settings": texts.settings.model_dump()} if output_format == "json" else {}
+    write_document({**facts, "predictions": rows, "notes": texts.notes}, output_format)
+    note(f"style {texts.settings.style}; the texts have no gold terms, so nothing is scored")
 
 
 def _findings(predictions: extraction.Predictions) -> dict[str, list[tuple[str, str]]]:
@@ -233,16 +226,19 @@ def extraction_compare(
       trectools-plus extraction compare results/names results/both --matching soft --format markdown
     """
     comparison = extraction.compare_extractions(
-        extraction.load_extraction_report(_find_report(first)),
-        extraction.load_extraction_report(_find_report(second)),
+        extraction.load_extraction_report(_report_of(first)),
+        extraction.load_extraction_report(_report_of(second)),
         view=view,
         matching=matching,
         resampling=statistics.Resampling(resamples, seed, confidence, interval or "auto"),
     )
-    if output_format == "json":
-        write_json(reporting.comparison_document(comparison))
-    else:
-        reporting.print_blocks(reporting.comparison_blocks(comparison), kind=output_format)
+    blocks = reporting.comparison_blocks(comparison)
+    write_as(
+        output_format,
+        json=lambda: write_document(reporting.comparison_document(comparison)),
+        markdown=lambda: reporting.markdown(blocks),
+        text=lambda: reporting.print_blocks(blocks, sys.stdout),
+    )
 
 
 @with_groups
@@ -275,8 +271,6 @@ def extraction_sweep(
             help="Values of the setting, comma-separated.  [default: 0, 0.1, … 0.9, 0.95]",
         ),
     ] = None,
-    view: View = "present",
-    interval: Interval = None,
     resamples: Resamples = 10_000,
     seed: Seed = 42,
     output_format: TextOrJson = "text",
@@ -300,52 +294,32 @@ def extraction_sweep(
             options=extraction.SweepOptions(
                 systems=split_list(systems),
                 parameter=parameter.replace("-", "_"),
-                values=extraction.DEFAULT_VALUES if values is None else _numbers(values),
-                view=view,
-                resampling=statistics.Resampling(resamples, seed, interval=interval or "auto"),
+                values=extraction.DEFAULT_VALUES if values is None else numbers(values, "--values"),
+                resampling=statistics.Resampling(resamples, seed),
             ),
             progress=progress,
         )
     files = [] if output_dir is None else reporting.write_sweep(found, output_dir)
-    if output_format == "json":
-        write_json(asdict(found))
-    else:
-        reporting.print_blocks(reporting.extraction_sweep_blocks(found))
-        for file in files:
-            typer.echo(f"written  {file}")
+    write_as(
+        output_format,
+        json=lambda: write_document(asdict(found)),
+        text=lambda: reporting.print_blocks(reporting.extraction_sweep_blocks(found), sys.stdout),
+    )
+    if output_format == "text":
+        write_files({str(file): file for file in files})
 
 
 def _check_effect(given: Given, has_predictions: bool) -> None:
     """Refuse settings without effect on the chosen method or on given predictions."""
-    of_extraction = [name for name in given if name != "root"]
-    if has_predictions and of_extraction:
-        raise UsageError(
-            f"{_OPTIONS[of_extraction[0]]} is a setting of the built-in extraction",
-            where="--predictions",
-            remedy="leave one of the two out",
-        )
-    without_effect = [name for name in given if name in OF_RETRIEVAL]
-    if given.get("method") == "dictionary" and without_effect:
-        raise UsageError(
-            f"{_OPTIONS[without_effect[0]]} is a setting of retrieval",
-            where="--method dictionary",
-            remedy="leave one of the two out",
-        )
+    options = {_OPTIONS[name]: value for name, value in given.items() if name != "root"}
+    of_retrieval = {_OPTIONS[name]: given.get(name) for name in OF_RETRIEVAL}
+    if has_predictions:
+        refuse_options(options, "is a setting of the built-in extraction, not of --predictions")
+    if given.get("method") == "dictionary":
+        refuse_options(of_retrieval, "is a setting of retrieval, not of --method dictionary")
 
 
-def _find_report(path: Path) -> Path:
+def _report_of(path: Path) -> Path:
     """Return the report that a path names, also by Phentrieve's name of the file."""
-    report = path.with_name(extraction.REPORT_FILE)
-    if path.name == _OTHER_REPORT_FILE and not path.exists() and report.exists():
-        note(f"reading {report}, the file that extraction run writes here")
-        return report
-    return path
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in split_list(text)]
-    except ValueError as error:
-        raise UsageError(
-            f"expected numbers but got '{text}'", where="--values", remedy="write 0.3,0.5,0.7"
-        ) from error
+    is_other = path.name == "extraction_results.json" and not path.exists()
+    return path.parent if is_other else path

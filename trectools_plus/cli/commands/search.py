@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus import extraction, formats, retrieval, testsets
+from trectools_plus import extraction, formats, retrieval
 from trectools_plus import ontology as ontologies
 from trectools_plus.cli.options.common import DatasetOrHpo, TextOrJson
 from trectools_plus.cli.options.groups import with_groups
@@ -23,7 +23,7 @@ from trectools_plus.cli.options.retrieval import (
     Setting,
     open_documents,
 )
-from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.printing import records_table, write_document, write_text
 from trectools_plus.cli.verbosity import inform, note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
@@ -66,31 +66,15 @@ def index_build(
     options.check_used(names, settings)
     with show_progress() as progress:
         built = retrieval.build_indexes(opened, names, settings, progress)
-    if output_format == "json":
-        write_json({"documents": len(opened), "indexes": [one.as_dict() for one in built]})
-    else:
-        _print_built(built, len(opened))
-
-
-def _print_built(built: list[retrieval.BuiltIndex], documents: int) -> None:
-    typer.echo(f"{documents:,} documents")
-    for one in built:
-        state = "there already" if one.reused else "built"
-        typer.echo(f"{one.kind:<14}{one.bytes / 1e6:>9,.1f} MB  {state}")
-        typer.echo(f"  {one.folder}")
+    write_document(
+        {"documents": len(opened), "indexes": [index.as_dict() for index in built]}, output_format
+    )
 
 
 @with_groups
 def query_text(
     *,
-    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="The text to search for.")] = "",
-    test_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SET",
-            help="Search each text of a test set, and count those without a confident match.",
-        ),
-    ] = None,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
     dataset: DatasetOrHpo = None,
     files: DocumentFiles,
     mode: Annotated[
@@ -118,12 +102,6 @@ def query_text(
         typer.Option("--format", help="Output format: table to read, json for programs."),
     ] = "table",
     phenopackets: Phenopackets = None,
-    take: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="N", help="Number of terms for each finding in --phenopackets."
-        ),
-    ] = 1,
 ) -> None:
     """The first search builds the index; later ones reuse it. A term whose label, synonym or id
     equals the text (upper and lower case are the same) is listed first and marked as an exact
@@ -141,12 +119,8 @@ def query_text(
       trectools-plus query "Herzgeräusch" --set language=de
       trectools-plus query "wing flutter" --corpus corpus.jsonl --format json
     """
-    if bool(text.strip()) == bool(test_file):
-        raise UsageError(
-            "a text and --test-file exclude each other" if test_file else "the text is empty",
-            where="TEXT",
-            remedy="give a text to search for, or --test-file",
-        )
+    if not text.strip():
+        raise UsageError("the text is empty", where="TEXT", remedy="give a text to search for")
     searching = SearchOptions(given, setting)
     settings = retrieval.make_settings(searching.values)
     retrieval.check_modes([mode], settings)
@@ -167,22 +141,33 @@ def query_text(
             knows_confidence=not retrieval.uses_vectors(mode)
             or retrieval.uses_builtin_embeddings(mode, settings),
         )
-        texts = [text]
-        if test_file is not None:
-            texts = [query.text for query in testsets.load_test_set(test_file).queries]
-        found = {each: searcher.answer(each) for each in texts}
-    if test_file is not None:
-        _print_unanswered(texts, found, {"test_set": test_file, "mode": mode}, output_format)
-        return
-    answers = found[text]
+        answers = searcher.answer(text)
     notes = [line for answer in answers for line in _notes_on(answer, len(answers) > 1)]
     is_known = any(answer.exact or answer.note for answer in answers)
     if not is_known and not searcher.other_texts(text):
         notes += _language_notes(text, documents, mode, settings)
     parts = [_as_dict(answer, documents, num_results) for answer in answers]
     if phenopackets is not None:
-        write_packets({"query": _findings_of(answers, take)}, phenopackets, files.get("ontology"))
-    _print_answers(text, parts, num_results, {"mode": mode, "notes": notes}, output_format)
+        findings = [
+            (answer.doc_ids[0], answer.assertion)
+            for answer in answers
+            if answer.confident and answer.doc_ids
+        ]
+        write_packets({"query": findings}, phenopackets, files.get("ontology"))
+    merged = _merged(text, parts, num_results)
+    several = parts if len(parts) > 1 else []
+    if several:
+        named = ", ".join(f"'{part['query']}'" for part in parts)
+        notes.insert(0, f"The text names several findings, searched one by one: {named}.")
+    if output_format == "json":
+        write_document({**merged, "mode": mode, "notes": notes, "parts": several})
+        return
+    if merged["results"]:
+        write_text(records_table(merged["results"]))
+    else:
+        inform("nothing found")
+    for line in notes:
+        note(line)
 
 
 def _check_names(
@@ -199,52 +184,6 @@ def _check_names(
     if no_exact and (not has_names or retrieval.puts_exact_first(mode)):
         why = f"the mode is {mode}" if has_names else "no document has a name"
         raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
-
-
-def _print_answers(
-    text: str,
-    parts: list[dict[str, Any]],
-    num_results: int,
-    facts: dict[str, Any],
-    output_format: Literal["table", "json"],
-) -> None:
-    """Print the results of all findings, and the notes on them."""
-    merged = _merged(text, parts, num_results)
-    several = parts if len(parts) > 1 else []
-    if several:
-        named = ", ".join(f"'{part['query']}'" for part in parts)
-        several_note = f"The text names several findings, searched one by one: {named}."
-        facts = {**facts, "notes": [several_note, *facts["notes"]]}
-    if output_format == "json":
-        write_json({**merged, **facts, "parts": several})
-        return
-    if merged["results"]:
-        _print_results(merged["results"])
-    else:
-        inform("nothing found")
-    for line in facts["notes"]:
-        note(line)
-
-
-def _print_unanswered(
-    texts: list[str],
-    found: dict[str, list[retrieval.TextAnswer]],
-    facts: dict[str, Any],
-    output_format: Literal["table", "json"],
-) -> None:
-    """Print the share of the texts of a test set that have no confident match."""
-    matched = [
-        any(answer.confident and not answer.negated for answer in found[text]) for text in texts
-    ]
-    counts = {"queries": len(texts), "no_confident_match": matched.count(False)}
-    if output_format == "json":
-        share = counts["no_confident_match"] / len(texts)
-        write_json({**facts, **counts, "share": share})
-        return
-    for text, is_matched in zip(texts, matched, strict=True):
-        if is_matched:
-            typer.echo(f"confident match: {text}")
-    typer.echo("{no_confident_match} of {queries} texts have no confident match".format(**counts))
 
 
 def _merged(text: str, parts: list[dict[str, Any]], num_results: int) -> dict[str, Any]:
@@ -274,16 +213,6 @@ def _notes_on(answer: retrieval.TextAnswer, is_part: bool) -> list[str]:
     elif answer.confident is False and not answer.note:
         notes.append(f"No confident match: the first result is not similar enough to {text}.")
     return [line[:1].upper() + line[1:] for line in notes]
-
-
-def _findings_of(answers: list[retrieval.TextAnswer], take: int) -> list[tuple[str, str]]:
-    """Return the first terms of confident answers, with their assertions."""
-    return [
-        (doc_id, answer.assertion)
-        for answer in answers
-        if answer.confident
-        for doc_id in answer.doc_ids[:take]
-    ]
 
 
 def _negated_words(text: str, language: str) -> dict[tuple[int, int], str]:
@@ -344,18 +273,3 @@ def _as_dict(
         "confident": answer.confident,
         "negated": negated,
     }
-
-
-def _print_results(results: list[dict[str, Any]]) -> None:
-    header = ["Rank", "Id", "Score", "Title", ""]
-    rows = [
-        [
-            str(one["rank"]),
-            one["doc_id"],
-            "–" if one["score"] is None else f"{one['score']:.4f}",
-            one["title"],
-            "exact match" if one["exact"] else "",
-        ]
-        for one in results
-    ]
-    print_table(header, rows, right=("Rank", "Score"))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus import benchmark, formats, measures, reporting, statistics, testsets, validation
-from trectools_plus.choices import KappaWeights, StratumField, TestSetForm, UnknownTerms
+from trectools_plus import (
+    benchmark,
+    formats,
+    measures,
+    reporting,
+    statistics,
+    testsets,
+    validation,
+)
+from trectools_plus.choices import TestSetForm, UnknownTerms
 from trectools_plus.cli.options.common import (
     Confidence,
     IdField,
@@ -23,16 +31,12 @@ from trectools_plus.cli.options.common import (
     topic_options,
 )
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.validation import OutputOptions, RuleOptions, find_readable
-from trectools_plus.cli.printing import print_table, write_json
-from trectools_plus.cli.validation import finish
+from trectools_plus.cli.options.validation import OutputOptions, RuleOptions
+from trectools_plus.cli.printing import write_document
+from trectools_plus.cli.validation import check_files
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import (
-    InputError,
-    SeveralFilesError,
-    TrectoolsPlusError,
     UsageError,
-    raise_all,
 )
 from trectools_plus.text import plural
 
@@ -85,52 +89,27 @@ def testset_validate(
       trectools-plus testset validate parts/mine-used.json parts/mine-held-out.json
       trectools-plus testset validate mine.yaml --ontology hp.obo --format json
     """
-    choices = rules.choices()
-    chosen, unread = _readable_sets(sets, ontology)
-    checker = testsets.TestSetChecker(
-        ontology, apart=apart, unknown_terms=unknown_terms, every_line=output.every
-    )
+    parts: list[testsets.TestSetView] = []
+    unchecked: list[str] = []
 
-    def reports() -> Iterator[validation.FileReport]:
-        for name in chosen:
-            yield checker.check(name)
-        if checker.unchecked:
+    def check(name: str) -> validation.FileReport:
+        return testsets.check_test_set(
+            name,
+            None if apart else parts,
+            ontology=ontology,
+            drops_unknown_terms=unknown_terms == "drop",
+            every_line=output.every,
+            unchecked=unchecked.append,
+        )
+
+    try:
+        check_files(sets, check, rules.choices(), output)
+    finally:
+        if unchecked:
             note(
-                f"term ids of {', '.join(checker.unchecked)} were not looked up: install "
+                f"term ids of {', '.join(unchecked)} were not looked up: install "
                 "trectools-plus[hpo], or name an ontology with --ontology"
             )
-
-    finish(reports(), choices, output, n_files=len(sets), unread=unread)
-
-
-def _readable_sets(
-    sets: Sequence[str], ontology: Path | None
-) -> tuple[list[str], list[TrectoolsPlusError]]:
-    """Return the sets that are shipped or can be read, and the errors of the others.
-
-    Raises:
-        InputError: If no set can be read, or the ontology cannot.
-    """
-    errors: list[TrectoolsPlusError] = []
-    files = []
-    for name in sets:
-        try:
-            testsets.find_test_set(name)
-        except InputError as error:
-            errors.append(error)
-        else:
-            files += [name] if testsets.find_shipped(name) is None else []
-    try:
-        errors += find_readable(files, (ontology,))[1] if files else []
-    except SeveralFilesError as several:
-        raise_all([*errors, *several.errors])
-    except InputError as error:
-        raise_all([*errors, error])
-    unreadable = {error.where for error in errors}
-    chosen = [name for name in sets if name not in unreadable]
-    if not chosen:
-        raise_all(errors)
-    return chosen, errors
 
 
 def testset_agreement(
@@ -139,7 +118,7 @@ def testset_agreement(
     ],
     second: Annotated[str, typer.Argument(metavar="B", help="Grades of the other annotator.")],
     weights: Annotated[
-        KappaWeights,
+        Literal["none", "linear", "quadratic"],
         typer.Option(
             help="Kappa to compare with the threshold: unweighted (none), or with linear or "
             "quadratic weights of the distance between grades."
@@ -175,9 +154,10 @@ def testset_agreement(
         resampling=statistics.Resampling(resamples, seed, confidence),
     )
     if output_format == "json":
-        write_json(reporting.agreement_document(found))
+        write_document(reporting.agreement_document(found))
     else:
-        reporting.print_blocks(reporting.agreement_blocks(found, (first, second), every=every))
+        blocks = reporting.agreement_blocks(found, (first, second), every=every)
+        reporting.print_blocks(blocks, sys.stdout)
     if not found.accepted:
         raise typer.Exit(1)
 
@@ -227,9 +207,9 @@ def testset_overfitting(
         seed=seed,
     )
     if output_format == "json":
-        write_json(reporting.overfitting_document(found))
+        write_document(reporting.overfitting_document(found))
     else:
-        reporting.print_blocks(reporting.overfitting_blocks(found))
+        reporting.print_blocks(reporting.overfitting_blocks(found), sys.stdout)
     if found.flagged:
         raise typer.Exit(1)
 
@@ -249,11 +229,8 @@ def testset_list(output_format: TextOrJson = "text") -> None:
       trectools-plus testset list
       trectools-plus testset list --format json
     """
-    found = testsets.list_test_sets()
-    if output_format == "json":
-        write_json({"test_sets": [asdict(one) for one in found]})
-    else:
-        _print_list(found)
+    listed = [asdict(test_set) for test_set in testsets.list_test_sets()]
+    write_document({"test_sets": listed}, output_format)
 
 
 def testset_convert(
@@ -261,7 +238,7 @@ def testset_convert(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="Test set, folder in TREC or BEIR layout, or topics with --qrels.",
+            help="Test set, or topics with --qrels.",
         ),
     ],
     output: Annotated[
@@ -316,7 +293,7 @@ def testset_convert(
     ] = None,
 ) -> None:
     """A folder also contains metadata.json with the set's metadata. TSV topics contain ids and
-    texts only; the other formats contain categories and all other fields.
+    texts only; the other topics contain all fields but spans.
 
     \b
     Examples:
@@ -347,7 +324,7 @@ def testset_convert(
             number = plural(len(one.queries), "query", "queries")
             typer.echo(f"{number}: {', '.join(map(str, written.files))}")
     if dropped:
-        note(f"TSV topics leave out {', '.join(dropped)}; --to trec-jsonl keeps them")
+        note(f"the topics leave out {', '.join(dropped)}; --to json keeps all fields")
 
 
 def _resolve(
@@ -371,20 +348,7 @@ def _read_source(
     if qrels is not None:
         read = testsets.read_parts(source, qrels, options=fields, note=note)
         return testsets.with_text_field(read, text_field, language, source)
-    if Path(source).is_dir():
-        return testsets.with_text_field(testsets.read_folder(source), text_field, language, source)
-    test_set, notes = testsets.load_with_notes(source, text_field=text_field, language=language)
-    for one in notes:
-        note(one)
-    return test_set
-
-
-def _print_list(found: list[testsets.ListedTestSet]) -> None:
-    description = reporting.TableColumn(reporting.Cell("Description"), fills=True)
-    rows = [
-        [one.name, one.language, f"{one.queries:,}", one.version, one.description] for one in found
-    ]
-    print_table(["Name", "Language", "Queries", "Version", description], rows, ("Queries",))
+    return testsets.load_test_set(source, text_field=text_field, language=language)
 
 
 Set = Annotated[
@@ -404,16 +368,6 @@ ChoiceSeed = Annotated[
 ]
 
 
-StratifyBy = Annotated[
-    StratumField | None,
-    typer.Option(
-        metavar="FIELD",
-        help="Stratify by this field only: query_type, category, difficulty, hpo_domain or "
-        "language.  [default: query_type, then category, then difficulty]",
-    ),
-]
-
-
 def testset_split(
     source: Set,
     output_dir: Annotated[
@@ -423,7 +377,6 @@ def testset_split(
         float,
         typer.Option(metavar="SHARE", help="Share of the queries to hold out, between 0 and 1."),
     ] = 0.2,
-    stratify_by: StratifyBy = None,
     seed: ChoiceSeed = 42,
     output_format: TextOrJson = "text",
 ) -> None:
@@ -436,27 +389,19 @@ def testset_split(
     Examples:
       trectools-plus testset split hpo-en-standard --output-dir parts
       trectools-plus testset split mine.json --held-out 0.3 --seed 7
-      trectools-plus testset split mine.json --stratify-by hpo_domain
     """
     test_set = testsets.load_test_set(source)
-    split = testsets.split_test_set(test_set, held_out, seed, stratify_by=stratify_by)
-    field = testsets.strata_fields(test_set, stratify_by=stratify_by)[0]
+    split = testsets.split_test_set(test_set, held_out, seed)
+    field = testsets.strata_fields(test_set)[0]
     files = testsets.write_split(split, output_dir)
-    parts = {"used": split.used, "held_out": split.held_out}
-    if output_format == "json":
-        fields = {"categories": "category", testsets.PLURALS[field]: field}
-        document = {
-            name: {
-                "path": str(path),
-                "queries": len(part.queries),
-                **{key: _counts(part, value) for key, value in fields.items()},
-            }
-            for (name, part), path in zip(parts.items(), files, strict=True)
-        }
-        write_json({"seed": seed, **document})
-        return
-    _print_parts(split.used, split.held_out, field)
-    typer.echo(f"\nused      {files[0]}\nheld out  {files[1]}")
+    document: dict[str, Any] = {"seed": seed}
+    fields = {"categories": "category", testsets.PLURALS[field]: field}
+    for name, part, path in zip(
+        ("used", "held_out"), (split.used, split.held_out), files, strict=True
+    ):
+        counts = {key: _counts(part, value) for key, value in fields.items()}
+        document[name] = {"path": str(path), "queries": len(part.queries), **counts}
+    write_document(document, output_format)
 
 
 def testset_refresh(
@@ -475,14 +420,7 @@ def testset_refresh(
         int,
         typer.Option("--count", "-n", min=1, metavar="N", help="Number of queries to replace."),
     ],
-    stratify_by: StratifyBy = None,
     seed: ChoiceSeed = 42,
-    new_version: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VERSION", help="Version of the new set.  [default: the next minor version]"
-        ),
-    ] = None,
     annotators: Annotated[
         tuple[str, str] | None,
         typer.Option(
@@ -525,8 +463,6 @@ def testset_refresh(
         testsets.load_test_set(pool),
         count,
         seed=seed,
-        version=new_version,
-        stratify_by=stratify_by,
     )
     agreement = None
     if annotators is not None:
@@ -536,30 +472,17 @@ def testset_refresh(
             done, names, agreement, accept_low_agreement=accept_low_agreement
         )
     testsets.write_test_set(done.test_set, output)
-    version = done.test_set.metadata.version
-    if output_format == "json":
-        removed = [{"query_id": one.query_id, "text": one.text} for one in done.removed]
-        added = [{"query_id": one.query_id, "text": one.text} for one in done.added]
-        path = str(output)
-        changes = (done.test_set.metadata.model_extra or {})["changes"]
-        write_json(
-            {
-                "path": path,
-                "version": version,
-                "removed": removed,
-                "added": added,
-                "agreement": changes[-1].get("agreement"),
-            }
-        )
-        return
-    for old, new in zip(done.removed, done.added, strict=True):
-        typer.echo(f"- {old.query_id}  {old.text}\n+ {new.query_id}  {new.text}")
-    typer.echo(f"{output}: version {version}, {len(done.added)} queries replaced")
-    if agreement is not None:
-        typer.echo(
-            f"kappa of {' and '.join(names)}: {agreement.kappas['none'].value:.4f} "
-            f"({plural(agreement.pairs, 'pair')})"
-        )
+    changes = (done.test_set.metadata.model_extra or {})["changes"]
+    write_document(
+        {
+            "path": str(output),
+            "version": done.test_set.metadata.version,
+            "removed": [{"query_id": case.query_id, "text": case.text} for case in done.removed],
+            "added": [{"query_id": case.query_id, "text": case.text} for case in done.added],
+            "agreement": changes[-1].get("agreement"),
+        },
+        output_format,
+    )
 
 
 def _annotator(value: str) -> tuple[str, str]:
@@ -570,14 +493,3 @@ def _annotator(value: str) -> tuple[str, str]:
 
 def _counts(test_set: testsets.TestSet, field: str) -> dict[str, int]:
     return dict(Counter(getattr(query, field) or "" for query in test_set.queries))
-
-
-def _print_parts(used: testsets.TestSet, held_out: testsets.TestSet, field: str) -> None:
-    one, other = _counts(used, field), _counts(held_out, field)
-    rows = [
-        [name or "none", str(one.get(name, 0)), str(other.get(name, 0))]
-        for name in dict.fromkeys([*one, *other])
-    ]
-    rows.append(["all", f"{len(used.queries):,}", f"{len(held_out.queries):,}"])
-    header = [field.replace("_", " ").capitalize(), "Used", "Held out"]
-    print_table(header, rows, right=("Used", "Held out"))

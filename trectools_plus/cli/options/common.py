@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,16 +21,6 @@ from trectools_plus.choices import (
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
-
-_FIRST = ("Arguments", "Options", *Panel)
-
-
-def sort_panels(names: Iterable[str]) -> list[str]:
-    """Sort panels: shared ones first, those of a single command, and how the work is done."""
-    order = {**dict.fromkeys(_FIRST), **dict.fromkeys(names)}
-    order[Panel.WORK] = order.pop(Panel.WORK)
-    return [name for name in order if name in names]
-
 
 TextOrJson = Annotated[
     Literal["text", "json"],
@@ -311,3 +301,32 @@ def split_assignments(assignments: Sequence[str], option: str) -> dict[str, str]
             )
         values[name] = text
     return values
+
+
+def refuse_options(options: Mapping[str, object], reason: str) -> None:
+    """Refuse options that have no effect.
+
+    Args:
+        options: The values, by the names of the options; ``None`` or empty if not given.
+        reason: The reason, which follows the name.
+
+    Raises:
+        UsageError: If one is given.
+    """
+    for name, value in options.items():
+        if value not in (None, (), [], ""):
+            raise UsageError(f"{name} {reason}", remedy=f"leave out {name}")
+
+
+def numbers(text: str, option: str) -> tuple[float, ...]:
+    """Return comma-separated numbers.
+
+    Raises:
+        UsageError: If the text has others.
+    """
+    try:
+        return tuple(map(float, split_list(text)))
+    except ValueError as error:
+        raise UsageError(
+            f"expected numbers with commas but got '{text}'", where=option, remedy="write 0.3,0.7"
+        ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from trectools_plus.cli.options.common import split_assignments
+from trectools_plus.cli.options.groups import Parameters
 from trectools_plus.retrieval.setting_types import Option
 
 Given = dict[str, Any]
@@ -35,29 +36,23 @@ class SettingOption:
     option: Option
 
     @property
-    def name(self) -> str:
-        """The first spelling, for example ``--test-file``."""
-        return self.option.names.split()[0] if self.option.names else _spelled(self.place[-1])
-
-    @property
-    def parameter(self) -> str:
-        """The name of the parameter of a command."""
-        return "_".join(self.place)
+    def names(self) -> list[str]:
+        """The spellings, for example ``--test-file``."""
+        return self.option.names.split() or [f"--{self.place[-1].replace('_', '-')}"]
 
     @property
     def annotation(self) -> Any:
         """The annotation of the parameter, from which Typer makes the option."""
-        option, field = self.option, self.field
-        kind, words = _kind_of(field.annotation)
+        option, names = self.option, self.names
+        kind, words = _kind_of(self.field.annotation)
         if option.constant is not None:
             kind = bool
+        elif option.is_repeated or option.metavar == _ASSIGNMENTS:
+            kind = list[str]
+        elif kind is bool and self.field.default is None:
+            names = [f"{names[0]}/--no-{names[0].removeprefix('--')}"]
         elif words and not option.metavar:
             kind = Literal[words]
-        if option.is_repeated or option.metavar == _ASSIGNMENTS:
-            kind = list[str]
-        names = option.names.split() or [self.name]
-        if kind is bool and field.default is None and option.constant is None:
-            names = [f"{self.name}/--no-{self.name.removeprefix('--')}"]
         made = typer.Option(
             *names,
             metavar=option.metavar or None,
@@ -72,19 +67,16 @@ class SettingOption:
         text, default = self.option.help or self.field.description, self.option.default
         value = self.field.default
         if default == "" and not isinstance(value, bool) and self.field.default_factory is None:
-            value = ",".join(value) if isinstance(value, tuple) else value
-            default = None if value is None else str(value)
-        return f"{text}  [default: {default}]" if default else f"{text}"
+            default = ",".join(value) if isinstance(value, tuple) else value
+        return f"{text}  [default: {default}]" if default not in (None, "") else f"{text}"
 
     def read(self, value: Any) -> Any:
         """Return the setting for a value of the option; ``None`` if it is not given."""
         constant = self.option.constant
-        if constant is None and self.field.default is False:
-            constant = True
-        if constant is not None:
-            return constant if value else None
+        if constant is not None or self.field.default is False:
+            return (True if constant is None else constant) if value else None
         if self.option.metavar == _ASSIGNMENTS:
-            return split_assignments(value or [], self.name) or None
+            return split_assignments(value or [], self.names[0]) or None
         if isinstance(value, list):
             return ",".join(value) if value else None
         return value
@@ -105,12 +97,11 @@ class SettingOptions:
     """
 
     def __init__(self, model: type[BaseModel], *names: str) -> None:
-        self.options = {one.parameter: one for one in _find_options(model, names)}
+        self._options = {"_".join(one.place): one for one in _find_options(model, names)}
 
-    def parameters(self) -> Iterator[tuple[str, Any, Any]]:
-        """Yield the name, annotation and default of each parameter."""
-        for name, one in self.options.items():
-            yield name, one.annotation, None
+    def parameters(self) -> Parameters:
+        """Return the parameters for Typer."""
+        return {name: (one.annotation, None) for name, one in self._options.items()}
 
     def collect(self, values: dict[str, Any]) -> Given:
         """Take the values of the options out of those of a command, and return the settings.
@@ -119,20 +110,20 @@ class SettingOptions:
             UsageError: If an assignment cannot be read.
         """
         given: Given = {}
-        for parameter, one in self.options.items():
-            value = one.read(values.pop(parameter))
-            if value is None:
-                continue
-            inside = given
-            for name in one.place[:-1]:
-                inside = inside.setdefault(name, {})
-            name = one.place[-1]
-            inside[name] = {**inside.get(name, {}), **value} if isinstance(value, dict) else value
+        for parameter, option in self._options.items():
+            value = option.read(values.pop(parameter))
+            if value is not None:
+                *path, name = option.place
+                inside = given
+                for step in path:
+                    inside = inside.setdefault(step, {})
+                old = inside.get(name, {})
+                inside[name] = {**old, **value} if isinstance(value, dict) else value
         return given
 
     def name_options(self) -> dict[str, str]:
         """Return the option of each setting."""
-        return {".".join(one.place): one.name for one in self.options.values()}
+        return {".".join(one.place): one.names[0] for one in self._options.values()}
 
 
 def _find_options(
@@ -166,7 +157,3 @@ def _kind_of(annotation: Any) -> tuple[Any, tuple[str, ...]]:
     is_plain = annotation in (bool, int, float)
     is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
     return (annotation if is_plain or is_model else str), ()
-
-
-def _spelled(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

@@ -11,11 +11,12 @@ import typer
 from pydantic import BaseModel
 
 from trectools_plus import benchmark, formats, retrieval
-from trectools_plus.choices import RANK_FUSION, Panel
+from trectools_plus.choices import Panel
 from trectools_plus.cli.options.common import split_assignments
 from trectools_plus.cli.options.from_models import Given, SettingOptions, nested_model
 from trectools_plus.cli.printing import WIDTH
 from trectools_plus.errors import UsageError
+from trectools_plus.text import split_list
 
 SettingValue = str | bool | list[str] | None
 """A value of ``RetrievalSettings`` before it is checked: a text of ``--set``, or an option."""
@@ -64,12 +65,12 @@ def setting_rows(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str
 def moved_option(option: str) -> str | None:
     """Return the assignment that replaces an option of earlier versions; ``None`` without one."""
     key = option.removeprefix("--").replace("-", "_")
-    for name, _, _ in setting_rows(benchmark.BenchmarkConfig):
-        if name.replace(".", "_") == key.removeprefix("no_"):
-            return f"--set {name}={'false' if key.startswith('no_') else 'VALUE'}"
-        if name.startswith(f"{key}."):
-            return f"--set {key}.NAME=VALUE"
-    return None
+    value = "false" if key.startswith("no_") else "VALUE"
+    names = [name for name, _, _ in setting_rows(benchmark.BenchmarkConfig)]
+    inner = {name.partition(".")[0] for name in names if "." in name}
+    known = {name: f"{name}.NAME=VALUE" for name in inner}
+    known |= {name.replace(".", "_"): f"{name}={value}" for name in names}
+    return known.get(key.removeprefix("no_"))
 
 
 Setting = Annotated[
@@ -172,38 +173,23 @@ def assign_settings(
     return of_search
 
 
-_SCORE_SETTINGS = ("normalisation", "missing_documents")
-"""Settings of fusion methods that use scores."""
-
-
 def parse_assignments(assignments: Sequence[str]) -> dict[str, SettingValue]:
     """Return the ``NAME=VALUE`` texts of ``--set`` as a dictionary.
 
     Raises:
-        UsageError: If one has no ``=``, a name is set twice, or a setting has no effect.
+        UsageError: If one has no ``=``, or a name is set twice.
     """
     texts = split_assignments(assignments, "--set")
     values = {name: _setting_value(name, text) for name, text in texts.items()}
     if "fusion_method" in values:
         values.setdefault("fusion", values.pop("fusion_method"))
-    method = values.get("fusion", "weighted")
-    unused = [name for name in ("weights", *_SCORE_SETTINGS) if name in values]
-    if method in RANK_FUSION and unused:
-        raise UsageError(
-            f"{' and '.join(unused)} have no effect on fusion={method}"
-            if len(unused) > 1
-            else f"{unused[0]} has no effect on fusion={method}",
-            remedy="add --set fusion=weighted",
-        )
     return values
 
 
 def _setting_value(name: str, text: str) -> SettingValue:
     if name in ("stemmer", "stopwords") and text == "none":
         return None
-    if name == "weights" or (name == "stopwords" and "," in text):
-        return [part.strip() for part in text.split(",") if part.strip()]
-    return text
+    return split_list(text) if name == "weights" or (name == "stopwords" and "," in text) else text
 
 
 def open_documents(

@@ -1,18 +1,17 @@
-"""Options that all ``… validate`` commands share, and checks that named files can be read."""
+"""Options that all ``… validate`` commands share."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trectools_plus import formats, validation
+from trectools_plus import validation
 from trectools_plus.choices import FindingsFormat
-from trectools_plus.errors import InputError, UsageError, raise_all
+from trectools_plus.errors import UsageError
+from trectools_plus.text import split_list
 
 FIXES = "Fixes"
 """A panel of the help."""
@@ -61,34 +60,23 @@ class RuleOptions:
         ),
     ] = None
 
-    def choices(
-        self, *, max_depth: int | None = None, max_tag_length: int | None = None
-    ) -> validation.Choices:
+    def choices(self, *, max_depth: int | None = None) -> validation.Choices:
         """Merge the options and the settings file; an option overrides the file.
 
         Raises:
             UsageError: If a profile, a code, or a key of the settings does not exist.
             InputError: If the settings file cannot be read.
         """
-        if self.config is None:
-            settings = validation.find_settings(Path.cwd())
-        else:
-            settings = validation.read_settings(self.config)
+        named = None if self.config is None else validation.read_settings(self.config)
+        settings = named or validation.find_settings(Path.cwd())
         options = validation.Settings(
             profile=self.profile,
             max_depth=max_depth,
-            max_tag_length=max_tag_length,
-            select=tuple(_split_codes(self.select)),
-            ignore=tuple(_split_codes(self.ignore)),
+            select=tuple(split_list(",".join(self.select or ()))),
+            ignore=tuple(split_list(",".join(self.ignore or ()))),
             strict=self.strict,
         )
         return validation.resolve_choices(settings, options)
-
-
-def _split_codes(options: Sequence[str] | None) -> list[str]:
-    """Split values that may be lists: ``--select R1,R2 --select Q``."""
-    codes = [code.strip() for option in options or () for code in option.split(",")]
-    return [code for code in codes if code]
 
 
 @dataclass(frozen=True)
@@ -102,7 +90,8 @@ class OutputOptions:
         bool, typer.Option("--statistics", help="Count findings by rule instead of listing them.")
     ] = False
     output_format: Annotated[
-        FindingsFormat, typer.Option("--format", help="Output format of the findings.")
+        FindingsFormat,
+        typer.Option("--format", help="Output format of the findings."),
     ] = "text"
 
     def __post_init__(self) -> None:
@@ -161,59 +150,3 @@ class FixOutputOptions(OutputOptions):
                 where=f"--format {self.output_format}",
                 remedy="leave out --diff or --format",
             )
-
-
-def find_readable(
-    paths: Sequence[str], references: Sequence[str | Path | None] = ()
-) -> tuple[list[str], list[InputError]]:
-    """Separate files that can be read from the others, before anything is read.
-
-    A pipe is not opened, because it can be read only once.
-
-    Args:
-        paths: The files to check.
-        references: Files that all of them are checked against.
-
-    Returns:
-        The readable files of ``paths``, at least one, and the errors of the others.
-
-    Raises:
-        InputError: If a file of ``references`` cannot be read, or no file of ``paths`` can.
-        UsageError: If standard input is named twice.
-    """
-    others = [str(path) for path in references if path is not None]
-    if [*paths, *others].count("-") > 1:
-        raise UsageError(
-            "standard input can be read only once", where="-", remedy="name a file instead of -"
-        )
-    errors = {path: _find_error(path) for path in (*paths, *others)}
-    readable = [path for path in paths if errors[path] is None]
-    unread = [error for path in dict.fromkeys(paths) if (error := errors[path]) is not None]
-    unusable = [error for path in dict.fromkeys(others) if (error := errors[path]) is not None]
-    if unusable or not readable:
-        raise_all([*unusable, *unread])
-    return readable, unread
-
-
-def _find_error(path: str) -> InputError | None:
-    """Return the reason why a path is not a readable file; ``None`` if it is one."""
-    if path == "-" or formats.is_catalogue_name(path):
-        return None
-    if formats.is_address(path):
-        try:
-            formats.check_readable(path)
-        except InputError as error:
-            return error
-        return None
-    try:
-        is_folder = Path(path).is_dir()
-        Path(path).stat()
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-            return InputError(f"cannot read: {error.strerror}", where=path)
-        return InputError("no such file", where=path, remedy="check the path")
-    if is_folder:
-        return InputError("is a folder, not a file", where=path, remedy="name a file in it")
-    if not os.access(path, os.R_OK):
-        return InputError("cannot read: Permission denied", where=path)
-    return None

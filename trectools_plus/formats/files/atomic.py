@@ -31,7 +31,7 @@ def atomic_write(
     """Open a file for writing that replaces the previous file only after all of it is on the disk.
 
     The content is written to a temporary file in the same folder, which is flushed to the disk and
-    then renamed; the folder is flushed too. If the ``with`` block raises, the disk is full or the
+    then renamed. If the ``with`` block raises, the disk is full or the
     process is killed, the previous file does not change. The temporary file of a killed process is
     removed when a file in the same folder is written again. A new file gets the default
     permissions; an existing file keeps its permissions. A symbolic link is followed. Devices and
@@ -73,7 +73,6 @@ def _through_temporary(target: Path, mode: str, shown: str) -> Iterator[IO[Any]]
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(target)
-        _sync_folder(target.parent)
     except OSError as error:
         raise _write_error(error, shown) from error
     finally:
@@ -124,17 +123,6 @@ def _standard_output(mode: str) -> Iterator[IO[Any]]:
     stream: IO[Any] = sys.stdout if mode == "w" else sys.stdout.buffer
     yield stream
     stream.flush()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush the rename to the disk; only POSIX systems can open folders."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _write_error(error: OSError | ValueError, shown: str) -> InputError:

@@ -19,11 +19,10 @@ from trectools_plus.formats.files.compression import (
 )
 from trectools_plus.formats.files.limits import (
     HEAD_BYTES,
-    MAX_LINE_BYTES,
     Overlong,
     find_overlong,
 )
-from trectools_plus.formats.files.opening import opened, regular_size
+from trectools_plus.formats.files.opening import opened
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8."""
@@ -258,16 +257,7 @@ def read_file(path: str | Path, *, partial: bool = False, tables: bool = False) 
         if tables and find_binary(first) is PARQUET:
             data = _join(chunks_of(stream, first), shown, is_text=False)
             return FileContent(shown, data, is_parquet=True)
-        size = regular_size(stream) if compression is None else None
-        if size is not None:
-            refuse_binary(first, shown)
-            stream.seek(0)
-            is_large = size > limits.max_content_bytes()
-            data = stream.read(2 * MAX_LINE_BYTES if is_large else -1)
-            if is_large and find_overlong(data) is None:
-                raise _too_large(shown, size)
-        else:
-            data = _join(decompressed(chunks_of(stream, first), compression, shown), shown)
+        data = _join(decompressed(chunks_of(stream, first), compression, shown), shown)
     data, overlong = _before_overlong(data)
     if overlong is not None and not partial:
         raise overlong.as_error(shown)

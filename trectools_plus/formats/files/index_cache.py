@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.errors import InputError, TrectoolsPlusError
+from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.progress import Progress
 
 T = TypeVar("T")
@@ -195,7 +196,7 @@ def _build_lock(folder: Path, progress: Progress) -> Iterator[None]:
 
 
 def _write_checksums(folder: Path, recipe: IndexRecipe) -> None:
-    files = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
+    files = {path.name: sha256_file(path) for path in sorted(folder.iterdir())}
     content = {"format": FORMAT_VERSION, "kind": recipe.kind, "facts": recipe.facts, "files": files}
     text = json.dumps(content, indent=1, sort_keys=True)
     (folder / _CHECKSUMS_FILE).write_text(text, encoding="utf-8")
@@ -216,13 +217,8 @@ def _is_intact(folder: Path, recipe: IndexRecipe) -> bool:
             # Accept only regular files of this folder, because reading a device may never end.
             Path(name).name == name
             and (folder / name).is_file()
-            and _sha256(folder / name) == digest
+            and sha256_file(folder / name) == digest
             for name, digest in content["files"].items()
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (InputError, OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -175,6 +175,10 @@ def _read_delimited(source: FileContent, kind: Kind) -> HeadedTable | None:
     return None if _names_fields(first, columns) else _read_mapped(source, kind, columns)
 
 
+Read = Callable[[FileContent, Kind], HeadedTable | None]
+"""Reads a file; ``None`` if it has another format."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format of runs or qrels.
@@ -182,51 +186,50 @@ class Format:
     Attributes:
         name: Its name as an option.
         label: Its name in messages.
-        layouts: The fields of a line, each with the pattern of its values. If there are several
-            layouts, the first that fits all lines applies.
-        change: Returns the rows as they are read; ``None`` if they have another format.
-        notes: What is added or left out.
-        read: Reads another format than lines of columns.
+        read: Reads a file.
+        is_direct: True if every command reads it.
     """
 
     name: str
     label: str
-    layouts: tuple[Mapping[str, str], ...] = ()
-    change: Callable[[pl.DataFrame], pl.DataFrame | None] = lambda frame: frame
-    notes: tuple[str, ...] = ()
-    read: Callable[[FileContent, Kind], HeadedTable | None] | None = None
+    read: Read
+    is_direct: bool = False
 
-    @property
-    def is_direct(self) -> bool:
-        """True if every command reads it."""
-        return self.read in (_read_headed, _read_json)
 
-    def columns(self, source: FileContent, kind: Kind) -> Columns | None:
-        """Read a file; ``None`` if it has another format."""
-        if self.name == "trec" and (columns := scan_columns(source, len(kind.columns))).n_rows:
-            return columns
-        tables = (self._table(source, kind, layout) for layout in self.layouts)
-        table = next(filter(None, tables), None) if self.read is None else self.read(source, kind)
-        return None if table is None else arrange_table(source, kind, table)
+def _in_columns(
+    label: str,
+    *layouts: Mapping[str, str],
+    change: Callable[[pl.DataFrame], pl.DataFrame | None] = lambda frame: frame,
+    notes: tuple[str, ...] = (),
+) -> Read:
+    """Return a reader of lines of columns.
 
-    def _table(
-        self, source: FileContent, kind: Kind, layout: Mapping[str, str]
-    ) -> HeadedTable | None:
-        columns = scan_columns(source, len(layout))
-        if len(columns.misshapen) or not columns.n_rows:
-            return None
-        frame = columns.rows.rename(dict(zip(columns.rows.columns[1:], layout, strict=True)))
-        if not all(frame[name].str.contains(pattern).all() for name, pattern in layout.items()):
-            return None
-        return as_headed(self.change(frame), kind, self.label, self.notes)
+    Args:
+        label: The name of the format.
+        layouts: The fields of a line, each with the pattern of its values. If there are several
+            layouts, the first that fits all lines applies.
+        change: Returns the rows as they are read; ``None`` if they have another format.
+        notes: What is added or left out.
+    """
+
+    def read(source: FileContent, kind: Kind) -> HeadedTable | None:
+        for layout in layouts:
+            columns = scan_columns(source, len(layout))
+            if len(columns.misshapen) or not columns.n_rows:
+                continue
+            frame = columns.rows.rename(dict(zip(columns.rows.columns[1:], layout, strict=True)))
+            fits = all(frame[name].str.contains(value).all() for name, value in layout.items())
+            if fits and (changed := change(frame)) is not None:
+                return as_headed(changed, kind, label, notes)
+        return None
+
+    return read
 
 
 def as_headed(
-    frame: pl.DataFrame | None, kind: Kind, label: str, notes: tuple[str, ...] = ()
-) -> HeadedTable | None:
+    frame: pl.DataFrame, kind: Kind, label: str, notes: tuple[str, ...] = ()
+) -> HeadedTable:
     """Return ``line`` and columns with the names of fields as a table."""
-    if frame is None:
-        return None
     names = frame.columns[1:]
     places = {name: place for place, name in enumerate(names) if name in kind.fields}
     rows = frame.rename({name: f"c{at}" for at, name in enumerate(names, 1)})
@@ -284,54 +287,65 @@ def _read_letor(source: FileContent, kind: Kind) -> HeadedTable | None:
 
 _TABLE = "CSV or TSV with a header"
 _DIRECT = (
-    Format("csv", _TABLE, read=_read_headed),
-    Format("tsv", _TABLE, read=_read_headed),
-    Format("json", "JSON", read=_read_json),
-    Format("trec-rag", "TREC RAG JSON Lines", read=_read_json),
+    Format("csv", _TABLE, _read_headed, is_direct=True),
+    Format("tsv", _TABLE, _read_headed, is_direct=True),
+    Format("json", "JSON", _read_json, is_direct=True),
+    Format("trec-rag", "TREC RAG JSON Lines", _read_json, is_direct=True),
 )
+_MSMARCO = "MS MARCO's columns 'qid pid rank'"
+_NTCIR = "NTCIR grades L0 to L3"
+_SMART = "SMART's qrels.text"
+_PRELS = "prels with five columns"
+_MSMARCO_QRELS = "MS MARCO's columns 'qid pid grade'"
 _FORMATS: Mapping[KindName, tuple[Format, ...]] = {
     "run": (
         *_DIRECT,
-        Format("trec", "TREC's six columns", read=_read_delimited),
+        Format("trec", "TREC's six columns", _read_delimited),
         Format(
             "msmarco",
-            "MS MARCO's columns 'qid pid rank'",
-            (_RANKED, {**_RANKED, "score": DECIMAL}),
-            _rankings,
+            _MSMARCO,
+            _in_columns(_MSMARCO, _RANKED, {**_RANKED, "score": DECIMAL}, change=_rankings),
         ),
     ),
     "qrels": (
         *_DIRECT,
-        Format("beir", "BEIR's TSV", read=_read_headed),
-        Format("letor", "SVMrank or LETOR lines with document ids", read=_read_letor),
+        Format("beir", "BEIR's TSV", _read_headed, is_direct=True),
+        Format("letor", "SVMrank or LETOR lines with document ids", _read_letor),
         Format(
             "ntcir",
-            "NTCIR grades L0 to L3",
-            (
+            _NTCIR,
+            _in_columns(
+                _NTCIR,
                 {**_IDS, "relevance": _LEVEL},
                 {"query_id": "", "iteration": "", "doc_id": "", "relevance": _LEVEL},
+                change=_levels,
             ),
-            _levels,
         ),
         Format(
             "smart",
-            "SMART's qrels.text",
-            ({**_IDS, "zero": r"^0$", "weight": r"^0+(?:\.0*)?$"},),
-            _relevant,
-            (LISTED,),
+            _SMART,
+            _in_columns(
+                _SMART,
+                {**_IDS, "zero": r"^0$", "weight": r"^0+(?:\.0*)?$"},
+                change=_relevant,
+                notes=(LISTED,),
+            ),
         ),
-        Format("trec", "TREC's four columns", read=_read_delimited),
+        Format("trec", "TREC's four columns", _read_delimited),
         Format(
             "prels",
-            "prels with five columns",
-            ({**_IDS, "relevance": INTEGER, "method": r"^[0-9]+$", "probability": DECIMAL},),
-            _sampled,
-            (_SAMPLED,),
+            _PRELS,
+            _in_columns(
+                _PRELS,
+                {**_IDS, "relevance": INTEGER, "method": r"^[0-9]+$", "probability": DECIMAL},
+                change=_sampled,
+                notes=(_SAMPLED,),
+            ),
         ),
         Format(
             "msmarco",
-            "MS MARCO's columns 'qid pid grade'",
-            ({**_IDS, "relevance": r"^[+-]?[0-9]{1,3}$"},),
+            _MSMARCO_QRELS,
+            _in_columns(_MSMARCO_QRELS, {**_IDS, "relevance": r"^[+-]?[0-9]{1,3}$"}),
         ),
     ),
 }
@@ -358,48 +372,33 @@ def convert_columns(
     Raises:
         FormatError: If the file does not have this format, or no format.
     """
-    formats = FORMATS[kind]
-    what, remedy = json_problem(source, kind) or (None, None)
+    chosen = [*FORMATS[kind].values()] if name is None else [FORMATS[kind][name]]
+    problem = json_problem(source, kind)
     read = None
     if source.is_parquet or columns is not None:
         read = read_direct(source, kind, columns)
-    elif what is None:
-        chosen = formats.values() if name is None else (formats[name],)
-        layouts = (known.columns(source, KINDS[kind]) for known in chosen)
-        read = next((layout for layout in layouts if layout is not None), None)
+    elif problem is None:
+        found = (_read_as(known, source, kind) for known in chosen)
+        read = next((layout for layout in found if layout is not None), None)
     if read is not None:
         return read
-    other: KindName = "qrels" if kind == "run" else "run"
-    actual, swapped = _find(source, kind), _find(source, other)
-    if name is not None and actual is not None:
-        remedy = f"it looks like {actual.label}: --from {actual.name}"
-    elif what is None and swapped is not None:
-        what = f"this looks like {'qrels' if kind == 'run' else 'a run'}"
-        remedy = f"use `{_COMMANDS[other]}`"
-    if what is None:
-        label = None if name is None else formats[name].label
-        what = f"the content is not {label}" if label else "the format is not recognised"
-    remedy = remedy or f"see `{_COMMANDS[kind]} -h` for the formats, or name columns: --columns"
+    command = "runs convert" if kind == "run" else "qrels convert"
+    label = "of a known format" if name is None else chosen[0].label
+    what, remedy = problem or (f"the content is not {label}", None)
+    remedy = remedy or f"see `{command} -h` for the formats, or name columns: --columns"
     raise FormatError(what, path=source.path, remedy=remedy)
 
 
-_COMMANDS: dict[KindName, str] = {"run": "runs convert", "qrels": "qrels convert"}
-
-
-def _find(source: FileContent, kind: KindName) -> Format | None:
-    """Return the format of a file."""
-    formats = FORMATS[kind].values()
-    return next((known for known in formats if known.columns(source, KINDS[kind])), None)
+def _read_as(known: Format, source: FileContent, kind: KindName) -> Columns | None:
+    columns = scan_columns(source, len(KINDS[kind].columns)) if known.name == "trec" else None
+    if columns is not None and columns.n_rows:
+        return columns
+    table = known.read(source, KINDS[kind])
+    return None if table is None else arrange_table(source, KINDS[kind], table)
 
 
 def find_convertible(source: FileContent, kind: KindName) -> Format | None:
     """Return the format of a file that only ``runs convert`` and ``qrels convert`` read."""
-    known = _find(source, kind)
-    is_trec = known is not None and known.name == "trec"
-    if (
-        known is None
-        or known.is_direct
-        or (is_trec and _read_delimited(source, KINDS[kind]) is None)
-    ):
-        return None
-    return known
+    formats = FORMATS[kind].values()
+    known = next((known for known in formats if known.read(source, KINDS[kind])), None)
+    return None if known is None or known.is_direct else known

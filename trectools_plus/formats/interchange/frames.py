@@ -143,14 +143,19 @@ def split_systems(
     frame = polars_of(value)
     fields = find_fields(frame.columns, RUN_FIELDS)
     used = {place for field, place in fields.items() if field != "tag"}
-    further = [place for place in range(frame.width) if place not in used]
-    if not further or not {"query_id", "doc_id"} <= fields.keys():
+    if not {"query_id", "doc_id"} <= fields.keys():
         return None, {}
-    texts = {field: _texts(frame.to_series(fields[field])) for field in ("query_id", "doc_id")}
-    texts |= {f"c{place}": _texts(frame.to_series(place)) for place in further}
-    candidates = {frame.columns[place]: f"c{place}" for place in further}
-    named = f"c{fields['tag']}" if names_systems else None
-    systems = find_systems(pl.DataFrame(texts), candidates, SYSTEMS, named)
+    names = frame.columns
+    texts = {
+        name: column.cast(pl.String, strict=False).fill_null("")
+        for place, (name, column) in enumerate(zip(names, frame, strict=True))
+        if place not in used and not (column.dtype.is_nested() or column.dtype == pl.Object)
+    }
+    rows = frame.select(query_id=names[fields["query_id"]], doc_id=names[fields["doc_id"]])
+    candidates = {name: f"column {name}" for name in texts}
+    rows = rows.with_columns(**{candidates[name]: column for name, column in texts.items()})
+    named = candidates[names[fields["tag"]]] if names_systems else None
+    systems = find_systems(rows, candidates, SYSTEMS, named)
     if systems is None:
         return None, {}
     if not systems.is_clear:
@@ -160,18 +165,9 @@ def split_systems(
             remedy="if each value is a run, add columns={'system': NAME}; otherwise remove the "
             "column",
         )
-    column = texts[candidates[systems.columns[0]]]
-    table = frame.select(frame.columns[place] for place in sorted(used))
+    column = texts[systems.columns[0]]
+    table = frame.select(names[place] for place in sorted(used))
     return systems, {system: table.filter(column == system) for system in systems.values}
-
-
-def _texts(column: pl.Series) -> pl.Series:
-    """Return the texts of a column; "" for missing values."""
-    if column.dtype == pl.Object:
-        return pl.Series(map(str, column), dtype=pl.String)
-    if column.dtype.is_nested():
-        return pl.repeat("", column.len(), eager=True)
-    return column.cast(pl.String, strict=False).fill_null("")
 
 
 def is_frame(value: object) -> bool:

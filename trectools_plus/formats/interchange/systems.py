@@ -78,8 +78,8 @@ def find_systems(
 ) -> Systems | None:
     """Find the column that names systems.
 
-    It certainly names systems if it explains repeated documents, or if each of its values has ranks
-    of its own.
+    A single column with a usual name certainly names systems if it explains repeated documents, or
+    if each of its values has ranks of its own. Of several, the user chooses one.
 
     Args:
         rows: ``query_id``, ``doc_id``, optionally ``rank``, and the candidates, as texts.
@@ -98,17 +98,11 @@ def find_systems(
     }
     values = {name: tuple(rows[at].unique(maintain_order=True)) for name, at in chosen.items()}
     several = [name for name in chosen if len(values[name]) > 1]
-    if not several:
-        return None
-    key = "doc_id" if _n_repeats(rows, "doc_id") else "rank"
-    certain = [name for name in several if _separates(rows, key, chosen[name])]
-    columns = [chosen[name] for name in certain]
-    n_values = {rows.select(columns).n_unique(), *(rows[column].n_unique() for column in columns)}
-    is_clear = named is not None or (bool(certain) and len(n_values) == 1)
-    if is_clear or len(several) == 1:
-        first = (certain or several)[0]
-        return Systems((first,), values[first], is_clear)
-    return Systems(tuple(several))
+    if len(several) > 1:
+        return Systems(tuple(several))
+    for name in several:
+        return Systems((name,), values[name], bool(named) or _separates(rows, chosen[name]))
+    return None
 
 
 def _varies(rows: pl.DataFrame, column: str) -> bool:
@@ -122,12 +116,12 @@ def _n_repeats(rows: pl.DataFrame, *columns: str) -> int:
     return rows.height - int(rows.select("query_id", *columns).hash_rows().n_unique())
 
 
-def _separates(rows: pl.DataFrame, key: str, column: str) -> bool:
-    """Return whether the values of a column explain why documents, or ranks, are repeated.
+def _separates(rows: pl.DataFrame, column: str) -> bool:
+    """Return whether the values of a column explain why documents, or else ranks, are repeated.
 
     Documents that a system repeats itself are errors of this system.
     """
-    if key not in rows.columns:
-        return False
-    unexplained = _n_repeats(rows, key, column)
-    return unexplained < _n_repeats(rows, key) and (key == "doc_id" or not unexplained)
+    n_repeats = _n_repeats(rows, "doc_id")
+    if n_repeats or "rank" not in rows.columns:
+        return _n_repeats(rows, "doc_id", column) < n_repeats
+    return _n_repeats(rows, "rank", column) == 0 < _n_repeats(rows, "rank")

@@ -26,7 +26,7 @@ from trectools_plus.formats.interchange.names import (
     find_fields,
     normalize,
 )
-from trectools_plus.text import plural, shortened
+from trectools_plus.text import listed, plural, shortened
 
 SEPARATORS = {"\t": "TSV", ",": "CSV", ";": "semicolon-separated", "|": "pipe-separated"}
 """The separators that are detected, with the names of the formats."""
@@ -264,10 +264,18 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
         FormatError: If the file is damaged or too large, lacks a column, or has values that are not
             texts or numbers in one.
     """
+    data = BytesIO(source.data)
+    if len(source.data) < 12 or not source.data.endswith(_MARK):
+        raise _refused(source, "its end is missing", "copy or write the file again")
+    n_bytes = int.from_bytes(source.data[-8:-4], "little")
+    if n_bytes > MAX_FOOTER_BYTES:
+        raise _refused(source, f"its schema takes {n_bytes / 1e6:.1f} MB, so it is no run or qrels")
     try:
-        schema = _read_schema(source)
+        schema = pl.Schema(pl.read_parquet_schema(data))
+        if len(schema) > MAX_COLUMNS:
+            raise _refused(source, f"it has {len(schema):,} columns, so it is no run or qrels")
         names = _choose_columns(source, schema, kind, columns)
-        scan = pl.scan_parquet(BytesIO(source.data))
+        scan = pl.scan_parquet(data)
         n_rows = scan.select(pl.len()).collect().item()
         if n_rows * _ROW_BYTES > limits.max_content_bytes():
             raise _refused(source, f"it has {n_rows:,} rows, which need more memory than allowed")
@@ -282,20 +290,6 @@ def read_parquet_table(source: FileContent, kind: Kind, columns: ColumnNames | N
     return HeadedTable(header, pl.DataFrame([lines, *texts]), has_lines=False, places=places)
 
 
-def _read_schema(source: FileContent) -> pl.Schema:
-    """Return the names and types of the columns."""
-    data = source.data
-    if len(data) < 12 or not data.endswith(_MARK):
-        raise _refused(source, "its end is missing", "copy or write the file again")
-    n_bytes = int.from_bytes(data[-8:-4], "little")
-    if n_bytes > MAX_FOOTER_BYTES:
-        raise _refused(source, f"its schema takes {n_bytes / 1e6:.1f} MB, so it is no run or qrels")
-    schema = pl.Schema(pl.read_parquet_schema(BytesIO(data)))
-    if len(schema) > MAX_COLUMNS:
-        raise _refused(source, f"it has {len(schema):,} columns, so it is no run or qrels")
-    return schema
-
-
 def _choose_columns(
     source: FileContent, schema: pl.Schema, kind: Kind, columns: ColumnNames | None
 ) -> list[str]:
@@ -303,25 +297,20 @@ def _choose_columns(
     names = list(schema)
     fields = find_fields(names, kind.fields, columns)
     if not kind.is_complete(fields):
-        shown = ", ".join(map(shortened, names[:10])) or "none"
-        more = f", … ({len(names):,} columns)" if len(names) > 10 else ""
         needed = {name: name for name in kind.required} | dict(columns or {})
         raise _refused(
             source,
-            f"expected the columns {', '.join(needed.values())} but got {shown}{more}",
+            f"expected the columns {', '.join(needed.values())} but got {listed(names)}",
             f"name them: --columns query=NAME,doc_id=NAME,{kind.required[-1]}=NAME",
         )
+    usual = set(map(normalize, (*SYSTEMS, *JUDGMENT_TYPES)))
+    further = [name for name in names if normalize(name) in usual and _is_readable(schema[name])]
     for name, place in fields.items():
         dtype = schema[names[place]]
         if not _is_readable(dtype) or (name.endswith("_id") and dtype.is_float()):
             what = f"expected text or numbers in column {names[place]!r} but got {dtype}"
             raise _refused(source, what, "convert the column")
-    usual = set(map(normalize, (*SYSTEMS, *JUDGMENT_TYPES)))
-    return [
-        name
-        for place, (name, dtype) in enumerate(schema.items())
-        if place in fields.values() or (normalize(name) in usual and _is_readable(dtype))
-    ]
+    return [name for at, name in enumerate(names) if at in fields.values() or name in further]
 
 
 def _is_readable(dtype: pl.DataType) -> bool:

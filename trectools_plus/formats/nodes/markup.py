@@ -1,26 +1,25 @@
 """Parse XML to elements with their lines.
 
-Expat is used because ``html.parser`` needs a quadratic time for some malformed files.
+Tags are found by a pattern in linear time; ``html.parser`` needs a quadratic time for some files.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NoReturn
-from xml.parsers import expat
 
-from trectools_plus.formats.files.limits import MAX_DEPTH
-from trectools_plus.formats.nodes.model import MAX_NODES, TreeError
-from trectools_plus.text import shortened
+from trectools_plus.formats.nodes.model import TreeError, TreeReader
 
-_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
-_HEAD = re.compile(r"(?:\s+|<!--.*?-->|<\?.*?\?>)*+<!DOCTYPE", re.DOTALL)
-MAX_DEFAULTS = 200
-"""The greatest total length of default values."""
-# With this declaration, an undefined entity is an error; otherwise expat skips it silently.
-_STANDALONE = '<?xml version="1.0" standalone="yes"?>'
+_TOKEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[(?P<data>.*?)(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)"
+    r"|<!DOCTYPE[^\[>]*(?:\[.*?(?:\]|\Z)[^\[>]*)*(?:>|\Z)"
+    r"|<(?P<end>/?)(?P<name>[a-z_][\w:.-]*)(?P<attributes>[^<>]*)>",
+    re.DOTALL | re.IGNORECASE,
+)
+_ATTRIBUTE = re.compile(r"""(?<![\w:.-])([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_ENTITY = re.compile(r"&#?\w+;")
 
 
 @dataclass(slots=True, eq=False)
@@ -66,7 +65,7 @@ class Element:
 def parse_xml(text: str) -> Element:
     """Parse a document, or a sequence of elements without a root.
 
-    Document types are not read.
+    Document types are not read. Names of HTML can stand for characters, for example ``&nbsp;``.
 
     Args:
         text: The file, without byte order mark.
@@ -75,72 +74,54 @@ def parse_xml(text: str) -> Element:
         An element without a name that contains those of the file.
 
     Raises:
-        TreeError: If the XML is not well-formed, elements are nested too deeply, or a document type
-            declares entities or default values.
+        TreeError: If an end tag does not match its start tag or is missing, elements are nested too
+            deeply, or an entity is not one of HTML.
     """
-    # Keep the line ends of the declaration, so that line numbers are right.
-    text = _DECLARATION.sub(lambda match: "\n" * match[0].count("\n"), text, count=1)
-    # A document type cannot be inside an element, but files with one have a root.
-    has_root = _HEAD.match(text) is not None
-    before, after = (_STANDALONE, "") if has_root else ("<root>", "</root>")
-    builder = _Builder()
-    parser = builder.parser
-    try:
-        parser.Parse(before, False)
-        builder.offset = len(before)
-        parser.Parse(text.encode(), False)
-        parser.Parse(after, True)
-    except expat.ExpatError as error:
-        what = f"invalid XML: {expat.ErrorString(error.code)}"
-        remedy = "close every tag, and write &amp; for & and &lt; for <"
-        raise TreeError(what, *builder.place(error.lineno, error.offset), remedy) from error
-    return builder.opened[0] if has_root else builder.opened[0].children[0]
+    return _XmlReader(text).read()
 
 
-class _Builder:
-    """Builds elements from the events of the parser.
+class _XmlReader(TreeReader):
+    """Builds elements from tags."""
 
-    Attributes:
-        parser: The parser.
-        offset: The length of the text before the file.
-        opened: The open elements, the outermost first.
-    """
+    def read(self) -> Element:
+        opened = [Element("", 1, 1, {})]
+        end = 0
+        for token in _TOKEN.finditer(self.text):
+            opened[-1].parts.append(self._unescaped(end, token.start()))
+            end = token.end()
+            if token["data"] is not None:
+                opened[-1].parts.append(token["data"])
+            elif token["name"] is None:
+                continue
+            elif not token["end"]:
+                element = self._element(token, len(opened))
+                opened[-1].parts.append(element)
+                opened += [] if token["attributes"].endswith("/") else [element]
+            elif len(opened) == 1 or opened.pop().name != token["name"].lower():
+                what, remedy = f"invalid XML: mismatched tag {token[0]}", "close every tag"
+                raise TreeError(what, *self.place(token.start()), remedy)
+        if len(opened) > 1:
+            what = f"invalid XML: <{opened[-1].name}> is not closed"
+            raise TreeError(what, opened[-1].line, opened[-1].column, "close every tag")
+        return opened[0]
 
-    def __init__(self) -> None:
-        self.offset = self._size = 0
-        self.opened = [Element("", 1, 1, {})]
-        self.parser = expat.ParserCreate("utf-8")
-        # One call for adjacent texts; otherwise each &amp; and each line end is a call.
-        self.parser.buffer_text, self.parser.buffer_size = True, 1 << 16
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = lambda _: self.opened.pop()
-        self.parser.CharacterDataHandler = lambda text: self.opened[-1].parts.append(text)
-        self.parser.EntityDeclHandler = lambda name, *_: self._refuse(f"an entity, {name}")
-        self.parser.AttlistDeclHandler = self._declare_attribute
+    def _element(self, token: re.Match[str], depth: int) -> Element:
+        place = self.begin(token.start(), depth)
+        attributes = {
+            name.lower(): html.unescape(double or single)
+            for name, double, single in _ATTRIBUTE.findall(token["attributes"])
+        }
+        return Element(token["name"].lower(), *place, attributes)
 
-    def place(self, line: int, offset: int) -> tuple[int, int]:
-        """Return a line and a column in the file."""
-        return line, offset + 1 - (self.offset if line == 1 else 0)
+    def _unescaped(self, start: int, end: int) -> str:
+        """Return the text between two tags with characters in place of entities."""
 
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        place = self.place(self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber)
-        self._size += 1
-        if len(self.opened) > MAX_DEPTH + 1:
-            raise TreeError(f"invalid XML: nested more than {MAX_DEPTH} deep", *place)
-        if self._size > MAX_NODES:
-            raise TreeError(f"invalid XML: more than {MAX_NODES:,} elements", *place)
-        lowered = {key.lower(): value for key, value in attributes.items()}
-        element = Element(name.lower(), *place, lowered)
-        self.opened[-1].parts.append(element)
-        self.opened.append(element)
+        def character(match: re.Match[str]) -> str:
+            value = html.unescape(match[0])
+            if value == match[0]:
+                what, remedy = f"undefined entity {value}", "write the character itself"
+                raise TreeError(what, *self.place(start + match.start()), remedy)
+            return value
 
-    def _declare_attribute(self, tag: str, name: str, _: str, value: str | None, __: int) -> None:
-        """Refuse long default values, which the parser adds to every element."""
-        self._size += len(value or "")
-        if self._size > MAX_DEFAULTS:
-            self._refuse(f"a long default {name} of <{tag}>")
-
-    def _refuse(self, what: str) -> NoReturn:
-        place = self.place(self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber)
-        remedy = "write the values themselves, and remove the declaration"
-        raise TreeError(f"the document type declares {shortened(what)}", *place, remedy)
+        text = self.text[start:end]
+        return _ENTITY.sub(character, text) if "&" in text else text

@@ -171,12 +171,10 @@ class Repeat:
 
     Attributes:
         key: The second occurrence.
-        value: Its value.
         first: The value of the first occurrence.
     """
 
     key: Scalar
-    value: Node
     first: Node
 
 
@@ -233,7 +231,7 @@ class TreeReader:
         """Add pairs to a mapping, and record repeated keys."""
         for key, value in pairs:
             if key.text in mapping.pairs:
-                self.tree.repeats.append(Repeat(key, value, mapping.pairs[key.text][1]))
+                self.tree.repeats.append(Repeat(key, mapping.pairs[key.text][1]))
             else:
                 mapping.pairs[key.text] = key, value
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from json.decoder import JSONArray, JSONObject  # type: ignore[attr-defined]
-from json.scanner import py_make_scanner  # type: ignore[attr-defined]
 from typing import Any, Literal
 
+from trectools_plus.formats.files.limits import MAX_DEPTH
 from trectools_plus.formats.nodes.model import (
     JSON_CONSTANTS,
     MAX_DIGITS,
@@ -25,7 +24,8 @@ MAX_DOCUMENT_BYTES = 64 << 20
 """The greatest size of YAML and JSON documents; their tree takes several times as much memory."""
 Syntax = Literal["json", "yaml"]
 
-_BLANKS = re.compile(r"[ \t\n\r]*")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[^\s\[\]{},:"]+')
+"""The start of a value or of a key."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -63,52 +63,62 @@ def parse_json(text: str, first_line: int = 1) -> Tree:
     """
     reader = _JsonReader(text, first_line)
     try:
-        return reader.read()
-    except StopIteration as error:
-        what, at = "expecting value", error.value
+        reader.tree.root = reader.node(_DECODER.decode(text), 0)
+    except RecursionError:
+        raise TreeError(f"nested more than {MAX_DEPTH} deep", first_line) from None
     except json.JSONDecodeError as error:
         what, at = error.msg[:1].lower() + error.msg[1:], error.pos
-    if at >= len(text):  # Report an error at the end of a file on its last line with text.
-        what, at = f"{what} before the end", len(text.rstrip("\n"))
-    raise TreeError(f"invalid JSON: {what}", *reader.place(at))
+        if at >= len(text):  # Report an error at the end of a file on its last line with text.
+            what, at = f"{what} before the end", len(text.rstrip("\n"))
+        raise TreeError(f"invalid JSON: {what}", *reader.place(at)) from None
+    return reader.tree
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The keys and values of a JSON object, with repeated keys."""
+
+
+class _Plain(str):
+    """A number or a constant as it is written."""
+
+    __slots__ = ()
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_Pairs, parse_int=_Plain, parse_float=_Plain, parse_constant=_Plain
+)
 
 
 class _JsonReader(TreeReader):
-    """Builds nodes with the decoder of the standard library."""
+    """Builds nodes of decoded values; the tokens of the text, in the same order, are places."""
 
     def __init__(self, text: str, first_line: int) -> None:
         super().__init__(text, first_line)
-        self._depth = 0
-        # The decoder returns numbers as they are written, and lists and mappings as nodes.
-        decoder: Any = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
-        decoder.parse_object = self._read_object
-        decoder.parse_array = self._read_array
-        self._scan_once = py_make_scanner(decoder)
+        self._tokens = _TOKEN.finditer(text)
 
-    def read(self) -> Tree:
-        self.tree.root, end = self._scan(self.text, self._skip_blanks(0))
-        end = self._skip_blanks(end)
-        if end < len(self.text):
-            raise json.JSONDecodeError("Extra data", self.text, end)
-        return self.tree
-
-    def _skip_blanks(self, at: int) -> int:
-        blanks = _BLANKS.match(self.text, at)
-        return blanks.end() if blanks else at
-
-    def _scan(self, text: str, at: int) -> tuple[Node, int]:
-        value, end = self._scan_once(text, at)
-        if isinstance(value, Items | Mapping):
-            return value, end
-        line, column = self.begin(at, self._depth)
-        if text[at] != '"':
-            return self._plain(Scalar(line, column, text[at:end], None)), end
-        if _SURROGATES.search(value):
+    def node(self, value: Any, depth: int) -> Node:
+        """Return the node of the value at the next token."""
+        is_collection = isinstance(value, list)
+        line, column = self.begin(next(self._tokens).start(), depth + is_collection)
+        if isinstance(value, _Pairs):
+            mapping = Mapping(line, column)
+            self.fill(mapping, [(self._key(name), self.node(v, depth + 1)) for name, v in value])
+            return mapping
+        if isinstance(value, list):
+            return Items(line, column, [self.node(item, depth + 1) for item in value])
+        if isinstance(value, _Plain):
+            return self._number(Scalar(line, column, str(value), None))
+        if not isinstance(value, str):
+            return Scalar(line, column, json.dumps(value), value)
+        if not value.isascii() and _SURROGATES.search(value):
             raise TreeError("an unpaired surrogate is not a character", line, column)
-        return Scalar(line, column, value, value), end
+        return Scalar(line, column, value, value)
 
-    def _plain(self, node: Scalar) -> Scalar:
-        """Add the value of a number, a constant, or true, false and null."""
+    def _key(self, name: str) -> Scalar:
+        return Scalar(self.place(next(self._tokens).start())[0], None, name, name)
+
+    def _number(self, node: Scalar) -> Scalar:
+        """Add the value of a number or a constant."""
         is_long = len(node.text) > MAX_DIGITS
         node.data = Unread("a number") if is_long else json.loads(node.text)
         if node.meaning == "integer":
@@ -116,24 +126,3 @@ class _JsonReader(TreeReader):
         if node.text in JSON_CONSTANTS:
             self.tree.constants.append(node)
         return node
-
-    def _read_array(self, start: tuple[str, int], *_: object) -> tuple[Node, int]:
-        self._depth += 1
-        node = Items(*self.begin(start[1] - 1, self._depth))
-        node.items, end = JSONArray(start, self._scan)
-        self._depth -= 1
-        return node, end
-
-    def _read_object(self, start: tuple[str, int], *_: object) -> tuple[Node, int]:
-        self._depth += 1
-        node = Mapping(*self.begin(start[1] - 1, self._depth))
-        pairs, end = JSONObject(start, True, self._scan, None, list)
-        self.fill(node, ((self._key(name, value), value) for name, value in pairs))
-        self._depth -= 1
-        return node, end
-
-    def _key(self, name: str, value: Node) -> Scalar:
-        """Return the key before a value, without its column."""
-        at = self._starts[value.line - self._first_line] + (value.column or 1) - 1
-        line, _ = self.place(self.text.rindex('"', 0, self.text.rindex(":", 0, at)))
-        return Scalar(line, None, name, name)

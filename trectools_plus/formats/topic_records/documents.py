@@ -27,8 +27,6 @@ from trectools_plus.formats.topic_records.making import (
     SAMPLED,
     choose_fields,
     is_main_text,
-    is_text_name,
-    names_of,
 )
 from trectools_plus.formats.topic_records.model import Record, Records, TopicOptions
 from trectools_plus.formats.topic_records.schema import (
@@ -40,9 +38,7 @@ from trectools_plus.formats.topic_records.schema import (
 )
 
 _LISTS = ("topics", "queries", "questions", "data", "records", "items", "claims", "test_cases")
-_TURNS = ("turn", "turns", "utterances", "conversation", "dialogue", "responses")
-_TURN_IDS = ("turnid", "number", "turnnumber", "turn", "id", "qid")
-_LANGUAGES = frozenset({"lang", "language", "languagecode"})
+_TURNS = ("turn", "turns", "utterances", "conversation")
 _NEAR = 0.75
 _SEPARATORS = (";", "|", ",")
 """Separators of several document ids or grades in one value, in order of preference."""
@@ -78,65 +74,28 @@ def find_records(
                 records = _records_in_list(lists[0], options, test_sets=False, top=False)
             else:
                 records = _records_by_key(root)
-    if records is None:
-        return None
-    has_field = any(record.query_id is None for record in records)
-    return Records(records, syntax, place="" if has_field else "its place")
+    return None if records is None else Records(records, syntax)
 
 
-def records_of(mapping: Mapping) -> list[Record]:
-    """Return the record of a mapping, or one record for each of its turns.
+def record_of(mapping: Mapping) -> Record:
+    """Return the record of a mapping; scalars in other mappings are fields with dotted names.
 
-    Scalars in other mappings are fields with dotted names. Of objects with a language, the first
-    one counts, which is the original.
+    Raises:
+        TreeError: If it is a conversation, whose turns are several queries.
     """
-    fields = dict(mapping.scalars)
-    nested: dict[str, list[Mapping]] = {}
-    hidden: list[str] = []
-    for name, value in mapping.fields.items():
+    fields: dict[str, Scalar] = {}
+    hidden: dict[str, Scalar] = {}
+    for name, (_, value) in mapping.pairs.items():
         if isinstance(value, Scalar):
+            fields[name] = value
             continue
-        inner = {name: Scalar(value.line, value.column, "", None)}
+        hidden[name] = Scalar(value.line, value.column, "", None)
+        if isinstance(value, Items) and normalize(name) in _TURNS:
+            remedy = "write one topic for each turn, with an id and a text"
+            raise TreeError("turns of a conversation are not read", value.line, remedy=remedy)
         if isinstance(value, Mapping):
-            inner |= {f"{name}.{key}": scalar for key, scalar in value.scalars.items()}
-        elif value.items and all(isinstance(item, Mapping) for item in value.items):
-            nested[name] = [item for item in value.items if isinstance(item, Mapping)]
-        fields |= inner
-        hidden += inner
-    record = Record(mapping.line, fields, hidden=frozenset(hidden))
-    has_text = bool(choose_fields([record], TopicOptions()).text_fields)
-    for name, mappings in nested.items():
-        if _LANGUAGES.intersection(map(normalize, mappings[0].pairs)):
-            record.fields = mappings[0].scalars | fields
-        elif normalize(name) in _TURNS or not has_text:
-            turns = _turns(record, mappings)
-            if turns:
-                return turns
-    return [record]
-
-
-def _turns(topic: Record, items: list[Mapping]) -> list[Record]:
-    """Return a record for each turn of a topic; turns of a system have no query."""
-    turns = [Record(item.line, dict(item.scalars)) for item in items]
-    names = names_of(turns)
-    number = next((name for key in _TURN_IDS for name in names if normalize(name) == key), None)
-    texts = choose_fields(turns, TopicOptions()).text_fields
-    if not texts or number is None:
-        return []
-    id_field = choose_fields([topic], TopicOptions()).id_field
-    first = f"{topic.fields[id_field].text}_" if id_field is not None else ""
-    # The title of a conversation is not the text of its turns.
-    shared = {
-        name: value
-        for name, value in topic.fields.items()
-        if name != id_field and not is_text_name(name)
-    }
-    queries = [turn for turn in turns if {number, texts[0]} <= turn.fields.keys()]
-    for turn in queries:
-        turn.query_id = first + turn.fields[number].text
-        turn.fields = turn.fields | {n: v for n, v in shared.items() if n not in turn.fields}
-        turn.hidden = topic.hidden | {number}
-    return queries
+            hidden |= {f"{name}.{key}": scalar for key, scalar in value.scalars.items()}
+    return Record(mapping.line, {**fields, **hidden}, hidden=frozenset(hidden))
 
 
 def _records_in_list(
@@ -153,7 +112,7 @@ def _records_in_list(
         is_test_set |= is_own and any(name in ID_KEYS + TEXT_KEYS for name in names)
     if is_test_set and not test_sets:
         return None
-    return [record for case in cases for record in records_of(case)]
+    return list(map(record_of, cases))
 
 
 def _records_by_key(root: Mapping) -> list[Record] | None:
@@ -168,11 +127,9 @@ def _records_by_key(root: Mapping) -> list[Record] | None:
     for key, value in root.pairs.values():
         if not isinstance(value, Mapping):
             return None
-        for record in records_of(value):
-            turn = record.query_id
-            record.query_id = key.text if turn is None else f"{key.text}_{turn}"
-            record.line = key.line
-            records.append(record)
+        record = record_of(value)
+        record.query_id, record.line = key.text, key.line
+        records.append(record)
     has_text = choose_fields(records[:SAMPLED], TopicOptions()).text_fields
     return records if has_text else None  # not {query_id: {doc_id: grade}}
 
@@ -202,11 +159,10 @@ def has_judgments(names: Sequence[str]) -> bool:
     return "text" in fields and bool({"doc_id", "doc_ids"} & fields.keys())
 
 
-def parse_table(text: str, header: Header) -> Tree:
-    """Parse a table to a list of mappings from the names of the columns to texts.
+def find_table_records(text: str, header: Header) -> Records:
+    """Return the rows of a table; values that are empty or have no name are left out.
 
-    Empty values and columns without a name are left out. If a name occurs twice, the first column
-    counts.
+    If a name occurs twice, the first column counts.
 
     Args:
         text: The file, without byte order mark.
@@ -215,10 +171,11 @@ def parse_table(text: str, header: Header) -> Tree:
     Raises:
         TreeError: At a row with more values than names, or with quotes that do not match.
     """
-    rows = (
-        _row(line, zip(header.names, values, strict=False)) for line, values in _rows(text, header)
-    )
-    return Tree(Items(header.line + 1, 1, list(rows)))
+    records = [
+        Record(line, _row(line, zip(header.names, values, strict=False)).scalars)
+        for line, values in _rows(text, header)
+    ]
+    return Records(records, f"{header.format} with a header")
 
 
 def parse_cases(text: str, header: Header) -> Tree:
@@ -234,7 +191,8 @@ def parse_cases(text: str, header: Header) -> Tree:
         header: Its header, which ``has_judgments``.
 
     Raises:
-        TreeError: As :func:`parse_table` does; or if the numbers of documents and grades differ.
+        TreeError: See :func:`find_table_records`; also if the numbers of documents and grades
+            differ.
     """
     places = find_fields(header.names, CASE_FIELDS)
     names = {place: name for name, place in places.items()}
@@ -308,7 +266,7 @@ def _rows(text: str, header: Header) -> Iterable[tuple[int, list[str]]]:
     """Return the line and the values of each row.
 
     Raises:
-        TreeError: See :func:`parse_table`.
+        TreeError: See :func:`find_table_records`.
     """
     table = read_table(text, header)
     if len(table.misshapen):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal
 
-from trectools_plus.formats.interchange.table_files import SEPARATORS
+from trectools_plus.formats.interchange.table_files import SEPARATORS, Header
 from trectools_plus.formats.nodes.model import Mapping, Node, TreeError
 from trectools_plus.formats.nodes.model import describe as describe_node
-from trectools_plus.formats.nodes.parsing import parse_document
+from trectools_plus.formats.nodes.parsing import Syntax, parse_document
 from trectools_plus.formats.topic_records.documents import (
     find_records,
+    find_table_records,
     find_topics_header,
     has_judgments,
-    parse_table,
 )
 from trectools_plus.formats.topic_records.json_lines import iter_json_lines
 from trectools_plus.formats.topic_records.lines import (
@@ -23,6 +23,7 @@ from trectools_plus.formats.topic_records.lines import (
     find_line_records,
     form_of_lines,
     iter_tsv,
+    numbered_lines,
     other_form,
 )
 from trectools_plus.formats.topic_records.making import make_topics
@@ -108,38 +109,12 @@ def _form_of_json(named: str, text: str) -> Form:
     return "json"
 
 
-STREAMED: tuple[Form, ...] = ("tsv", "jsonl")
-"""Forms that are read line by line."""
-
-
-def read_lines(
-    lines: Iterable[tuple[int, str]],
-    form: Form,
-    options: TopicOptions,
-    report: Report,
-    note: Note,
-    *,
-    strict: bool = False,
-) -> Iterator[Topic]:
-    """Yield the topics of the lines of a file, also those without an id or a text.
-
-    Args:
-        lines: Number and text of each line; the first without byte order mark.
-        form: The form of the file, one of ``STREAMED``.
-        options: The fields with id and text.
-        report: Takes the problems.
-        note: Takes a description of the format and the fields, if they are not the usual ones.
-        strict: True for loaders, which ignore warnings.
-    """
-    if form == "jsonl":
-        return iter_json_lines(lines, options, report, note, strict=strict)
-    return iter_tsv(lines, report, note)
-
-
 def read_text(
     text: str, form: Form, options: TopicOptions, report: Report, note: Note
-) -> list[Topic]:
-    """Return the topics of a file in any other form; also those of a test set.
+) -> Iterable[Topic]:
+    """Return the topics of a file in any form; also those of a test set.
+
+    Those of TSV and JSON Lines are read when they are needed, and may lack an id or a text.
 
     Args:
         text: The file, without byte order mark.
@@ -148,44 +123,54 @@ def read_text(
         report: Takes the problems.
         note: Takes a description of the format and the fields, if they are not the usual ones.
     """
-    is_markup = form in ("sgml", "xml")
-    if is_markup:
-        find = find_sgml_records if form == "sgml" else find_xml_records
-        records = find(text, report)
+    if form == "jsonl":
+        return iter_json_lines(numbered_lines(text), options, report, note)
+    if form == "tsv":
+        return iter_tsv(numbered_lines(text), report, note)
+    records: Records | None
+    if form == "sgml":
+        records = find_sgml_records(text, report)
+    elif form == "xml":
+        records = find_xml_records(text, report)
     elif form in NAMES:
         records = find_line_records(text, form, report)
     else:
-        records = _find_in_document(text, form, options, report)
-    if records is None:
-        return []
-    return make_topics(records, options, report, note, is_markup=is_markup)
+        header = find_topics_header(text) if form == "csv" else None
+        try:
+            if header is not None:
+                records = _find_in_table(text, header, report)
+            else:
+                syntax: Syntax = "json" if form == "json" else "yaml"
+                records = _find_in_document(text, syntax, options, report)
+        except TreeError as error:
+            report(syntax_problem(error))
+            return []
+    is_markup = form in ("sgml", "xml")
+    return (
+        [] if records is None else make_topics(records, options, report, note, is_markup=is_markup)
+    )
+
+
+def _find_in_table(text: str, header: Header, report: Report) -> Records:
+    records = find_table_records(text, header)
+    what = f"{records.format_name}, not id TAB text; trectools-plus reads it, other tools do not"
+    report(other_form(header.line, what))
+    if not records.found:
+        remedy = "Check that the file is complete"
+        report(TopicProblem("T105", header.line, "no rows below the header", remedy=remedy))
+    return records
 
 
 def _find_in_document(
-    text: str, form: Form, options: TopicOptions, report: Report
+    text: str, form: Syntax, options: TopicOptions, report: Report
 ) -> Records | None:
-    header = find_topics_header(text) if form == "csv" else None
-    syntax = form.upper()
-    try:
-        if header is not None:
-            syntax = f"{header.format} with a header"
-            what = f"{syntax}, not id TAB text; trectools-plus reads it, other tools do not"
-            report(other_form(header.line, what))
-            tree = parse_table(text, header)
-        else:
-            tree = parse_document(text, "json" if form == "json" else "yaml")
-    except TreeError as error:
-        report(syntax_problem(error))
-        return None
-    records = find_records(tree, syntax, options, test_sets=True)
+    tree = parse_document(text, form)
+    records = find_records(tree, form.upper(), options, test_sets=True)
     report_tree(tree, report)
     if records is None and tree.root is not None:
         what = f"expected records with an id and a text but got {_shown(tree.root)}"
-        line, remedy = tree.root.line, "Give a list of objects with an id and a text, or {id: text}"
-        if header is not None:
-            line = header.line
-            what, remedy = "no rows below the header", "Check that the file is complete"
-        report(TopicProblem("T105", line, what, tree.root.column, remedy=remedy))
+        remedy = "Give a list of objects with an id and a text, or {id: text}"
+        report(TopicProblem("T105", tree.root.line, what, tree.root.column, remedy=remedy))
     return records
 
 

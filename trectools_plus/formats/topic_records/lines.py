@@ -102,6 +102,11 @@ def iter_tsv(lines: Iterable[tuple[int, str]], report: Report, note: Note) -> It
         note(f"read as TSV with a header: {plural(count, 'topic')}")
 
 
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line."""
+    return ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1))
+
+
 def is_skipped(line: str) -> bool:
     """Return true for a blank line of TSV, and for a comment.
 
@@ -125,7 +130,7 @@ def find_line_records(text: str, form: LineForm, report: Report) -> Records:
     if records:
         what = f"{NAMES[form]}, not id TAB text; trectools-plus reads them, other tools do not"
         report(other_form(records[0].line, what))
-    return Records(records, NAMES[form], place="the lines")
+    return Records(records, NAMES[form])
 
 
 def other_form(line: int, what: str) -> TopicProblem:

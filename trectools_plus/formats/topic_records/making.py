@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.topic_records.model import (
@@ -15,6 +15,8 @@ from trectools_plus.formats.topic_records.model import (
     Topic,
     TopicOptions,
     TopicProblem,
+    read_id,
+    read_text,
 )
 from trectools_plus.formats.topic_records.schema import (
     JOINED_TEXTS,
@@ -52,11 +54,6 @@ class Choice:
 def is_main_text(name: str) -> bool:
     """Return true if a field with this name is usually the text of a topic."""
     return name in TEXT_KEYS or normalize(name) in MAIN_TEXTS
-
-
-def is_text_name(name: str) -> bool:
-    """Return true if a field with this name can be the text of a topic, or a part of it."""
-    return _plain(name) in (*TOPIC_TEXTS, *JOINED_TEXTS)
 
 
 def names_of(records: Sequence[Record]) -> list[str]:
@@ -164,50 +161,62 @@ def make_topics(
         remedy = "Name one of these fields"
         report(TopicProblem("T105", records.found[0].line, what, remedy=remedy))
         return []
-    maker = _Maker(choice, report, is_markup)
+    maker = TopicMaker(choice, report, is_markup=is_markup)
     topics = [topic for record in records.found if (topic := maker.make(record)) is not None]
     if topics and not (records.is_plain and choice.is_usual and not records.n_nested):
-        note(describe(records.format_name, choice, len(topics), records))
+        nested = (
+            f"; {plural(records.n_nested, 'nested topic')} not read" if records.n_nested else ""
+        )
+        note(describe(records.format_name, choice, len(topics)) + nested)
     return topics
 
 
-class _Maker:
+class TopicMaker:
     """Makes topics of records.
 
     Args:
         choice: The fields with id and text.
         report: Takes the problems.
         is_markup: True for SGML and XML.
+        is_typed: True for JSON Lines, in which an id and a text must be texts.
     """
 
-    def __init__(self, choice: Choice, report: Report, is_markup: bool) -> None:
+    def __init__(
+        self, choice: Choice, report: Report, *, is_markup: bool = False, is_typed: bool = False
+    ) -> None:
         self._choice = choice
         self._report = report
         self._is_markup = is_markup
+        self._is_typed = is_typed and len(choice.text_fields) < 2
 
     def make(self, record: Record) -> Topic | None:
-        """Make the topic of a record; ``None`` if id or text is missing, which is reported."""
-        query_id = self._id_of(record)
-        if query_id is None:
+        """Make the topic of a record; ``None`` if id or text is missing, which is reported.
+
+        JSON Lines can be topics without id or text.
+        """
+        is_typed = self._is_typed and record.query_id is None
+        topic = Topic(record.line, self._id_of(record), other_fields=self._others(record))
+        if topic.query_id is None and not is_typed:
             return None
-        names = self._text_names(record)
-        if not names:
+        nodes = [record.fields[name] for name in self._text_names(record)]
+        if not nodes:
             self._report_missing(record, "text", "--text-fields")
-            return None
-        nodes = [record.fields[name] for name in names]
-        if all(node.data is None for node in nodes):
-            self._report(TopicProblem.at(nodes[0], "T105", "text is null"))
-            return None
+        elif is_typed or all(node.data is None for node in nodes):
+            read_text(nodes[0], topic, self._report)
+        else:
+            topic.text = " ".join(node.text for node in nodes if node.text.strip())
+            topic.text_line = nodes[0].line
+        return topic if is_typed or topic.text is not None else None
+
+    def _others(self, record: Record) -> dict[str, str]:
         used = {"query_id", "text", self._choice.id_field, *record.hidden}
         if len(self._choice.text_fields) == 1:
-            used.update(names)
-        others = {
+            used.update(self._choice.text_fields)
+        return {
             name: node.text
             for name, node in record.fields.items()
             if name not in used and node.data is not None and node.text
         }
-        text = " ".join(node.text for node in nodes if node.text.strip())
-        return Topic(record.line, query_id, text, others, nodes[0].line)
 
     def _id_of(self, record: Record) -> str | None:
         name = self._choice.id_field
@@ -221,15 +230,13 @@ class _Maker:
         if node is None or (self._is_markup and not node.text.strip()):
             self._report_missing(record, "id", "--id-field")
             return None
-        if node.data is None or not node.text.strip():
-            state = "null" if node.data is None else "empty"
-            self._report(TopicProblem.at(node, "T105", f"id is {state}"))
-            return None
-        if node.meaning in ("boolean", "number") or node.value is not None:
-            what = f"expected an id (text or an integer) but got {visible(node.text)}"
-            self._report(TopicProblem.at(node, "T114", what, fix="no"))
-            return None
-        return node.text.strip() if self._is_markup else node.text
+        query_id = read_id(node, "id", None, self._report if self._is_typed else self._report_error)
+        return query_id.strip() if query_id and self._is_markup else query_id
+
+    def _report_error(self, problem: TopicProblem) -> None:
+        """Report an id that is not text, unless it is a whole number."""
+        if problem.severity != "warning":
+            self._report(replace(problem, fix="no", quote=None))
 
     def _text_names(self, record: Record) -> list[str]:
         """Return the text fields of a record, or else the element's own text."""
@@ -250,23 +257,8 @@ class _Maker:
         self._report(TopicProblem("T105", record.line, message + seen, remedy=remedy))
 
 
-def describe(format_name: str, choice: Choice, n: int, records: Records | None = None) -> str:
-    """Describe how topics were read, in one line.
-
-    Args:
-        format_name: The name of the format.
-        choice: The fields.
-        n: The number of topics.
-        records: The records, if they were found in a document.
-    """
-    place = records.place if records is not None else ""
-    parts = []
-    if place != "the lines":
-        if choice.id_field or place:
-            parts.append(f"id from {visible(choice.id_field or place)}")
-        shown = [visible(name) if name else "the element" for name in choice.text_fields]
-        parts.append(f"text from {', '.join(shown)}")
-    details = [plural(n, "topic"), *([", ".join(parts)] if parts else [])]
-    if records is not None and records.n_nested:
-        details.append(f"{plural(records.n_nested, 'nested topic')} not read")
-    return f"read as {format_name}: {'; '.join(details)}"
+def describe(format_name: str, choice: Choice, n_topics: int) -> str:
+    """Describe how topics were read, in one line."""
+    texts = [visible(name) if name else "the element" for name in choice.text_fields]
+    fields = f"id from {visible(choice.id_field or 'its place')}, text from {', '.join(texts)}"
+    return f"read as {format_name}: {plural(n_topics, 'topic')}; {fields}"

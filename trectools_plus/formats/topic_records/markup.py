@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from html.entities import name2codepoint
 
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.nodes.markup import Element, parse_xml
@@ -35,10 +33,8 @@ _LABELS = {
 }
 _LANGUAGE = r"(?:[a-z]{1,3}-)?"
 _TAGS = "|".join((*_LABELS, "query", "question", "summary", "description", "narrative", "slang"))
-_PAIRED = re.compile(
-    r"^[ \t]*<([a-z][\w-]*)>(?=.*?</\1>)", re.DOTALL | re.IGNORECASE | re.MULTILINE
-)
-"""The start tag of a field at the start of a line, with an end tag."""
+_AT_START = re.compile(r"^[ \t]*<([a-z][\w-]*)>", re.IGNORECASE | re.MULTILINE)
+_END_TAG = re.compile(r"</([a-z][\w-]*)>", re.IGNORECASE)
 _LONG_NAMES = {"desc": "description", "narr": "narrative"}
 _RECORD_NAMES = (
     "topic", "top", "query", "question", "productionrequest", "request", "q", "record", "item",
@@ -48,7 +44,6 @@ _ID_NAMES = frozenset(normalize(name) for name in XML_ID_KEYS) | frozenset(
     ("identifier", "requestnumber", "qno", "docno")
 )
 _LANG_ATTRIBUTES = ("lang", "xml:lang", "language")
-_NAMED = re.compile(f"&({'|'.join(name2codepoint.keys() - {'amp', 'lt', 'gt', 'quot'})});")
 _LOOSE = re.compile(r"&(?!#?\w+;)|<(?![A-Za-z_/!?])")
 
 
@@ -57,26 +52,26 @@ def find_sgml_records(text: str, report: Report) -> Records:
 
     Reports blocks that have a field twice, and leaves them out.
     """
+    paired = set(_AT_START.findall(text)) & set(_END_TAG.findall(text))
+    tags = "|".join((f"{_LANGUAGE}(?:{_TAGS})", *map(re.escape, sorted(paired - {"top"}))))
+    field = re.compile(rf"<({tags})>(.*?)(?=</?(?:{tags})>|\Z)", re.DOTALL | re.IGNORECASE)
     records = []
     line, counted_to = 1, 0
     for block in _TOP.finditer(text):
         line += text.count("\n", counted_to, block.start())
         counted_to = block.start()
-        fields = _sgml_fields(block, line, text, report)
+        fields = _sgml_fields(block, line, field, report)
         if fields is not None:
             records.append(Record(line, fields))
     return Records(records, "TREC SGML", is_plain=True)
 
 
 def _sgml_fields(
-    block: re.Match[str], line: int, text: str, report: Report
+    block: re.Match[str], line: int, field: re.Pattern[str], report: Report
 ) -> dict[str, Scalar] | None:
     """Return the fields of a block; ``None`` if a field occurs twice."""
     fields: dict[str, Scalar] = {}
-    paired = {name.lower() for name in _PAIRED.findall(block[1])}
-    tags = "|".join((f"{_LANGUAGE}(?:{_TAGS})", *(re.escape(name) for name in sorted(paired))))
-    pattern = rf"<({tags})>(.*?)(?=</?(?:{tags})>|\Z)"
-    for match in re.finditer(pattern, block[1], re.DOTALL | re.IGNORECASE):
+    for match in field.finditer(block[1]):
         tag = match[1].lower()
         label = _LABELS.get(tag.rpartition("-")[2], "")
         value = re.sub(rf"(?i)^{re.escape(label)}\s*:\s*", "", " ".join(match[2].split()))
@@ -85,7 +80,7 @@ def _sgml_fields(
             what = f"<{tag}> occurs twice in one topic"
             report(TopicProblem("T104", line, what, remedy="End each topic with </top>"))
             return None
-        at = line + text.count("\n", block.start(), block.start(1) + match.start())
+        at = line + block.string.count("\n", block.start(), block.start(1) + match.start())
         _add(fields, name, Scalar.of_text(at, value))
     return fields
 
@@ -103,8 +98,9 @@ def find_xml_records(text: str, report: Report) -> Records | None:
 
     Reports XML that is not well-formed; ``None`` if it cannot be read or has no such element.
     """
+    _report_loose(text, report)
     try:
-        root = parse_xml(_escaped(text, report))
+        root = parse_xml(text)
     except TreeError as error:
         report(syntax_problem(error))
         return None
@@ -124,36 +120,23 @@ def find_xml_records(text: str, report: Report) -> Records | None:
     return Records(records, label, is_plain=is_topic, n_nested=n_nested)
 
 
-def _escaped(text: str, report: Report) -> str:
-    """Return XML with bare ``&`` and ``<`` escaped, and HTML's named characters replaced.
-
-    Line numbers do not change.
-    """
-    # The parser counts a bare CR as a line end, which would change its line numbers.
-    text = re.sub("\r(?!\n)", " ", text)
-    if "<![CDATA[" in text:
-        return text
-    escapes = {"&": "&amp;", "<": "&lt;"}
-    loose = _LOOSE.search(text)
+def _report_loose(text: str, report: Report) -> None:
+    """Report the first ``&`` or ``<`` that stands for itself."""
+    loose = None if "<![CDATA[" in text else _LOOSE.search(text)
     if loose is not None:
         line = text.count("\n", 0, loose.start()) + 1
         column = loose.start() - text.rfind("\n", 0, loose.start())
-        what = f"'{loose[0]}' in a text is not valid XML, read as '{escapes[loose[0]]}'"
-        remedy = f"Write {escapes[loose[0]]} for {loose[0]}"
+        escape = "&amp;" if loose[0] == "&" else "&lt;"
+        what = f"'{loose[0]}' in a text is not valid XML, read as '{escape}'"
+        remedy = f"Write {escape} for {loose[0]}"
         report(TopicProblem("T104", line, what, column, remedy=remedy, severity="warning"))
-        text = _LOOSE.sub(lambda match: escapes[match[0]], text)
-    return _NAMED.sub(lambda match: f"&#{name2codepoint[match[1]]};", text)
 
 
 def _record_name(elements: list[Element]) -> str | None:
     """Return the name of the elements that are topics."""
-    with_id = [element for element in elements if _has_id(element)]
-    names = {element.name for element in with_id}
-    named = next((name for name in _RECORD_NAMES if name in names), None)
-    if named is None and any(element.name == "topic" for element in elements):
-        return "topic"
-    counts = Counter(element.name for element in with_id if element.all_text)
-    return named or max(counts, key=counts.__getitem__, default=None)
+    names = {element.name for element in elements if _has_id(element)}
+    names |= {"topic"} & {element.name for element in elements}
+    return next((name for name in _RECORD_NAMES if name in names), None)
 
 
 def _has_id(element: Element) -> bool:

@@ -68,8 +68,7 @@ class Record:
     Attributes:
         line: The line on which it starts, from 1.
         fields: Its scalar fields by name, in the order of the file.
-        query_id: Its id, if its place and not a field determines it: the key of a mapping, or the
-            numbers of a topic and a turn.
+        query_id: Its id, if its place and not a field determines it: the key of a mapping.
         hidden: Names that are fields but not columns, for example attributes of XML.
     """
 
@@ -161,14 +160,12 @@ class Records:
         found: The records.
         format_name: The name of the format in messages.
         is_plain: True for the formats whose topics are read without a note.
-        place: How the ids are made, if not from a field: "the keys".
         n_nested: The number of records inside others, which are not read.
     """
 
     found: list[Record]
     format_name: str
     is_plain: bool = False
-    place: str = ""
     n_nested: int = 0
 
 
@@ -269,10 +266,7 @@ def report_tree(tree: Tree, report: Report) -> None:
 
 
 def _report_repeat(repeat: Repeat, report: Report) -> None:
-    first, here = repeat.first, repeat.value
-    where = f"line {first.line}" if first.line != here.line else f"column {first.column}"
-    seen = f"(first on {where})"
-    if isinstance(first, Scalar) and isinstance(here, Scalar):
-        seen = f"({where}: {visible(first.text)}; here: {visible(here.text)})"
-    message = f"key {visible(repeat.key.text)} is repeated {seen}; loaders keep the last value"
+    first = repeat.first
+    where = f"line {first.line}, column {first.column}"
+    message = f"key {visible(repeat.key.text)} is repeated ({where}); loaders keep the last value"
     report(TopicProblem.at(repeat.key, "T116", message, remedy="Keep one of them"))

@@ -8,7 +8,8 @@ model makes them no narrower than those of people alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -87,35 +88,38 @@ class CombinedMean(Displayed):
         """
         if self.combined is None or not self.people.width > 0.0:
             return float(self.n)
-        share = float((self.combined.width / self.people.width) ** 2) / self.n
+        share = (self.combined.width / self.people.width) ** 2 / self.n
         if self.population == "these":  # a width of 0 needs all of them
             share = self.n * share * (1.0 / self.n - 1.0 / self.total) + 1.0 / self.total
         return 1.0 / max(share, 1.0 / self.total)
 
 
 @dataclass(frozen=True, slots=True)
-class _Residuals:
-    """The parts of the variances of combined means; covariances have shape (columns, columns).
+class _Variances:
+    """The parts of the variance of a combined mean.
 
     Attributes:
-        weights: The weight of the model in each column.
-        residual: Covariance of people minus weighted model, over the queries of people.
-        model: Covariance of the model, over all queries.
-        cross: Covariance of the residuals (rows) and the model, over the queries of people.
+        weight: The weight of the model.
+        residual: Variance of people minus weighted model, over the queries of people.
+        model: Variance of the model, over all queries.
+        cross: Covariance of the residuals and the model, over the queries of people.
     """
 
-    weights: FloatArray
-    residual: FloatArray
-    model: FloatArray
-    cross: FloatArray
+    weight: float
+    residual: float
+    model: float
+    cross: float
 
-    def covariance(self, n: float, total: int, population: Population) -> FloatArray:
-        """Return the covariance of combined means with ``n`` queries of people."""
+    def alone(self, people: FloatArray, scale: float = 1.0) -> _Variances:
+        """Return the parts without the model."""
+        return replace(self, weight=0.0, residual=_covariance(people, people) * scale)
+
+    def variance(self, n: float, total: int, population: Population) -> float:
+        """Return the variance of the combined mean with ``n`` queries of people."""
         if population == "these":
-            return (1.0 - n / total) * self.residual / n
-        shared = self.cross * self.weights
-        model = self.weights[:, None] * self.model * self.weights
-        return self.residual / n + (model + shared + shared.T) / total
+            return max(0.0, (1.0 - n / total) * self.residual / n)
+        of_model = self.weight * (self.weight * self.model + 2.0 * self.cross)
+        return max(0.0, self.residual / n + of_model / total)
 
 
 def combine_judgments(
@@ -125,10 +129,10 @@ def combine_judgments(
     *,
     population: Population = "like these",
     confidence: float = DEFAULT_CONFIDENCE,
-    simultaneous: bool = False,
+    together: int = 1,
     weight: float | None = None,
-) -> list[CombinedMean]:
-    """Estimate means over queries from judgments of people and of a model.
+) -> CombinedMean:
+    """Estimate a mean over queries from judgments of people and of a model.
 
     For Y from people and f from the model, n queries of people among N of the model:
 
@@ -149,19 +153,16 @@ def combine_judgments(
     could not judge what the model finds relevant, the n queries would differ from the N.
 
     Args:
-        people: Values from the judgments of people, shape (n, columns) or (n,): measures, or
-            differences between runs; ``nan`` for a query that they could not judge.
-        model: Values from the judgments of the model, shape (N, columns) or (N,).
-        judged: The row in ``model`` of each row in ``people``, shape (n,). The n queries must be a
-            random sample of the N.
-        population: What the means are about.
+        people: Values from the judgments of people, shape (n,): of a measure, or of a difference
+            between runs; ``nan`` for a query that they could not judge.
+        model: Values from the judgments of the model, shape (N,).
+        judged: The row in ``model`` of each value in ``people``, shape (n,). The n queries must be
+            a random sample of the N.
+        population: What the mean is about.
         confidence: The level of the intervals.
-        simultaneous: Whether all k intervals hold together: each is at the level 1 - alpha / k
-            (Bonferroni). Otherwise each holds for itself.
+        together: The number k of such means whose intervals of people and combined hold together:
+            each is at the level 1 - alpha / k (Bonferroni).
         weight: A fixed weight instead of the tuned one, 0 to 1.
-
-    Returns:
-        One result per column.
 
     Raises:
         UsageError: If shapes do not fit, a query is judged twice, there are fewer than two queries,
@@ -170,56 +171,41 @@ def combine_judgments(
     where = "combined judgments"
     check_level(confidence, where)
     y, f = as_table(people, where, undefined=True), as_table(model, where)
-    rows = np.asarray(judged, dtype=np.int64)
-    drawn, total = len(y), len(f)
-    complete = y[~np.isnan(y).any(axis=1)]
-    n = len(complete)
-    if y.shape[1] != f.shape[1] or len(np.unique(rows)) != drawn or len(rows) != drawn or n < 2:
+    rows, columns = np.asarray(judged, dtype=np.int64), y.shape[1] * f.shape[1]
+    y, f, complete = y[:, 0], f[:, 0], y[~np.isnan(y)]
+    drawn, n, total = len(y), len(complete), len(f)
+    is_sample = drawn == len(rows) == len(np.unique(rows)) and {*rows.tolist()} <= {*range(total)}
+    if not is_sample or columns > 1 or n < 2 or not 0.0 <= (weight or 0.0) <= 1.0:
         raise UsageError(
-            f"expected values of at least two different queries by people but got shapes {y.shape} "
-            f"of people, {f.shape} of the model and {rows.shape} of the rows",
+            "expected one value of people for each of two or more different queries of the model, "
+            "and a weight from 0 to 1",
             where=where,
+            remedy="give the row of each query of people among those of the model",
         )
-    if rows.min() < 0 or rows.max() >= total:
-        raise UsageError("a query of people is not among those of the model", where=where)
-    if weight is not None and not 0.0 <= weight <= 1.0:
-        raise UsageError(f"expected a weight from 0 to 1 but got {weight}", where=where)
-    at = f[rows]
-    centre = complete.mean(axis=0)
-    spread = np.where(np.isnan(y), centre, centre + (y - centre) * (drawn / n))
-    parts = _residuals(spread, f, at, weight)
-    alone = _Residuals(
-        np.zeros(y.shape[1]),
-        _covariance(complete, complete) * (drawn / n),
-        parts.model,
-        parts.cross * 0.0,
+    at, centre = f[rows], complete.mean()
+    parts = _residuals(
+        np.where(np.isnan(y), centre, centre + (y - centre) * (drawn / n)), f, at, weight
     )
-    means = centre + parts.weights * (f.mean(axis=0) - at.mean(axis=0))
-    varying = np.ptp(complete, axis=0) > EQUAL
-    level = simultaneous_level(confidence, y.shape[1]) if simultaneous else confidence
+    level = simultaneous_level(confidence, together)
+    varies = np.ptp(complete) > EQUAL
 
-    def intervals(means: FloatArray, residuals: _Residuals) -> list[MeanInterval]:
-        variances = np.diag(residuals.covariance(drawn, total, population))
-        half = _quantile(n - 1, level) * np.sqrt(np.maximum(variances, 0.0))
-        return _around(means, np.where(varying, half, np.nan))
+    def around(mean: float, parts: _Variances) -> MeanInterval:
+        variance = parts.variance(drawn, total, population) if varies else np.nan
+        return _around(mean, variance, n - 1, level)
 
-    by_people, by_both = intervals(centre, alone), intervals(means, parts)
-    errors = np.sqrt(np.diag(parts.model) / total) if population == "like these" else 0.0 * means
-    by_model = _around(f.mean(axis=0), _quantile(total - 1, confidence) * errors)
-    uses_model = (n >= MIN_PEOPLE) & varying
-    return [
-        CombinedMean(
-            n=n,
-            total=total - (drawn - n),
-            weight=float(parts.weights[column]) if uses_model[column] else np.nan,
-            correlation=_correlation(y[:, column], at[:, column]),
-            people=by_people[column],
-            model=by_model[column],
-            combined=by_both[column] if uses_model[column] else None,
-            population=population,
-        )
-        for column in range(y.shape[1])
-    ]
+    uses_model = n >= MIN_PEOPLE and varies
+    combined = around(centre + parts.weight * (f.mean() - at.mean()), parts)
+    of_model = parts.model / total if population == "like these" else 0.0
+    return CombinedMean(
+        n=n,
+        total=total - (drawn - n),
+        weight=float(parts.weight) if uses_model else np.nan,
+        correlation=_correlation(complete, at[~np.isnan(y)]),
+        people=around(centre, parts.alone(complete, drawn / n)),
+        model=_around(f.mean(), of_model, total - 1, confidence),
+        combined=combined if uses_model else None,
+        population=population,
+    )
 
 
 def simultaneous_level(confidence: float, intervals: int) -> float:
@@ -228,9 +214,9 @@ def simultaneous_level(confidence: float, intervals: int) -> float:
 
 
 def people_needed(
-    people: npt.ArrayLike,
-    model: npt.ArrayLike,
-    judged: npt.ArrayLike,
+    people: FloatArray,
+    model: FloatArray,
+    judged: Sequence[int],
     width: float,
     *,
     population: Population = "like these",
@@ -248,77 +234,49 @@ def people_needed(
 
     Returns:
         The number with the model and the number without; ``None`` if all N queries are too few.
-
-    Raises:
-        UsageError: As :func:`combine_judgments`.
     """
-    where = "needed queries"
-    check_level(confidence, where)
-    y, f = as_table(people, where), as_table(model, where)
-    parts = _residuals(y, f, f[np.asarray(judged, dtype=np.int64)], None)
-    alone = _Residuals(np.zeros(1), _covariance(y, y), parts.model, parts.cross * 0.0)
+    total = len(model)
+    parts = _residuals(people, model, model[judged], None)
 
-    def first(residuals: _Residuals, least: int) -> int | None:
-        for n in range(least, len(f) + 1):
-            variance = max(0.0, float(residuals.covariance(n, len(f), population)[0, 0]))
-            if 2.0 * _quantile(n - 1, confidence) * np.sqrt(variance) <= width:
+    def first(parts: _Variances, least: int) -> int | None:
+        for n in range(least, total + 1):
+            variance = parts.variance(n, total, population)
+            if _around(0.0, variance, n - 1, confidence).width <= width:
                 return n
         return None
 
-    return first(parts, MIN_PEOPLE), first(alone, 2)
+    return first(parts, MIN_PEOPLE), first(parts.alone(people), 2)
 
 
-def _residuals(y: FloatArray, f: FloatArray, at: FloatArray, weight: float | None) -> _Residuals:
-    n = len(y)
-    of_model = _covariance(f, f)
+def _residuals(y: FloatArray, f: FloatArray, at: FloatArray, weight: float | None) -> _Variances:
+    n, of_model = len(y), _covariance(f, f)
+    tuned = weight is None
     if weight is None:
-        variance = np.diag(of_model)
-        shared = np.diag(_covariance(y, at))
-        weights = np.clip(shared / np.where(variance > EQUAL, variance, np.inf), 0.0, 1.0)
-    else:
-        weights = np.full(y.shape[1], weight)
-    e = y - weights * at
-    e -= e.mean(axis=0)
+        weight = min(1.0, max(0.0, _covariance(y, at) / of_model)) if of_model > EQUAL else 0.0
+    e = y - weight * at
+    e -= e.mean()
     cross = _covariance(e, at)
-    if weight is None and n > 2:
-        e = np.where(weights > 0.0, _with_leverage(e, at), e)
-    return _Residuals(weights, e.T @ e / (n - 1), of_model, cross)
+    if tuned and weight > 0.0 and n > 2:
+        # A query whose value of the model is far from the others pulls the weight towards itself,
+        # so its residual is too small.
+        deviations = (at - at.mean()) ** 2
+        leverage = deviations / max(deviations.sum(), EQUAL)
+        e = e * np.sqrt((n - 1) / (n - 2) / (1.0 - np.minimum(leverage, _MOST_LEVERAGE)))
+    return _Variances(weight, float(e @ e) / (n - 1), of_model, cross)
 
 
-def _with_leverage(e: FloatArray, at: FloatArray) -> FloatArray:
-    """Make centred residuals larger, because the weight was estimated from the same queries.
-
-    A query whose value of the model is far from the others pulls the weight towards itself, so its
-    residual is too small.
-    """
-    n = len(e)
-    deviations = (at - at.mean(axis=0)) ** 2
-    sums = deviations.sum(axis=0)
-    leverage = deviations / np.where(sums > EQUAL, sums, np.inf)
-    scale = (n - 1) / (n - 2) / (1.0 - np.minimum(leverage, _MOST_LEVERAGE))
-    return np.asarray(e * np.sqrt(scale))
-
-
-def _around(centre: FloatArray, half: FloatArray) -> list[MeanInterval]:
-    ends = zip(centre.tolist(), (centre - half).tolist(), (centre + half).tolist(), strict=True)
-    return [MeanInterval(*one) for one in ends]
-
-
-def _covariance(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the sample covariance of each column of one table with each of another."""
-    centred = first - first.mean(axis=0)
-    return np.asarray(centred.T @ (second - second.mean(axis=0)) / (len(first) - 1))
-
-
-def _quantile(freedom: int, confidence: float) -> float:
+def _around(mean: float, variance: float, freedom: int, confidence: float) -> MeanInterval:
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, (1.0 + confidence) / 2.0))
+    half = float(stdtrit(freedom, (1.0 + confidence) / 2.0) * np.sqrt(variance))
+    return MeanInterval(float(mean), float(mean) - half, float(mean) + half)
 
 
-def _correlation(people: FloatArray, model: FloatArray) -> float:
-    first, second = people[~np.isnan(people)], model[~np.isnan(people)]
+def _covariance(first: FloatArray, second: FloatArray) -> float:
+    return float((first - first.mean()) @ (second - second.mean())) / (len(first) - 1)
+
+
+def _correlation(first: FloatArray, second: FloatArray) -> float:
     spread = float(first.std() * second.std())
-    if spread <= EQUAL:
-        return np.nan
-    return float(((first - first.mean()) * (second - second.mean())).mean() / spread)
+    shared = ((first - first.mean()) * (second - second.mean())).mean()
+    return float(shared / spread) if spread > EQUAL else np.nan

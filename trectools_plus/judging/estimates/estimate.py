@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -18,8 +19,9 @@ from trectools_plus.judging.estimates.checks import (
     check_asked,
     check_order,
     describe_doubts,
+    describe_earlier,
     describe_missing_intervals,
-    origin_of,
+    list_earlier,
 )
 from trectools_plus.judging.estimates.combined import (
     MIN_PEOPLE,
@@ -28,12 +30,6 @@ from trectools_plus.judging.estimates.combined import (
     Population,
     combine_judgments,
 )
-from trectools_plus.judging.estimates.looks import (
-    Look,
-    describe_earlier,
-    list_earlier,
-    record_look,
-)
 from trectools_plus.judging.estimates.report import (
     JudgmentCounts,
     JudgmentReport,
@@ -41,8 +37,8 @@ from trectools_plus.judging.estimates.report import (
     PopulationEstimate,
     RunEstimate,
     ShownInterval,
+    state_result,
 )
-from trectools_plus.judging.estimates.verdict import state_result
 from trectools_plus.judging.labelling import relevant_level
 from trectools_plus.judging.labels import LABELS_FILE, Label, group_models, read_labels, write_qrels
 from trectools_plus.judging.people import read_people
@@ -93,105 +89,77 @@ def estimate(
         CheckFailedError: If people or the model have judged too little to estimate anything.
     """
     shown = _choose_runs(folder, runs)
+    where = str(folder.path)
     by_people = read_people(folder.path) if people is None else people
     all_labels = read_labels(folder.path / LABELS_FILE)
-    labels = choose_model(all_labels, model, str(folder.path))
+    labels = choose_model(all_labels, model, where)
     level = relevant_level(folder, labels) if relevant is None else relevant
     parsed = folder.parse_measures(measures or None, level)
-    names = [measure.requested_name for measure in parsed]
     if (unasked := check_asked(folder, labels)) is not None:
-        raise CheckFailedError(
-            unasked, where=str(folder.path), remedy=f"run: judge label {folder.path} --resume"
-        )
-    of_people = values_of(folder, by_people, parsed)
+        raise CheckFailedError(unasked, where=where, remedy=f"run: judge label {where} --resume")
+    of_people, of_model = values_of(folder, by_people, parsed), values_of(folder, labels, parsed)
+    n, left_out = len(of_people.queries), of_people.left_out
     refusal = check_order(folder, by_people)
-    if len(of_people.queries) < 2:
-        if refusal is not None:
-            raise CheckFailedError(refusal, where=str(folder.path))
-        raise CheckFailedError(
-            f"people have judged {plural(len(of_people.queries), 'query', 'queries')} completely, "
-            "and two are needed for an interval",
-            where=str(folder.path),
-            remedy=f"judge more with: review serve {folder.path}",
-        )
-    of_model = values_of(folder, labels, parsed)
-    if refusal is None and len(of_people.queries) < MIN_PEOPLE:
+    if refusal is None and n < MIN_PEOPLE:
         refusal = (
-            f"people have judged {plural(len(of_people.queries), 'query', 'queries')} completely, "
-            f"and {MIN_PEOPLE} are needed to combine them with the model"
+            f"people have judged {plural(n, 'query', 'queries')} completely, and {MIN_PEOPLE} are "
+            "needed to combine them with the model, or two for an interval"
         )
-    place = {query_id: row for row, query_id in enumerate(of_model.queries)}
-    left_out = of_people.complete.left_out
-    judged = np.array([place[query_id] for query_id in [*of_people.queries, *left_out]])
+    if n < 2:
+        raise CheckFailedError(
+            refusal or "", where=where, remedy=f"judge more with: review serve {where}"
+        )
+    judged = [of_model.queries.index(one) for one in [*of_people.queries, *left_out]]
     unknown = np.full(len(left_out), np.nan)
     estimates: list[RunEstimate] = []
-    pairs: Compared = []
-    for name, measure in zip(names, parsed, strict=True):
+    pairs: list[tuple[str, str]] = []
+    for measure in parsed:
+        name = measure.requested_name
         values = {
             run: (np.append(of_people.values[name][run], unknown), of_model.values[name][run])
             for run in shown
         }
-        combine = partial(_combine, name, values, judged, refusal is None, confidence)
-        means = combine([(run, None) for run in shown])
-        if not estimates and len(shown) > 1:
-            pairs = _orient(combine, means, 1 if measure.definition.higher_is_better else -1)
-        estimates += [*means, *(combine(pairs) if pairs else [])]
-    counts = JudgmentCounts(
-        queries=len(folder.plan.queries) - len(left_out),
-        planned=folder.plan.people,
-        people=len(of_people.queries),
-        left_out=[
-            LeftOutQuery(query_id=query_id, reason=reason) for query_id, reason in left_out.items()
-        ],
-        pairs=folder.plan.pooled,
-        missing_people=of_people.complete.missing,
-        missing_model=sum(
-            grade is None for grades in merge_labels(labels).values() for grade in grades.values()
-        ),
-    )
-    look = Look(
-        created_at=max(label.time for label in [*by_people, *labels]),
-        people=len(of_people.queries),
-        measures=names,
-        runs=shown,
-        confidence=confidence,
-        labels_sha256={"people": hash_labels(by_people), "model": hash_labels(labels)},
-    )
-    earlier = list_earlier(folder, look)
+        subject = _Measured(name, values, judged, refusal is None, confidence)
+        if not estimates:
+            pairs = subject.orient(1 if measure.definition.higher_is_better else -1)
+        estimates += [subject.estimate(run) for run in shown]
+        estimates += [subject.estimate(*pair) for pair in pairs]
+    resampling = Resampling(confidence=confidence, seed=seed)
+    agreement = find_agreement(folder, [*by_people, *labels], resampling).as_dict()
     report = JudgmentReport(
         version=version("trectools-plus"),
-        created_at=look.created_at,
+        created_at=max(label.time for label in [*by_people, *labels]),
         result="",
-        model=origin_of(labels),
+        model=labels[0].judge,
         plan_sha256=sha256_file(folder.path / PLAN_FILE),
-        labels_sha256=look.labels_sha256,
-        measures=names,
+        labels_sha256={"people": hash_labels(by_people), "model": hash_labels(labels)},
+        measures=[measure.requested_name for measure in parsed],
         relevant=level,
         runs=shown,
         confidence=confidence,
         seed=seed,
-        counts=counts,
-        agreement=_agree(folder, by_people, labels, Resampling(confidence=confidence, seed=seed)),
+        counts=JudgmentCounts(
+            queries=len(folder.plan.queries) - len(left_out),
+            planned=folder.plan.people,
+            people=n,
+            left_out=[LeftOutQuery(query_id=one, reason=left_out[one]) for one in left_out],
+            pairs=folder.plan.pooled,
+            missing_people=of_people.missing,
+            missing_model=sum(label.grade is None for label in labels),
+        ),
+        agreement=next((pair for pair in agreement["pairs"] if pair["kind"] == "model"), None),
         refusal=refusal,
         estimates=estimates,
-        warnings=[
-            *describe_doubts(folder, by_people, len(of_people.queries), labels, all_labels),
-            *([] if refusal is not None else describe_missing_intervals(estimates)),
-            *describe_earlier(earlier),
-        ],
-        earlier=earlier,
+        warnings=describe_doubts(folder, by_people, n, labels, all_labels),
     )
-    return report.model_copy(update={"result": state_result(report)})
-
-
-def record_estimate(folder: PlanFolder, report: JudgmentReport) -> None:
-    """Add an estimate to those of its plan, which later estimates list.
-
-    Raises:
-        InputError: If the list of estimates is a link out of the folder.
-    """
-    fields = {name: getattr(report, name) for name in Look.model_fields if name != "people"}
-    record_look(folder, Look(people=report.counts.people, **fields))
+    earlier = list_earlier(folder, report.look)
+    gaps = describe_missing_intervals(estimates) if refusal is None else []
+    more = {
+        "result": state_result(report),
+        "earlier": earlier,
+        "warnings": [*report.warnings, *gaps, *describe_earlier(earlier)],
+    }
+    return report.model_copy(update=more)
 
 
 JudgedBy = Literal["people", "model", "both"]
@@ -241,13 +209,13 @@ def select_labels(
         merged = merge_labels(given)
         labels = [
             label.model_copy(update={"grade": merged[query_id][doc_id]})
-            for (query_id, doc_id), label in {_pair(label): label for label in given}.items()
+            for (query_id, doc_id), label in {label.pair: label for label in given}.items()
         ]
     of_models = [] if by == "people" else read_labels(folder.path / LABELS_FILE)
     if of_models or by == "model" or (by == "both" and model is not None):
-        answered = {_pair(label) for label in labels}
+        answered = {label.pair for label in labels}
         chosen = choose_model(of_models, model, str(folder.path))
-        labels += [label for label in chosen if _pair(label) not in answered]
+        labels += [label for label in chosen if label.pair not in answered]
     if not any(label.grade is not None for label in labels):
         raise CheckFailedError(
             "there are no grades yet",
@@ -271,12 +239,11 @@ def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list
             where=where,
             remedy=f"run first: judge label {where} --endpoint URL --model NAME",
         )
-    models = {name: found[0].annotator for name, found in groups.items()}
-    chosen = [name for name in groups if model is None or model in (name, models[name])]
-    if not chosen or len({models[name] for name in chosen}) > 1:
-        what = f"{model} has" if model is not None else f"{len(set(models.values()))} models have"
+    names = {name: found[0].annotator for name, found in groups.items()}
+    chosen = [name for name in groups if model in (None, name, names[name])]
+    if len({names[name] for name in chosen}) != 1:
         raise UsageError(
-            f"{what} {'not ' if model is not None else ''}judged the plan",
+            f"{len({*names.values()})} models have judged the plan, but not {model or 'only one'}",
             where=where,
             remedy=f"name one with --model: {', '.join(groups)}",
         )
@@ -288,127 +255,96 @@ def hash_labels(labels: Sequence[Label]) -> str:
     return sha256_text("\n".join(sorted(label.model_dump_json() for label in labels)))
 
 
-def _agree(
-    folder: PlanFolder, people: Sequence[Label], model: Sequence[Label], resampling: Resampling
-) -> dict[str, Any] | None:
-    found = find_agreement(folder, [*people, *model], resampling).as_dict()
-    return next((pair for pair in found["pairs"] if pair["kind"] == "model"), None)
-
-
-def _pair(label: Label) -> tuple[str, str]:
-    return label.query_id, label.doc_id
-
-
 def _choose_runs(folder: PlanFolder, runs: Sequence[str] | None) -> list[str]:
     """Return names of planned runs; a run is given by its name, or as its original file.
 
     Raises:
         UsageError: If one is not in the plan.
     """
-    planned = folder.plan.runs
-    chosen = {_find_run(folder, given) for given in runs or ()}
-    return [one.name for one in planned if not chosen or one.name in chosen]
+    known = {run.name: {run.name, run.source.sha256, run.sha256} for run in folder.plan.runs}
+    chosen = {given: sha256_file(given) if Path(given).is_file() else "" for given in runs or ()}
+    found = {
+        given: next((name for name in known if known[name] & {given, sha256}), None)
+        for given, sha256 in chosen.items()
+    }
+    if unknown := [given for given, name in found.items() if name is None]:
+        raise UsageError(
+            f"not a run of the plan, so its documents were not all pooled: {', '.join(unknown)}",
+            where=str(folder.path),
+            remedy=f"name some of {', '.join(known)}, or extend the plan",
+        )
+    return [name for name in known if not found or name in found.values()]
 
 
-def _find_run(folder: PlanFolder, given: str) -> str:
-    planned = folder.plan.runs
-    if given in (one.name for one in planned):
-        return given
-    if Path(given).is_file():
-        content = sha256_file(given)
-        for one in planned:
-            if content in (one.source.sha256, one.sha256):
-                return one.name
-    raise UsageError(
-        f"{given} is not a run of the plan, so its documents were not all pooled",
-        where=str(folder.path),
-        remedy=f"name some of {', '.join(one.name for one in planned)}, or make a new plan with "
-        "this run",
-    )
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """The values of a measure.
 
-
-Compared = list[tuple[str, str | None]]
-"""A run and ``None`` for its mean, or a run and the one that is subtracted."""
-
-
-def _combine(
-    measure: str,
-    values: Mapping[str, tuple[FloatArray, FloatArray]],
-    judged: np.ndarray,
-    combines: bool,
-    confidence: float,
-    compared: Compared,
-) -> list[RunEstimate]:
-    """Estimate the means of some runs, or the differences of some pairs.
-
-    Args:
+    Attributes:
         measure: The name of the measure.
         values: The values of each run, by people and by the model.
         judged: The row in the model's values of each of those by people.
         combines: Whether people judged enough, and in the order of the plan.
         confidence: The level of the intervals.
-        compared: The runs or pairs.
     """
-    people, model = (
-        np.column_stack(
-            [
-                values[run][kind] - (0.0 if other is None else values[other][kind])
-                for run, other in compared
-            ]
-        )
-        for kind in (0, 1)
-    )
-    are_means = compared[0][1] is None
-    are_shares = are_means and bool(np.nanmin(people) >= 0.0 and np.nanmax(people) <= 1.0)
-    by_population = [
-        combine_judgments(
-            people,
-            model,
-            judged,
-            population=population,
-            confidence=confidence,
-            simultaneous=not are_means,
-        )
-        for population in POPULATIONS
-    ]
-    return [
-        RunEstimate(
-            measure=measure,
+
+    measure: str
+    values: Mapping[str, tuple[FloatArray, FloatArray]]
+    judged: Sequence[int]
+    combines: bool
+    confidence: float
+
+    def estimate(self, run: str, baseline: str | None = None) -> RunEstimate:
+        """Estimate the mean of a run, or its difference to another."""
+        people, model = self.values[run]
+        together, is_share = 1, all(np.nanmax(abs(y - 0.5)) <= 0.5 for y, _ in self.values.values())
+        if baseline is not None:
+            minus = self.values[baseline]
+            people, model = people - minus[0], model - minus[1]
+            together, is_share = math.comb(len(self.values), 2), False
+        means = [
+            combine_judgments(
+                people,
+                model,
+                self.judged,
+                population=population,
+                confidence=self.confidence,
+                together=together,
+            )
+            for population in POPULATIONS
+        ]
+        return RunEstimate(
+            measure=self.measure,
             run=run,
-            baseline=other,
-            correlation=none_if_nan(found[0].correlation),
-            estimates=[_as_population(one, combines, are_shares) for one in found],
+            baseline=baseline,
+            correlation=none_if_nan(means[0].correlation),
+            estimates=[_as_population(mean, self.combines, is_share) for mean in means],
         )
-        for (run, other), *found in zip(compared, *by_population, strict=True)
-    ]
+
+    def orient(self, sign: int) -> list[tuple[str, str]]:
+        """Return all pairs of runs, the better run first: best pairs first."""
+
+        def quality(run: str, baseline: str | None = None) -> float:
+            first = self.estimate(run, baseline).estimates[0]
+            return sign * (first.combined or first.people).mean
+
+        order = sorted(self.values, key=quality, reverse=True)
+        return [
+            (run, other) if quality(run, other) >= 0.0 else (other, run)
+            for run, other in combinations(order, 2)
+        ]
 
 
-def _orient(
-    combine: Callable[[Compared], list[RunEstimate]], means: Sequence[RunEstimate], sign: int
-) -> Compared:
-    """Return all pairs of runs, the better run first: best pairs first."""
-    order = sorted(means, key=lambda row: -sign * _shown_mean(row))
-    pairs: Compared = list(combinations([row.run for row in order], 2))
-    return [
-        pair if sign * _shown_mean(row) >= 0.0 else (row.baseline or "", row.run)
-        for pair, row in zip(pairs, combine(pairs), strict=True)
-    ]
-
-
-def _shown_mean(row: RunEstimate) -> float:
-    return (row.estimates[0].combined or row.estimates[0].people).mean
-
-
-def _as_population(found: CombinedMean, combines: bool, are_shares: bool) -> PopulationEstimate:
+def _as_population(found: CombinedMean, combines: bool, is_share: bool) -> PopulationEstimate:
     """Return a mean as in a report; a mean of shares and its interval are in [0, 1]."""
     combined = found.combined if combines else None
-    if are_shares and combined is not None and not 0.0 <= combined.mean <= 1.0:
+    if is_share and combined is not None and not 0.0 <= combined.mean <= 1.0:
         combined = None
     return PopulationEstimate(
         population=found.population,
-        people=_shown(found.people, are_shares),
-        model=_shown(found.model, are_shares),
-        combined=None if combined is None else _shown(combined, are_shares),
+        people=_shown(found.people, is_share),
+        model=_shown(found.model, is_share),
+        combined=None if combined is None else _shown(combined, is_share),
         weight=None if combined is None else found.weight,
         effective=None if combined is None else found.effective,
     )

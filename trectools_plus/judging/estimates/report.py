@@ -1,4 +1,7 @@
-"""``JudgmentReport.json``: what can be said of runs from judgments of people and of a model."""
+"""``JudgmentReport.json``: what can be said of runs from judgments of people and of a model.
+
+The result is also said in one sentence.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ from typing import Any
 
 from pydantic import Field
 
-from trectools_plus.judging.estimates.combined import Population
-from trectools_plus.judging.estimates.looks import Look
+from trectools_plus.judging.estimates.combined import WORTHWHILE, Population
 from trectools_plus.judging.labels import LabelOrigin
 from trectools_plus.models import ReportModel
+from trectools_plus.text import plural
 
 SCHEMA_VERSION = "1.0"
 REPORT_FILE = "JudgmentReport.json"
@@ -92,6 +95,23 @@ class JudgmentCounts(ReportModel):
     """Answers of the model without a grade; their pairs are unjudged in its evaluation."""
 
 
+class Look(ReportModel):
+    """An estimate of a plan."""
+
+    created_at: str
+    """The time of its last judgment, in UTC."""
+    people: int
+    """Queries that people had judged completely."""
+    measures: list[str]
+    """The measures."""
+    runs: list[str]
+    """The runs."""
+    confidence: float
+    """The level of its intervals."""
+    labels_sha256: dict[str, str]
+    """SHA-256 of the judgments by ``people`` and ``model``."""
+
+
 class JudgmentReport(ReportModel):
     """An estimate from judgments of people and of a model."""
 
@@ -137,3 +157,53 @@ class JudgmentReport(ReportModel):
     def is_complete(self) -> bool:
         """True if every mean and difference has a combined interval."""
         return all(one.combined is not None for row in self.estimates for one in row.estimates)
+
+    @property
+    def look(self) -> Look:
+        """The entry in the list of estimates of the plan."""
+        fields = {name: getattr(self, name) for name in Look.model_fields if name != "people"}
+        return Look(people=self.counts.people, **fields)
+
+
+def state_result(report: JudgmentReport) -> str:
+    """Say what holds for queries like these, and what the model added."""
+    of_measure = [row for row in report.estimates if row.measure == report.measures[0]]
+    row = next((row for row in of_measure if row.baseline is not None), of_measure[0])
+    found, counts = row.estimates[0], report.counts
+    by_people = f"{plural(counts.people, 'query', 'queries')} judged by people"
+    if found.combined is None:
+        reason = report.refusal or "see the warnings"
+        return (
+            f"{_state(row, found.people)}, from {by_people} alone. "
+            f"There is no combined interval: {reason}."
+        )
+    worth = "which added nothing"
+    if found.effective is not None and found.effective >= WORTHWHILE * counts.people:
+        worth = f"worth {found.effective:.0f} queries of people"
+    return (
+        f"{_state(row, found.combined)}, from {by_people} and {counts.queries:,} by "
+        f"{report.model.model}, {worth}; people alone: {show_interval(found.people, row.baseline)};"
+        f" the model alone says {show_mean(found.model, row.baseline)} and must not be quoted."
+    )
+
+
+def _state(row: RunEstimate, interval: ShownInterval) -> str:
+    shown = f"{show_mean(interval, row.baseline)} {show_interval(interval, row.baseline)}"
+    if row.baseline is None:
+        return f"{row.run} has {row.measure} {shown}"
+    if interval.low is not None and (interval.low > 0.0 or (interval.high or 0.0) < 0.0):
+        return f"{row.run} is better than {row.baseline} on {row.measure} by {shown}"
+    return f"{row.run} and {row.baseline} cannot be told apart on {row.measure}: difference {shown}"
+
+
+def show_mean(interval: ShownInterval, baseline: str | None) -> str:
+    """Show a mean, or a difference with its sign."""
+    return f"{interval.mean:{'' if baseline is None else '+'}.4f}"
+
+
+def show_interval(interval: ShownInterval, baseline: str | None) -> str:
+    """Show the ends of an interval of a mean or a difference."""
+    if interval.low is None:
+        return "(no interval)"
+    sign = "" if baseline is None else "+"
+    return f"[{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]"

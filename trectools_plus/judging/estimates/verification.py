@@ -10,7 +10,7 @@ import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,13 @@ from pydantic import ValidationError
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
 from trectools_plus.formats.files.closed import read_json
+from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.judging.estimates.estimate import choose_model, estimate
 from trectools_plus.judging.estimates.report import REPORT_FILE, JudgmentReport
 from trectools_plus.judging.labelling import (
     PROMPTS_FOLDER,
     LabelOptions,
+    Question,
     is_answered,
     iter_questions,
     read_stored_prompt,
@@ -32,7 +34,7 @@ from trectools_plus.judging.labelling import (
 )
 from trectools_plus.judging.labels import LABELS_FILE, Label, iter_labels
 from trectools_plus.judging.people import read_people
-from trectools_plus.judging.plan import PlanFolder, ranks_of
+from trectools_plus.judging.plan import PlanDraft, PlanFolder
 from trectools_plus.judging.review.store import DATABASE_NAME
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.plugins import without_user_code
@@ -73,22 +75,18 @@ def verify_plan(folder: PlanFolder, scratch: str | Path) -> PlanCheck:
         CheckFailedError: If no model, or too few people have judged.
         InputError: If the estimate cannot be read.
     """
-    problems = []
     for part in ("pool", "topics", "documents", "runs"):
         try:
             getattr(folder, part)
         except (TrectoolsPlusError, LookupError, TypeError) as error:
-            problems.append(f"{part}: {error}")
-    if problems:
-        return PlanCheck(problems, [])
+            return PlanCheck([f"{part}: {error}"], [])
     labels = list(iter_labels(folder.path / LABELS_FILE))
-    problems += [
+    problems = [
         *_check_plan(folder),
         *_check_labels(folder, labels),
         *_check_prompts(folder, labels),
     ]
-    people = _read_people(folder, Path(scratch))
-    stored = _read_report(folder)
+    people, stored = _read_people(folder, Path(scratch)), _read_report(folder)
     if stored is None:
         made = estimate(folder, people=people)
         return PlanCheck([*problems, *_list_refusals(made)], made.warnings, people=people)
@@ -109,7 +107,7 @@ def verify_plan(folder: PlanFolder, scratch: str | Path) -> PlanCheck:
     except UsageError as error:
         return PlanCheck([*problems, f"{REPORT_FILE}: cannot be made again: {error}"], [])
     problems += [*_list_refusals(made), *_compare(folder, made)]
-    figures = sum(3 * len(one.estimates) for one in made.estimates)
+    figures = sum(3 * len(row.estimates) for row in made.estimates)
     return PlanCheck(problems, made.warnings, figures, made, people)
 
 
@@ -155,53 +153,54 @@ def _compare(folder: PlanFolder, made: JudgmentReport) -> list[str]:
 def _check_plan(folder: PlanFolder) -> Iterator[str]:
     """Find what of a plan its runs, queries and seed do not give."""
     plan = folder.plan
-    found = sorted(plan.queries)
-    order = np.random.default_rng(abs(plan.seed)).permutation(len(found)).tolist()
-    if [found[place] for place in order] != plan.queries:
+    ordered = sorted(plan.queries)
+    order = np.random.default_rng(abs(plan.seed)).permutation(len(ordered)).tolist()
+    if [ordered[place] for place in order] != plan.queries:
         yield "plan.json: the order of the queries is not that of the seed"
     if plan.queries != list(folder.topics):
         yield "topics.jsonl: the queries are not those of the plan"
-    ranks = ranks_of({name: run.frame for name, run in folder.runs.items()})
-    pooled = {
-        query_id: {one.doc_id: dict(one.ranks) for one in pool}
-        for query_id, pool in folder.pool.items()
-    }
-    if pooled != ranks:
-        yield "pool.jsonl: the documents and ranks are not those of the runs"
-    deepest = max(
-        (max(one.values()) for pool in ranks.values() for one in pool.values()), default=0
-    )
-    if deepest > plan.depth:
-        yield f"plan.json: a run has {deepest} results, more than the depth {plan.depth}"
-    pairs = [doc_id for pool in ranks.values() for doc_id in pool]
-    lacking = sum(doc_id not in folder.documents for doc_id in pairs)
-    if (plan.pooled, plan.lacking) != (len(pairs), lacking):
-        yield f"plan.json: {len(pairs)} pairs are pooled, and {lacking} lack their document"
-    if not {*folder.documents} <= {*pairs}:
-        yield "documents.jsonl: it has documents that no run found"
+        return
+    draft = PlanDraft(plan.queries, folder.topics, folder.documents)
+    for run in plan.runs:
+        draft.copy_run(folder, run)
+    for name, content in draft.parts().items():
+        if sha256_text(content) != plan.files[name]:
+            yield f"{name}: not what runs, topics and documents give"
+    pool = draft.pool()
+    if any(rank > plan.depth for pooled in pool for rank in pooled.ranks.values()):
+        yield f"plan.json: a run has more results than the depth {plan.depth}"
+    lacking = sum(pooled.doc_id not in folder.documents for pooled in pool)
+    if (plan.pooled, plan.lacking) != (len(pool), lacking):
+        yield f"plan.json: {len(pool)} pairs are pooled, and {lacking} lack their document"
     for query_id, reason in plan.left_out.items():
-        if query_id in ranks or not _LEFT_OUT.fullmatch(reason):
+        if query_id in plan.queries or not _LEFT_OUT.fullmatch(reason):
             yield f"plan.json: query {query_id} is not left out for a known reason"
 
 
 def _check_labels(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
     """Find labels whose grade, texts or prompt are not those of their answer and of the plan."""
-    questions = cache(partial(_questions, folder))
     answered = set()
+
+    @cache
+    def questions(longest: int | None) -> dict[tuple[str, str], Question]:
+        options = LabelOptions() if longest is None else LabelOptions(longest)
+        return {
+            (question.query_id, question.doc_id): question
+            for question in iter_questions(folder, options, folder.plan.seed)
+        }
+
     for number, label in enumerate(labels, 1):
-        where = f"{LABELS_FILE}: line {number}"
-        origin = label.origin
-        if origin is None or (label.kind, label.annotator) != ("model", origin.model):
+        where, origin = f"{LABELS_FILE}: line {number}", label.judge
+        question = questions(origin.longest).get(label.pair)
+        key = (origin.model_dump_json(), *label.pair, label.repeat)
+        if not label.origin or (label.kind, label.annotator) != ("model", origin.model):
             yield f"{where}: not a label of the model that it names"
-            continue
-        question = questions(origin.longest).get((label.query_id, label.doc_id))
-        if question is None:
+        elif question is None:
             yield f"{where}: the plan has no such pair"
         elif (label.text_sha256, label.cut) != (question.text_sha256, question.cut):
             yield f"{where}: the judged texts are not those of the plan"
         if not reads_as(label):
             yield f"{where}: the grade is not that of the answer"
-        key = (origin.model_dump_json(), label.query_id, label.doc_id, label.repeat)
         if key in answered:
             yield f"{where}: the pair has an answer already"
         if is_answered(label):
@@ -210,14 +209,6 @@ def _check_labels(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
 
 def _check_prompts(folder: PlanFolder, labels: Sequence[Label]) -> Iterator[str]:
     """Find prompts of labels that are absent or changed."""
-    of_hosts = [one.origin for one in labels if one.origin is not None and one.origin.host]
-    for sha256 in sorted({origin.prompt_sha256 for origin in of_hosts}):
+    for sha256 in sorted({label.judge.prompt_sha256 for label in labels if label.judge.host}):
         if read_stored_prompt(folder, sha256) is None:
             yield f"{PROMPTS_FOLDER}: no prompt with the hash {sha256[:16]}"
-
-
-def _questions(folder: PlanFolder, longest: int | None) -> dict[tuple[str, str], Any]:
-    """Return the questions of a plan by query and document, with texts of a length."""
-    options = LabelOptions() if longest is None else LabelOptions(longest=longest)
-    asked = iter_questions(folder, options, folder.plan.seed)
-    return {(one.query_id, one.doc_id): one for one in asked}

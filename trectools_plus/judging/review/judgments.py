@@ -1,14 +1,14 @@
 """Record and undo judgments, and read the current ones and the labels that follow from them.
 
-A label is the decision of an adjudicator if there is one, and otherwise the merged judgment of the
-annotators. Judgments of a query that an annotator cannot judge do not count.
+A label is the merged judgment of the annotators. Judgments of a query that an annotator cannot
+judge do not count.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from secrets import token_urlsafe
@@ -30,10 +30,9 @@ _CURRENT_JUDGMENTS = """
     SELECT query_id, doc_id, grade, flagged, choice, kind, value, missing FROM judgment
     WHERE id IN (
         SELECT max(id) FROM judgment
-        WHERE undone_at IS NULL AND {where} GROUP BY query_id, doc_id, kind)
+        WHERE undone_at IS NULL AND annotator = ? AND coalesce(? = query_id, TRUE)
+        GROUP BY query_id, doc_id, kind)
     ORDER BY id"""
-_BY_ANNOTATOR = "final = 0 AND annotator = ?"
-_BY_ADJUDICATORS = "final = 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +43,11 @@ class Annotator:
         number: The id in the database.
         name: The name as it was first entered.
         key: The normalised name, equal for all spellings that differ only in case or blanks.
-        adjudicates: True in a session that decides disagreements.
     """
 
     number: int
     name: str
     key: str
-    adjudicates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class QueryJudgments:
-    """The judgments of a query and its results by one annotator, or the adjudicators' decisions.
+    """The judgments of a query and its results by one annotator.
 
     Attributes:
         grades: Grades by document id, without documents that are not judged.
@@ -103,15 +100,10 @@ class QueryJudgments:
 
 
 def list_annotators(store: Store) -> list[Annotator]:
-    """Return everyone who judges, in the order of their first sessions.
-
-    People who only decide disagreements are omitted.
-    """
-    rows = store.rows(
-        "SELECT id, name, key FROM annotator "
-        "WHERE id IN (SELECT annotator FROM session WHERE adjudicates = 0) ORDER BY id"
-    )
-    return [Annotator(*row) for row in rows]
+    """Return everyone who judges, in the order of their first sessions."""
+    return [
+        Annotator(*row) for row in store.rows("SELECT id, name, key FROM annotator ORDER BY id")
+    ]
 
 
 def find_annotator(store: Store, name: str) -> Annotator | None:
@@ -120,20 +112,17 @@ def find_annotator(store: Store, name: str) -> Annotator | None:
     Raises:
         UsageError: If the name is invalid.
     """
-    rows = store.rows("SELECT id, name, key FROM annotator WHERE key = ?", key_of(name))
-    return Annotator(*rows[0]) if rows else None
+    key = key_of(name)
+    return next((one for one in list_annotators(store) if one.key == key), None)
 
 
-def begin_session(
-    store: Store, name: str, *, resume: bool, adjudicates: bool = False
-) -> str | None:
+def begin_session(store: Store, name: str, *, resume: bool) -> str | None:
     """Start a session of a new or a known annotator.
 
     Args:
         store: The database.
         name: The name of the annotator.
         resume: True if the name must be known, false if it must be new.
-        adjudicates: True if the session decides disagreements.
 
     Returns:
         The secret of the session, which identifies the annotator; ``None`` if the name is new and
@@ -143,19 +132,17 @@ def begin_session(
         UsageError: If the name is invalid.
     """
     secret, now = token_urlsafe(24), utc_now()
-    clean, key = clean_name(name), key_of(name)
     with store.writing() as connection:
-        found = connection.execute("SELECT id FROM annotator WHERE key = ?", (key,)).fetchone()
-        if (found is not None) != resume:
+        if (find_annotator(store, name) is not None) != resume:
             return None
-        if found is None:
-            added = connection.execute(
-                "INSERT INTO annotator (key, name, started_at) VALUES (?, ?, ?)", (key, clean, now)
-            )
-            found = (added.lastrowid,)
         connection.execute(
-            "INSERT INTO session (digest, annotator, started_at, adjudicates) VALUES (?, ?, ?, ?)",
-            (_digest(secret), *found, now, int(adjudicates)),
+            "INSERT OR IGNORE INTO annotator (key, name, started_at) VALUES (?, ?, ?)",
+            (key_of(name), clean_name(name), now),
+        )
+        connection.execute(
+            "INSERT INTO session (digest, annotator, started_at) "
+            "SELECT ?, id, ? FROM annotator WHERE key = ?",
+            (_digest(secret), now, key_of(name)),
         )
     return secret
 
@@ -163,14 +150,11 @@ def begin_session(
 def find_session_annotator(store: Store, secret: str) -> Annotator | None:
     """Return the annotator whose session has a secret; ``None`` if there is no such session."""
     rows = store.rows(
-        "SELECT a.id, a.name, a.key, s.adjudicates FROM session s "
+        "SELECT a.id, a.name, a.key FROM session s "
         "JOIN annotator a ON a.id = s.annotator WHERE s.digest = ?",
         _digest(secret),
     )
-    if not rows:
-        return None
-    number, name, key, adjudicates = rows[0]
-    return Annotator(number, name, key, bool(adjudicates))
+    return Annotator(*rows[0]) if rows else None
 
 
 def record_grade(
@@ -180,20 +164,20 @@ def record_grade(
 
     Recording the current grade again, for example after a lost response, changes nothing.
     """
-    with store.writing() as connection:
-        before = _current(connection, annotator, query_id)
-        if before.grades.get(doc_id, Grade()) != grade or doc_id in before.missing:
-            values = {"doc_id": doc_id, "grade": grade.grade, "flagged": int(grade.flagged)}
-            _insert(connection, annotator, query_id, values)
+
+    def is_new(before: QueryJudgments) -> bool:
+        return doc_id in before.missing or before.grades.get(doc_id, Grade()) != grade
+
+    row = {"doc_id": doc_id, "grade": grade.grade, "flagged": int(grade.flagged)}
+    _record(store, annotator, query_id, row, is_new)
 
 
 def record_missing(
     store: Store, annotator: Annotator, query_id: str, doc_id: str, reason: str
 ) -> None:
     """Record that a document cannot be judged; the reason can be empty. A grade replaces this."""
-    with store.writing() as connection:
-        if _current(connection, annotator, query_id).missing.get(doc_id) != reason:
-            _insert(connection, annotator, query_id, {"doc_id": doc_id, "missing": reason})
+    row = {"doc_id": doc_id, "missing": reason}
+    _record(store, annotator, query_id, row, lambda before: before.missing.get(doc_id) != reason)
 
 
 def record_labels(
@@ -215,9 +199,8 @@ def record_labels(
 
 def record_choice(store: Store, annotator: Annotator, query_id: str, choice: str | None) -> None:
     """Record the chosen mode; see :class:`QueryJudgments`."""
-    with store.writing() as connection:
-        if _current(connection, annotator, query_id).choice != choice:
-            _insert(connection, annotator, query_id, {"choice": choice})
+    row = {"choice": choice}
+    _record(store, annotator, query_id, row, lambda before: before.choice != choice)
 
 
 def record_answer(
@@ -232,9 +215,20 @@ def record_answer(
         kind: The attribute of :class:`QueryJudgments`.
         value: Its new value.
     """
+    row = {"kind": kind, "value": value}
+    _record(store, annotator, query_id, row, lambda before: getattr(before, kind) != value)
+
+
+def _record(
+    store: Store,
+    annotator: Annotator,
+    query_id: str,
+    row: dict[str, Any],
+    is_new: Callable[[QueryJudgments], bool],
+) -> None:
     with store.writing() as connection:
-        if getattr(_current(connection, annotator, query_id), kind) != value:
-            _insert(connection, annotator, query_id, {"kind": kind, "value": value})
+        if is_new(read_query_judgments(store, annotator, query_id)):
+            _insert(connection, annotator, query_id, row)
 
 
 def undo_last(store: Store, annotator: Annotator) -> tuple[str, str | None, str] | None:
@@ -248,8 +242,8 @@ def undo_last(store: Store, annotator: Annotator) -> tuple[str, str | None, str]
     with store.writing() as connection:
         last = connection.execute(
             "SELECT id, query_id, doc_id, kind FROM judgment "
-            "WHERE annotator = ? AND final = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1",
-            (annotator.number, int(annotator.adjudicates)),
+            "WHERE annotator = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1",
+            (annotator.number,),
         ).fetchone()
         if last is None:
             return None
@@ -259,35 +253,27 @@ def undo_last(store: Store, annotator: Annotator) -> tuple[str, str | None, str]
 
 
 def read_query_judgments(store: Store, annotator: Annotator, query_id: str) -> QueryJudgments:
-    """Return the current judgments of one query; all adjudicators share their decisions."""
-    with store.reading() as connection:
-        return _current(connection, annotator, query_id)
+    """Return the current judgments of one query."""
+    return read_all_judgments(store, annotator, query_id).get(query_id, QueryJudgments())
 
 
-def read_all_judgments(store: Store, annotator: Annotator) -> dict[str, QueryJudgments]:
-    """Return the current judgments by query, without queries that have none."""
-    if annotator.adjudicates:
-        return read_decisions(store)
-    return _by_query(store.rows(_CURRENT_JUDGMENTS.format(where=_BY_ANNOTATOR), annotator.number))
+def read_all_judgments(
+    store: Store, annotator: Annotator, query_id: str | None = None
+) -> dict[str, QueryJudgments]:
+    """Return the current judgments of all queries, or of one, without queries that have none."""
+    grouped: dict[str, list[list[Any]]] = {}
+    for query, *row in store.rows(_CURRENT_JUDGMENTS, annotator.number, query_id):
+        grouped.setdefault(query, []).append(row)
+    return {query: _judged(rows) for query, rows in grouped.items()}
 
 
 def read_queries_of_others(store: Store, annotator: Annotator) -> set[str]:
     """Return the queries that other annotators have begun to judge."""
     rows = store.rows(
-        "SELECT DISTINCT query_id FROM judgment "
-        "WHERE undone_at IS NULL AND final = 0 AND annotator != ?",
+        "SELECT DISTINCT query_id FROM judgment WHERE undone_at IS NULL AND annotator != ?",
         annotator.number,
     )
     return {query_id for (query_id,) in rows}
-
-
-def read_decisions(store: Store) -> dict[str, QueryJudgments]:
-    """Return the current decisions of all adjudicators by query: the last of each counts."""
-    return _by_query(store.rows(_CURRENT_JUDGMENTS.format(where=_BY_ADJUDICATORS)))
-
-
-_Row = tuple[Any, ...]
-"""Columns of a judgment: document, grade, flag, choice, kind, value, and why it is missing."""
 
 
 def _insert(
@@ -295,7 +281,6 @@ def _insert(
 ) -> None:
     row = {
         "annotator": annotator.number,
-        "final": int(annotator.adjudicates),
         "query_id": query_id,
         "made_at": utc_now(),
         **values,
@@ -305,32 +290,12 @@ def _insert(
     connection.execute(f"INSERT INTO judgment ({names}) VALUES ({places})", tuple(row.values()))
 
 
-def _current(connection: sqlite3.Connection, annotator: Annotator, query_id: str) -> QueryJudgments:
-    where = _BY_ADJUDICATORS if annotator.adjudicates else _BY_ANNOTATOR
-    values = [query_id] if annotator.adjudicates else [annotator.number, query_id]
-    statement = _CURRENT_JUDGMENTS.format(where=f"{where} AND query_id = ?")
-    return _judged([row[1:] for row in connection.execute(statement, values)])
-
-
-def _by_query(rows: list[_Row]) -> dict[str, QueryJudgments]:
-    grouped: dict[str, list[_Row]] = {}
-    for query_id, *row in rows:
-        grouped.setdefault(query_id, []).append(tuple(row))
-    return {query_id: _judged(found) for query_id, found in grouped.items()}
-
-
-def _judged(rows: list[_Row]) -> QueryJudgments:
+def _judged(rows: list[list[Any]]) -> QueryJudgments:
     """Combine the current rows of a query, in the order in which they were recorded."""
-    grades: dict[str, Grade] = {}
-    missing: dict[str, str] = {}
+    grades = {row[0]: Grade(row[1], bool(row[2])) for row in rows if row[1] is not None}
+    missing = {row[0]: row[-1] for row in rows if row[-1] is not None}
     answers: dict[str, str | None] = {}
-    for doc_id, grade, flagged, choice, kind, value, reason in rows:
-        if doc_id is not None:
-            if grade is not None:
-                grades[doc_id] = Grade(grade, bool(flagged))
-            elif reason is not None:
-                missing[doc_id] = reason
-            continue
+    for *_, choice, kind, value, _ in (row for row in rows if row[0] is None):
         answers[kind or "choice"] = value if kind else choice
         # A result and "none of them" exclude each other: the later one counts.
         if kind == "result" and answers.get("choice") == NONE_CHOSEN:
@@ -356,10 +321,9 @@ def clean_name(text: str) -> str:
             other invisible characters.
     """
     name = " ".join(unicodedata.normalize("NFC", text).split())
-    if not name or len(name) > MAX_NAME_LENGTH:
-        raise UsageError(f"expected a name of 1 to {MAX_NAME_LENGTH} characters")
-    if any(unicodedata.category(character).startswith("C") for character in name):
-        raise UsageError("the name contains an invisible character")
+    is_visible = all(unicodedata.category(character)[0] != "C" for character in name)
+    if not 0 < len(name) <= MAX_NAME_LENGTH or not is_visible:
+        raise UsageError(f"expected a name of 1 to {MAX_NAME_LENGTH} visible characters")
     return name
 
 
@@ -391,16 +355,11 @@ def read_shown(store: Store) -> dict[str, dict[str, set[str]]]:
 
 def grades_of(store: Store, annotator: Annotator) -> Qrels:
     """Return the grades of one annotator, sorted by query and document; can be empty."""
-    return _grades(read_counted(store, annotator))
-
-
-def _grades(judged: Judged) -> Qrels:
-    rows = [
+    return _qrels(
         (query_id, "0", doc_id, grade.grade)
-        for query_id, one in judged.items()
+        for query_id, one in read_counted(store, annotator).items()
         for doc_id, grade in one.grades.items()
-    ]
-    return _qrels(rows)
+    )
 
 
 def chosen_by(judged: Judged, shown: Mapping[str, Mapping[str, set[str]]]) -> Qrels:
@@ -414,16 +373,15 @@ def chosen_by(judged: Judged, shown: Mapping[str, Mapping[str, set[str]]]) -> Qr
         Relevance 1 for the chosen result, and 0 for all other shown results of the same query;
         queries without an answer are omitted. Sorted by query and document.
     """
-    rows = [
+    return _qrels(
         (query_id, "0", doc_id, int(doc_id == one.answer))
         for query_id, one in judged.items()
         if one.answer is not None
         for doc_id in set().union(*shown[query_id].values())
-    ]
-    return _qrels(rows)
+    )
 
 
-def merge_grades(all_grades: list[Qrels]) -> Qrels:
+def merge_grades(all_grades: Iterable[Qrels]) -> Qrels:
     """Return one grade per query and document: the median, the lower one of two middle grades.
 
     Args:
@@ -443,44 +401,20 @@ def middle_grade(grades: Sequence[int]) -> int | None:
     return sorted(grades)[(len(grades) - 1) // 2] if grades else None
 
 
-def final_grades(store: Store) -> Qrels:
-    """Return the merged grades with the adjudicators' decisions."""
-    merged = merge_grades([grades_of(store, one) for one in list_annotators(store)])
-    decisions = read_decisions(store)
-    return _replace(merged, _grades(decisions), decisions)
+def final_grades(store: Store, annotators: Iterable[Annotator]) -> Qrels:
+    """Return the merged grades of some annotators."""
+    return merge_grades(grades_of(store, one) for one in annotators)
 
 
-def final_results(store: Store) -> Qrels:
-    """Return the chosen results with the adjudicators' decisions.
+def final_results(store: Store, annotators: Iterable[Annotator]) -> Qrels:
+    """Return the results that some annotators chose.
 
     Returns:
         Relevance 1 for a result that more than half of the annotators of the query chose, and 0
         for the other shown results.
     """
-    shown, decisions = read_shown(store), read_decisions(store)
-    chosen = [chosen_by(read_counted(store, one), shown) for one in list_annotators(store)]
-    return _replace(merge_grades(chosen), chosen_by(decisions, shown), decisions)
-
-
-def final_choices(store: Store) -> list[dict[str, str]]:
-    """Return the chosen modes by query, of each annotator and, last, of the adjudicators.
-
-    A query that adjudicators decided has their answer only.
-    """
-    decisions = read_decisions(store)
-    decided = choices_of(decisions)
-    settled = decided.keys() | _unusable(decisions)
-    return [
-        *(
-            {
-                query_id: mode
-                for query_id, mode in choices_of(read_counted(store, one)).items()
-                if query_id not in settled
-            }
-            for one in list_annotators(store)
-        ),
-        {name: mode for name, mode in decided.items() if name not in _unusable(decisions)},
-    ]
+    shown = read_shown(store)
+    return merge_grades(chosen_by(read_counted(store, one), shown) for one in annotators)
 
 
 def choices_of(judged: Judged) -> dict[str, str]:
@@ -488,20 +422,8 @@ def choices_of(judged: Judged) -> dict[str, str]:
     return {name: one.choice for name, one in judged.items() if one.choice is not None}
 
 
-def _replace(merged: Qrels, decided: Qrels, decisions: Judged) -> Qrels:
-    """Replace labels by decisions, and omit the queries that adjudicators cannot judge."""
-    rest = merged.frame.join(decided.frame, on=["query_id", "doc_id"], how="anti")
-    frame = pl.concat([rest, decided.frame.select(rest.columns)])
-    kept = frame.filter(~pl.col("query_id").is_in(sorted(_unusable(decisions))))
-    return Qrels(kept.sort("query_id", "doc_id"))
-
-
-def _unusable(decisions: Judged) -> set[str]:
-    return {name for name, one in decisions.items() if one.cannot_judge is not None}
-
-
-def _qrels(rows: Sequence[tuple[str, str, str, int | None]]) -> Qrels:
-    frame = pl.DataFrame(rows, schema=QRELS_SCHEMA, orient="row")
+def _qrels(rows: Iterable[tuple[str, str, str, int | None]]) -> Qrels:
+    frame = pl.DataFrame([*rows], schema=QRELS_SCHEMA, orient="row")
     return Qrels(frame.sort("query_id", "doc_id"))
 
 
@@ -510,28 +432,24 @@ def export_qrels(store: Store, annotator: str | None = None, *, choices: bool = 
 
     Args:
         store: The judgments.
-        annotator: The annotator, before adjudication; ``None`` for the labels of all: merged by
-            :func:`merge_grades`, with the adjudicators' decisions.
+        annotator: The annotator; ``None`` for the labels of all, merged by :func:`merge_grades`.
         choices: True for the chosen results, with relevance 0 or 1, instead of the grades.
 
     Raises:
         UsageError: If the annotator is unknown.
         CheckFailedError: If there are no judgments yet.
     """
-    if annotator is None:
-        qrels = final_results(store) if choices else final_grades(store)
-    else:
-        found = find_annotator(store, annotator)
-        if found is None:
-            names = ", ".join(one.name for one in list_annotators(store)) or "none so far"
+    people = list_annotators(store)
+    if annotator is not None:
+        known = ", ".join(one.name for one in people) or "none so far"
+        people = [one for one in people if one.key == key_of(annotator)]
+        if not people:
             raise UsageError(
                 f"unknown annotator '{annotator}'",
                 where="--annotator",
-                remedy=f"known annotators: {names}",
+                remedy=f"known annotators: {known}",
             )
-        qrels = grades_of(store, found)
-        if choices:
-            qrels = chosen_by(read_counted(store, found), read_shown(store))
+    qrels = final_results(store, people) if choices else final_grades(store, people)
     if qrels.frame.is_empty():
         raise CheckFailedError(f"there are no {'chosen results' if choices else 'grades'} yet")
     return qrels

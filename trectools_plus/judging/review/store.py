@@ -12,7 +12,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,7 +42,7 @@ _TABLES = (
         digest TEXT PRIMARY KEY, annotator INTEGER NOT NULL REFERENCES annotator (id),
         started_at TEXT NOT NULL, adjudicates INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID""",
     # A row with a doc_id judges that result, or says why it cannot be judged (missing, '' for no
-    # reason); final is 1 for the decision of an adjudicator. A row without doc_id and kind is a
+    # reason). A row without doc_id and kind is a
     # choice: the name of the mode, '' for none of them, NULL for a removed answer. A row with a
     # kind is an answer about the query: the id of the chosen result, the reason why the query
     # cannot be judged ('' for no reason), or a comment; NULL for a removed answer.
@@ -105,12 +105,6 @@ class Store:
         self.study = _read_study(connection, path)
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """Lock the connection for this thread."""
-        with self._lock:
-            yield self._connection
-
-    @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Run a transaction: synced to disk after the block, and rolled back on an exception."""
         with self._lock, _transaction(self._connection):
@@ -122,8 +116,8 @@ class Store:
         Raises:
             InputError: If the database lacks a table or column.
         """
-        with self.reading() as connection, _translated_errors(self._path):
-            return connection.execute(query, values).fetchall()
+        with self._lock, _translated_errors(self._path):
+            return self._connection.execute(query, values).fetchall()
 
     def close(self) -> None:
         """Close the database; SQLite then moves its write-ahead log into the file."""
@@ -147,24 +141,18 @@ def open_store(path: str | Path, material: ReviewMaterial, seed: int | None = No
     """
     with suppress(OSError):  # the connection reports why it cannot be created
         Path(path).touch(mode=0o600, exist_ok=False)
-    connection = _connect(str(path), "rwc")
-    try:
-        with _translated_errors(str(path)):
-            if not _is_new(connection):  # before changing the file
-                _check_study(_read_study(connection, str(path)), material, seed, str(path))
-            _make_private(path)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            with _transaction(connection):
-                if _is_new(connection):
-                    _create(connection, material, seed)
+    with _opening(str(path), "rwc") as connection:
+        if not _is_new(connection):  # before changing the file
+            _check_study(_read_study(connection, str(path)), material, seed, str(path))
+        _make_private(path)
+        for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {setting}")
+        with _transaction(connection):
+            if _is_new(connection):
+                _create(connection, material, seed)
         store = Store(connection, str(path))
         _check_study(store.study, material, seed, str(path))
-    except BaseException:
-        connection.close()
-        raise
-    return store
+        return store
 
 
 def read_store(path: str | Path) -> Store:
@@ -176,21 +164,15 @@ def read_store(path: str | Path) -> Store:
     Raises:
         InputError: If the file is missing, cannot be read, or is not a review database.
     """
-    if Path(path).is_dir():
-        path = Path(path) / DATABASE_NAME
-    if not Path(path).is_file():
+    file = Path(path) / DATABASE_NAME if Path(path).is_dir() else Path(path)
+    if not file.is_file():
         raise InputError(
-            "no such file", where=str(path), remedy="name a file that the review page created"
+            "no such file", where=str(file), remedy="name a file that the review page created"
         )
-    connection = _connect(str(path), "ro")
-    try:
-        with _translated_errors(str(path)):
-            store = Store(connection, str(path))
-            _make_private(path)
-            return store
-    except BaseException:
-        connection.close()
-        raise
+    with _opening(str(file), "ro") as connection:
+        store = Store(connection, str(file))
+        _make_private(file)
+        return store
 
 
 def copy_store(old: Path, new: Path, material: ReviewMaterial, seed: int) -> None:
@@ -226,20 +208,25 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _connect(path: str, mode: str) -> sqlite3.Connection:
+@contextmanager
+def _opening(path: str, mode: str) -> Iterator[sqlite3.Connection]:
+    """Open a database, and close it after an error."""
     absolute = Path(path).absolute()
     if not absolute.parent.is_dir():
         raise InputError("no such folder", where=path, remedy="create it first")
     for ending in ("", "-wal", "-shm", "-journal"):  # SQLite follows links
         find_inside(Path(f"{absolute}{ending}"), absolute.parent)
-    with _translated_errors(path):
-        return sqlite3.connect(
+    with _translated_errors(path), ExitStack() as stack:
+        connection = sqlite3.connect(
             f"file:{quote(str(absolute))}?mode={mode}",
             uri=True,
             timeout=BUSY_SECONDS,
             isolation_level=None,
             check_same_thread=False,
         )
+        stack.callback(connection.close)
+        yield connection
+        stack.pop_all()
 
 
 def _make_private(path: str | Path) -> None:
@@ -308,18 +295,24 @@ def _create(connection: sqlite3.Connection, material: ReviewMaterial, seed: int 
 def _read_study(connection: sqlite3.Connection, path: str) -> Study:
     try:
         about = dict(connection.execute("SELECT name, value FROM about"))
+        decisions = connection.execute("SELECT 1 FROM judgment WHERE final = 1").fetchone()
     except sqlite3.Error as error:
         raise InputError("not a review database", where=path, remedy=_OTHER_FILE) from error
-    if about.get("format") != FORMAT:
+    if about.get("format") != FORMAT or decisions is not None:
         raise InputError(
-            "the review database was written by another version",
+            "the review database was written by another version"
+            + (" and has decisions of adjudicators" if decisions else ""),
             where=path,
             remedy=f"export its judgments with that version, or {_OTHER_FILE}",
         )
     try:
-        modes = tuple(map(str, json.loads(about["modes"])))
-        depth, seed = int(about["depth"]), int(about["seed"])
-        return Study(about["dataset"], modes, depth, seed, about["fingerprint"])
+        return Study(
+            dataset=about["dataset"],
+            modes=tuple(map(str, json.loads(about["modes"]))),
+            depth=int(about["depth"]),
+            seed=int(about["seed"]),
+            fingerprint=about["fingerprint"],
+        )
     except (KeyError, ValueError, TypeError, RecursionError) as error:
         raise InputError(
             "the review database is damaged", where=path, remedy=_OTHER_FILE

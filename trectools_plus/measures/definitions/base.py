@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from trectools_plus.measures.judged import JudgedQueries, RankedRun
+    from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 
 FloatArray: TypeAlias = "npt.NDArray[np.float64]"
 """A text at run time, so that this module needs no NumPy."""
@@ -85,28 +85,16 @@ class Definition(Displayed):
     see_also: str | None = None
     aggregate: Aggregate = "mean"
 
-    def _text(self) -> str:
-        """The name, the formula and what else decides the figures, on a few lines."""
-        return (
-            f"{self.name}: {self.formula}\n"
-            f"  gain: {self.gain}\n"
-            f"  denominator: {self.denominator}\n"
-            f"  relevant: grade {self.relevance_level} or more; by {self.provider}"
-        )
-
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values.
 
         ``higher_is_better`` is left out if it is true, ``aggregate`` if it is the mean, and
         ``see_also`` always, because reports do not need it.
         """
-        fields = asdict(self)
-        if self.aggregate == "mean":
-            del fields["aggregate"]
-        del fields["see_also"]
+        left_out = {"see_also", *(["aggregate"] if self.aggregate == "mean" else [])}
         if self.higher_is_better:
-            del fields["higher_is_better"]
-        return fields
+            left_out.add("higher_is_better")
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     @property
     def trec_eval_sums(self) -> bool:
@@ -114,11 +102,30 @@ class Definition(Displayed):
         return " -m num_" in (self.trec_eval_call or "")
 
 
-class Provider(Protocol):
-    """A library or module that computes measures, and declares the labels that it supports."""
+class Scorer(Protocol):
+    """A library or module that computes measures."""
 
     sees_documents: bool
     """Whether its measures depend on document ids, and therefore need the whole ranking."""
+
+    def score(self, measures: Sequence[Any], run: JudgedRun) -> list[FloatArray]:
+        """Score every query that has results.
+
+        Args:
+            measures: Measures of this provider, each once.
+            run: The run.
+
+        Returns:
+            An array per measure with one value per query; ``nan`` if undefined. The caller ignores
+            values of queries without results.
+
+        Raises:
+            UsageError: If a measure cannot score this input.
+        """
+
+
+class Provider(Scorer, Protocol):
+    """A scorer that declares the labels of its measures."""
 
     def labels(self) -> Iterable[str]:
         """Return the labels of the measures that it supports."""
@@ -133,21 +140,6 @@ class Provider(Protocol):
 
         Raises:
             UsageError: If a parameter is unknown or out of range.
-        """
-
-    def score(self, measures: Sequence[Any], run: RankedRun) -> list[FloatArray]:
-        """Score every query that has results.
-
-        Args:
-            measures: Measures of this provider, each once.
-            run: The run.
-
-        Returns:
-            An array per measure with one value per query; ``nan`` if undefined. The caller ignores
-            values of queries without results.
-
-        Raises:
-            UsageError: If a measure cannot score this input.
         """
 
 
@@ -169,7 +161,7 @@ class Measure(ABC):
         provider: The library or module that computes it.
     """
 
-    provider: ClassVar[Provider]
+    provider: ClassVar[Scorer]
 
     cutoff: int | None = None
     relevance_level: int = 1
@@ -184,11 +176,6 @@ class Measure(ABC):
     @abstractmethod
     def name(self) -> str:
         """The canonical name, for example ``nDCG@10``, as in tables and reports."""
-
-    @property
-    def full_name(self) -> str:
-        """The canonical name with the parameters that another spelling of it contains."""
-        return self.name
 
     @property
     def requested_name(self) -> str:
@@ -215,35 +202,44 @@ class Measure(ABC):
 
     @property
     @abstractmethod
-    def _definition(self) -> Definition: ...
-
-    @property
     def definition(self) -> Definition:
         """The exact meaning of its figures."""
-        return replace(
-            self._definition,
-            alias=self.alias,
-            higher_is_better=bool(self.higher_is_better),
-            aggregate=self.aggregate,
-        )
 
-    def _define(self, formula: str, gain: str, denominator: str, **further: Any) -> Definition:
+    def _define(
+        self, formula: str, gain: str, denominator: str, words: Mapping[str, Any], **further: Any
+    ) -> Definition:
         """Return a definition with the measure's name, cutoff and relevance level.
 
         Args:
-            formula: See :class:`Definition`.
+            formula: See :class:`Definition`; names in braces are replaced.
             gain: The same.
             denominator: The same.
+            words: The replacements, besides ``{k}``, ``{at}``, ``{first}`` and ``{level}``.
             further: Other fields; the default of ``provider`` is this package.
         """
+        k = self.cutoff
+        all_words = {
+            "k": "the number retrieved" if k is None else k,
+            "at": "" if k is None else f"@{k}",
+            "first": "in the ranking" if k is None else f"in the first {k}",
+            "level": self.relevance_level,
+            **words,
+        }
+        fields = {"provider": provided_by("trectools-plus"), **further}
         return Definition(
             name=self.name,
-            formula=formula,
-            gain=gain,
-            cutoff=self.cutoff,
-            denominator=denominator,
+            formula=formula.format(**all_words),
+            gain=gain.format(**all_words),
+            cutoff=k,
+            denominator=denominator.format(**all_words),
             relevance_level=self.relevance_level,
-            **{"provider": provided_by("trectools-plus"), **further},
+            alias=self.alias,
+            higher_is_better=bool(self.higher_is_better),
+            aggregate=self.aggregate,
+            **{
+                name: text.format(**all_words) if isinstance(text, str) else text
+                for name, text in fields.items()
+            },
         )
 
     def values_without_results(
@@ -266,20 +262,7 @@ class Measure(ABC):
     @property
     def notes_on_names(self) -> list[str]:
         """Notes on the names for readers of the figures, one line each."""
-        notes = [f"{name} is the same measure; it is listed once" for name in self.further_aliases]
-        label, at = self.name.partition("@")[0], "" if self.cutoff is None else f"@{self.cutoff}"
-        if label.startswith("Accuracy"):
-            notes.append(
-                "the share of pairs of a relevant and another document in the right order; write "
-                f"HitRate{at} for accuracy{at} of sentence-transformers, 1 if a relevant document "
-                "was found"
-            )
-        elif "accuracy" in self.requested_name.casefold() and label.startswith("HitRate"):
-            notes.append(
-                "1 if a relevant document was found, as in sentence-transformers; write "
-                f"Accuracy{at} for that of ir_measures, the share of pairs in the right order"
-            )
-        return notes
+        return [f"{name} is the same measure; it is listed once" for name in self.further_aliases]
 
     def notes_on_qrels(self, queries: JudgedQueries) -> list[str]:
         """Return notes on the qrels for readers of the figures, one line each.
@@ -292,17 +275,13 @@ class Measure(ABC):
         Raises:
             UsageError: If the figures would be meaningless for any run.
         """
-        level = self.relevance_level
-        if level <= RELEVANT or not queries.highest:
+        lacking = sum(RELEVANT <= one < self.relevance_level for one in queries.highest)
+        if not lacking:
             return []
-        highest = max(queries.highest)
-        if highest < level:
-            return [f"no document of the qrels has grade {level} or more; the highest is {highest}"]
-        reached = sum(grade >= level for grade in queries.highest)
         total = len(queries.query_ids)
-        if reached == total:
-            return []
-        return [f"no document of grade {level} or more for {total - reached} of {total} queries"]
+        return [
+            f"no document of grade {self.relevance_level} or more for {lacking} of {total} queries"
+        ]
 
     def notes_on_run(self, run_name: str, ranked: pl.DataFrame) -> list[str]:  # noqa: ARG002
         """Return notes on a run for readers of the figures, one line each.
@@ -321,9 +300,6 @@ class Measure(ABC):
 
     def __hash__(self) -> int:
         return hash(self.name)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"
 
 
 class DeclaredMeasure(Measure):
@@ -349,9 +325,11 @@ class DeclaredMeasure(Measure):
 
     def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
         label = self._label()
-        refuse_unknown_parameters(label, parameters, self.parameter_defaults)
+        self.parameters: Mapping[str, Any] = {
+            **self.parameter_defaults,
+            **known_parameters(label, parameters, self.parameter_defaults),
+        }
         self.cutoff = checked_cutoff(cutoff, label, required=self.requires_cutoff)
-        self.parameters: Mapping[str, Any] = {**self.parameter_defaults, **parameters}
         level = self.parameters.get("rel", 1)
         is_graded = level is None and self.parameter_defaults["rel"] is None
         self.relevance_level = 1 if is_graded else checked_level(level, label)
@@ -381,50 +359,47 @@ def canonical_name(
     return f"{label}{arguments}{'' if cutoff is None else f'@{cutoff}'}"
 
 
-def fold_parameters(parameters: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    """Return parameters with the names as a measure writes them; unknown names stay."""
-    canonical = {name.casefold(): name for name in known}
-    return {canonical.get(name.casefold(), name): value for name, value in parameters.items()}
-
-
-def refuse_unknown_parameters(label: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse parameters that a measure does not take.
+def known_parameters(label: str, given: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """Return parameters with the names as a measure writes them.
 
     Raises:
-        UsageError: If one is unknown.
+        UsageError: If a parameter is unknown.
     """
-    unknown = sorted(set(given) - set(known))
+    canonical = {name.casefold(): name for name in known}
+    unknown = sorted(name for name in given if name.casefold() not in canonical)
     if unknown:
         raise UsageError(
             f"{label} has no parameter {', '.join(unknown)}",
-            remedy=f"supported: {', '.join(known) or 'none'}",
+            remedy=f"supported: {', '.join(canonical.values()) or 'none'}",
         )
+    return {canonical[name.casefold()]: value for name, value in given.items()}
+
+
+def is_whole(value: Any, least: int = -MAX_CUTOFF, most: int = MAX_CUTOFF) -> bool:
+    """Return whether a value is a whole number in a range, and not a boolean."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def checked_cutoff(cutoff: Any, label: str, *, required: bool) -> int | None:
     """Return the cutoff, or refuse one that is missing or not a positive whole number."""
-    if cutoff is None and not required:
-        return None
-    whole = isinstance(cutoff, int) and not isinstance(cutoff, bool)
-    if not whole or not 1 <= cutoff <= MAX_CUTOFF:
-        seen = "none" if cutoff is None else repr(cutoff)
-        raise UsageError(
-            f"{label} needs a cutoff of at least 1 but got {seen}",
-            where=label,
-            remedy=f"write it as {label}@10",
-        )
-    return int(cutoff)
+    if (cutoff is None and not required) or is_whole(cutoff, 1):
+        return cutoff  # type: ignore[no-any-return]
+    raise UsageError(
+        f"{label} needs a cutoff of at least 1 but got {'none' if cutoff is None else cutoff!r}",
+        where=label,
+        remedy=f"write it as {label}@10",
+    )
 
 
 def checked_level(level: Any, label: str) -> int:
     """Return the relevance level, or refuse one that is not a whole number of at least 1."""
-    if not isinstance(level, int) or isinstance(level, bool) or level < 1:
-        raise UsageError(
-            f"rel must be a whole number of at least 1 but got {level!r}",
-            where=label,
-            remedy="use rel=1 or more; documents of grade 0 or less are never relevant",
-        )
-    return level
+    if is_whole(level, 1):
+        return int(level)
+    raise UsageError(
+        f"rel must be a whole number of at least 1 but got {level!r}",
+        where=label,
+        remedy="use rel=1 or more; documents of grade 0 or less are never relevant",
+    )
 
 
 @cache  # reading the metadata of a package takes half a millisecond

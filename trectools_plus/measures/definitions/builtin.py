@@ -12,14 +12,11 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import Definition, FloatArray
+from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import IntArray, JudgedRun, ordinals
 from trectools_plus.measures.providers.builtin import ColumnMeasure
 
-UNDEFINED = (
-    "queries of the qrels with a document of grade 1 or more for which a relevant document was "
-    "retrieved; the others are undefined and counted aside"
-)
+NO_PARAMETERS = MappingProxyType[str, Any]({})
 
 
 class APcap(ColumnMeasure):
@@ -28,51 +25,36 @@ class APcap(ColumnMeasure):
     label = "APcap"
     plain_name = "map_capped"
     requires_cutoff = True
+    formula = (
+        "sum of precision at the rank of each relevant document {first}, "
+        "divided by min(R, {k}); not AP@{k}, which divides by R"
+    )
+    denominator = "min(R, {k}), R = all relevant documents of the query"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return values between 0 and 1, with sums in rank order as in ``m_map_cut.c``."""
         hits = self._hits(run)
-        queries = run.query[hits]
-        precisions = ordinals(queries) / run.rank[hits]
-        sums = np.bincount(queries, weights=precisions, minlength=len(run.retrieved))
-        relevant = run.count(run.grade >= self.relevance_level)
-        maximum = np.minimum(relevant, self.cutoff or 0)
-        return np.nan_to_num(_ratio(sums, maximum), nan=0.0)
-
-    @property
-    def _definition(self) -> Definition:
-        k = self.cutoff
-        return self._define(
-            f"sum of precision at the rank of each relevant document in the first {k}, "
-            f"divided by min(R, {k}); not AP@{k}, which divides by R",
-            self._binary_gain,
-            f"min(R, {k}), R = all relevant documents of the query",
-        )
+        precisions = ordinals(run.query[hits]) / run.rank[hits]
+        maximum = np.minimum(self._count_relevant(run), self.cutoff or 0)
+        return np.nan_to_num(_ratio(run.total(hits, precisions), maximum), nan=0.0)
 
 
 class F1(ColumnMeasure):
     """Harmonic mean of precision and recall in the first k."""
 
     label = "F1"
+    formula = (
+        "harmonic mean of P{at} and R{at}: 2 * relevant documents {found} / ({k} + R), "
+        "R = all relevant documents of the query"
+    )
+    denominator = "{k} + R"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return values between 0 and 1."""
-        hits = run.count(self._hits(run))
-        relevant = run.count(run.grade >= self.relevance_level)
         k = run.retrieved if self.cutoff is None else self.cutoff
         # 2PR / (P + R) with P = hits / k and R = hits / relevant.
-        return np.nan_to_num(_ratio(2.0 * hits, k + relevant), nan=0.0)
-
-    @property
-    def _definition(self) -> Definition:
-        at = "" if self.cutoff is None else f"@{self.cutoff}"
-        k = "the number retrieved" if self.cutoff is None else str(self.cutoff)
-        return self._define(
-            f"harmonic mean of P{at} and R{at}: 2 * relevant documents {self._found} / "
-            f"({k} + R), R = all relevant documents of the query",
-            self._binary_gain,
-            f"{k} + R",
-        )
+        hits = 2.0 * run.count(self._hits(run))
+        return np.nan_to_num(_ratio(hits, k + self._count_relevant(run)), nan=0.0)
 
 
 class _RankOfRelevant(ColumnMeasure):
@@ -80,39 +62,32 @@ class _RankOfRelevant(ColumnMeasure):
 
     value_without_results = math.nan
     higher_is_better = False
-
-    def _define_rank(self, formula: str, denominator: str) -> Definition:
-        return self._define(
-            formula,
-            f"a grade of {self.relevance_level} or more is relevant; lower ranks are better",
-            denominator,
-            averaged_over=UNDEFINED,
-        )
+    gain = "a grade of {level} or more is relevant; lower ranks are better"
+    averaged_over = (
+        "queries of the qrels with a document of grade 1 or more for which a relevant document was "
+        "retrieved; the others are undefined and counted aside"
+    )
 
 
 class MeanRank(_RankOfRelevant):
     """Mean rank of the relevant documents retrieved."""
 
     label = "MeanRank"
+    formula = "mean of the ranks of the relevant documents {found}"
+    denominator = "relevant documents {found}; undefined when there are none"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return the mean of the ranks of the relevant documents retrieved, at least 1."""
         hits = self._hits(run)
-        sums = np.bincount(run.query[hits], weights=run.rank[hits], minlength=len(run.retrieved))
-        return _ratio(sums, run.count(hits))
-
-    @property
-    def _definition(self) -> Definition:
-        return self._define_rank(
-            f"mean of the ranks of the relevant documents {self._found}",
-            f"relevant documents {self._found}; undefined when there are none",
-        )
+        return _ratio(run.total(hits, run.rank[hits]), run.count(hits))
 
 
 class MinRank(_RankOfRelevant):
     """Rank of the first relevant document."""
 
     label = "MinRank"
+    formula = "rank of the first relevant document {found}"
+    denominator = "none; undefined when no relevant document is found"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return the rank of the first relevant document retrieved, at least 1."""
@@ -121,35 +96,20 @@ class MinRank(_RankOfRelevant):
         np.minimum.at(first, run.query[hits], run.rank[hits])
         return np.where(np.isinf(first), np.nan, first)
 
-    @property
-    def _definition(self) -> Definition:
-        return self._define_rank(
-            f"rank of the first relevant document {self._found}",
-            "none; undefined when no relevant document is found",
-        )
-
 
 class RelRet(ColumnMeasure):
     """Number of relevant documents retrieved."""
 
     label = "RelRet"
+    formula = (
+        "number of relevant documents retrieved{within}. "
+        "The summary is the mean; trec_eval prints the sum"
+    )
+    trec_eval_call = "trec_eval -c {at_level}{to_depth}-m num_rel_ret QRELS RUN"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return the number of relevant documents in the first k."""
         return run.count(self._hits(run)).astype(np.float64)
-
-    @property
-    def _definition(self) -> Definition:
-        found = "" if self.cutoff is None else f" in the first {self.cutoff}"
-        level = "" if self.relevance_level == 1 else f"-l {self.relevance_level} "
-        cut = "" if self.cutoff is None else f"-M {self.cutoff} "
-        return self._define(
-            f"number of relevant documents retrieved{found}. "
-            "The summary is the mean; trec_eval prints the sum",
-            self._binary_gain,
-            "none",
-            trec_eval_call=f"trec_eval -c {level}{cut}-m num_rel_ret QRELS RUN",
-        )
 
 
 class Judged(ColumnMeasure):
@@ -157,20 +117,15 @@ class Judged(ColumnMeasure):
 
     label = "Judged"
     plain_name = "judged"
-    parameter_defaults = MappingProxyType({})
+    parameter_defaults = NO_PARAMETERS
+    formula = "share of the documents {found} that have a judgment with any grade"
+    gain = "1 for a judged document (negative grades too), else 0"
+    denominator = "documents {found} (fewer than the cutoff when fewer were returned)"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return the share of judged documents in the first k, from 0 to 1; 0 without results."""
         seen = run.retrieved if self.cutoff is None else np.minimum(run.retrieved, self.cutoff)
         return np.nan_to_num(_ratio(run.count(run.within(self.cutoff)), seen), nan=0.0)
-
-    @property
-    def _definition(self) -> Definition:
-        return self._define(
-            f"share of the documents {self._found} that have a judgment with any grade",
-            "1 for a judged document (negative grades too), else 0",
-            f"documents {self._found} (fewer than the cutoff when fewer were returned)",
-        )
 
 
 def _ratio(numerator: Any, denominator: IntArray) -> FloatArray:
@@ -181,7 +136,7 @@ def _ratio(numerator: Any, denominator: IntArray) -> FloatArray:
 
 
 HIGHEST_GRADE = 4
-"""The g_max of the formula, as in ``gdeval.pl``."""
+"""The g_max of the formula of ERR, as in ``gdeval.pl``."""
 
 
 class ERR(ColumnMeasure):
@@ -194,7 +149,16 @@ class ERR(ColumnMeasure):
     """
 
     label = "ERR"
-    parameter_defaults = MappingProxyType({})
+    parameter_defaults = NO_PARAMETERS
+    formula = (
+        "sum over ranks {ranks} of gain / rank times the product of (1 - gain) of the documents "
+        "above"
+    )
+    gain = (
+        f"(2^grade - 1) / 2^{HIGHEST_GRADE}: the chance that the document satisfies; a negative "
+        "grade counts as 0"
+    )
+    denominator = "the rank of the document that satisfies"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return values between 0 and 1: sums over ranks, added from the top as in ``gdeval.pl``.
@@ -202,13 +166,7 @@ class ERR(ColumnMeasure):
         Raises:
             UsageError: If a grade is above :data:`HIGHEST_GRADE`.
         """
-        highest = int(run.grade.max(initial=0))
-        if highest > HIGHEST_GRADE:
-            raise UsageError(
-                f"grade {highest} is above {HIGHEST_GRADE}, the highest grade that ERR accepts",
-                where=self.name,
-                remedy=f"rescale the grades to 0 to {HIGHEST_GRADE}",
-            )
+        self._refuse_above(HIGHEST_GRADE, run.grade)
         hits = self._hits(run)
         # The first step processes the first relevant document of every query, and so on.
         step = ordinals(run.query[hits])
@@ -222,15 +180,64 @@ class ERR(ColumnMeasure):
             still_reading[query[at]] *= 1.0 - satisfied[at]
         return values
 
-    @property
-    def _definition(self) -> Definition:
-        return self._define(
-            f"sum over ranks {self._ranks} of gain / rank times the product of (1 - gain) of the "
-            "documents above",
-            f"(2^grade - 1) / 2^{HIGHEST_GRADE}: the chance that the document satisfies; "
-            "a negative grade counts as 0",
-            "the rank of the document that satisfies",
-        )
+
+class CG(ColumnMeasure):
+    """Cumulative gain: the sum of the grades of the documents retrieved.
+
+    CG and DCG: Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM TOIS
+    20(4), 2002, with the discount log2(rank + 1) of trec_eval.
+    """
+
+    label = "CG"
+    plain_name = "cg"
+    parameter_defaults = NO_PARAMETERS
+    formula = "sum of gain {found}"
+    gain = "the grade (linear); a negative grade counts as 0"
+
+    def score(self, run: JudgedRun) -> FloatArray:
+        """Return values of at least 0, which have no upper limit."""
+        hits = self._hits(run)
+        return run.total(hits, run.grade[hits])
 
 
-MEASURES = (APcap, F1, MeanRank, MinRank, RelRet, Judged, ERR)
+class DCG(ColumnMeasure):
+    """Discounted cumulative gain: the numerator of nDCG."""
+
+    label = "DCG"
+    plain_name = "dcg"
+    parameter_defaults = MappingProxyType({"dcg": "log2"})
+    formula = "sum of gain / log2(rank + 1) {found}"
+
+    def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
+        super().__init__(cutoff, **parameters)
+        formula = str(self.parameters["dcg"]).lower()
+        if formula not in ("log2", "exp-log2"):
+            raise UsageError(
+                f"dcg must be 'log2' or 'exp-log2' but got {self.parameters['dcg']!r}",
+                where=self.label,
+                remedy="write it as DCG(dcg='exp-log2')@10",
+            )
+        self.parameters = {"dcg": formula}
+        if formula == "log2":
+            self.gain = CG.gain
+            self.see_also = "nDCG{at} is divided by the best possible value"
+            self.trec_eval_call = "trec_eval -c {to_depth}-m dcg QRELS RUN  # trec_eval 10"
+        else:
+            self.gain = "2^grade - 1 (exponential); a negative grade counts as 0"
+            self.see_also = "nDCG(dcg='exp-log2'){at} is divided by the best possible value"
+
+    def score(self, run: JudgedRun) -> FloatArray:
+        """Return values of at least 0, which have no upper limit.
+
+        Raises:
+            UsageError: If a grade is too high for an exponential gain to be finite.
+        """
+        hits = self._hits(run)
+        gain = run.grade[hits].astype(np.float64)
+        if self.parameters["dcg"] == "exp-log2":
+            self._refuse_above(1000, run.grade)
+            gain = np.exp2(gain) - 1.0
+        return run.total(hits, gain / np.log2(run.rank[hits] + 1.0))
+
+
+MEASURES = (APcap, F1, MeanRank, MinRank, RelRet, Judged, ERR, CG, DCG)

@@ -28,15 +28,13 @@ from trectools_plus.ontology.similarity import (
     FROM_ANNOTATIONS,
     FROM_GRAPH,
     INFORMATION_FORMULAS,
-    Formula,
     InformationContent,
     best_matches,
     formula_named,
 )
 from trectools_plus.plugins import refuse_code
+from trectools_plus.text import listed
 
-_SHOWN = 3
-_SOURCES = (None, "graph", "annotations")
 _BY_DEPTH = (
     "LCA: the deepest common ancestor; depth: edges on the shortest way up to a root; D: the "
     "largest depth"
@@ -77,38 +75,28 @@ class MaxOntSim(BaseMeasure):
     )
 
     def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
-        for name in ("ontology", "annotations"):
-            if parameters.get(name) is not None:
-                parameters[name] = str(parameters[name])
-                refuse_code(f"{name}={parameters[name]}")
-        for name in ("formula", "ic"):
-            if isinstance(parameters.get(name), str):
-                parameters[name] = parameters[name].lower()
         super().__init__(cutoff, **parameters)
-        self._formula = formula_named(self.parameters["formula"])
-        self._ontology: str | None = self.parameters["ontology"]
-        self._annotations: str | None = self.parameters["annotations"]
-        self._check_information()
-
-    def _check_information(self) -> None:
-        source = self.parameters["ic"]
-        if source not in _SOURCES:
-            raise UsageError(
-                f"expected ic 'graph' or 'annotations' but got {source!r}", where=self.name
-            )
-        given = [name for name in ("ic", "annotations") if self.parameters[name] is not None]
-        if given and not self.needs_information:
-            raise UsageError(
-                f"the formula {self.parameters['formula']} does not use {given[0]}",
-                where=self.name,
-                remedy="leave it out, or choose formula='lin'",
-            )
-        if source == "graph" and self._annotations is not None:
-            raise UsageError(
-                "ic='graph' cannot be combined with annotations",
-                where=self.name,
-                remedy="leave one of them out",
-            )
+        given = dict(self.parameters)
+        for name in ("ontology", "annotations"):
+            if given[name] is not None:
+                given[name] = str(given[name])
+                refuse_code(f"{name}={given[name]}")
+        for name in ("formula", "ic"):
+            if isinstance(given[name], str):
+                given[name] = given[name].lower()
+        self.parameters = given
+        self._formula = formula_named(given["formula"])
+        self._ontology: str | None = given["ontology"]
+        self._annotations: str | None = given["annotations"]
+        problem = None
+        if given["ic"] not in (None, "graph", "annotations"):
+            problem = f"expected ic 'graph' or 'annotations' but got {given['ic']!r}"
+        elif not self.needs_information and (given["ic"] or given["annotations"]):
+            problem = f"the formula {given['formula']} uses neither ic nor annotations; 'lin' does"
+        elif given["ic"] == "graph" and given["annotations"]:
+            problem = "ic='graph' cannot be combined with annotations"
+        if problem is not None:
+            raise UsageError(problem, where=self.name)
 
     @property
     def needs_information(self) -> bool:
@@ -173,11 +161,13 @@ class MaxOntSim(BaseMeasure):
             MissingExtraError: If no ontology is given and the extra ``hpo`` is not installed.
             InputError: If the ontology or the annotations cannot be read.
         """
-        ontology = self.load_ontology()
+        ontology = load_ontology(self._ontology)
         information = self._load_information(ontology)
-        level, cutoff = self.relevance_level, self.cutoff
-        expected = [[d for d, grade in judged.items() if grade >= level] for judged in qrels]
-        predicted = [ranking[:cutoff] for ranking in rankings]
+        expected = [
+            [doc_id for doc_id, grade in judged.items() if grade >= self.relevance_level]
+            for judged in qrels
+        ]
+        predicted = [ranking[: self.cutoff] for ranking in rankings]
         return best_matches(
             ontology.ids, ontology.hierarchy, expected, predicted, self._formula, information
         )
@@ -190,7 +180,7 @@ class MaxOntSim(BaseMeasure):
         """
         expected = queries.frame.filter(pl.col("relevance") >= self.relevance_level)["doc_id"]
         notes = self._unknown(expected, "relevant documents of the qrels")
-        information = self._load_information(self.load_ontology())
+        information = self._load_information(load_ontology(self._ontology))
         annotated = () if information is None else information.notes
         return [*super().notes_on_qrels(queries), *notes, *annotated]
 
@@ -200,53 +190,52 @@ class MaxOntSim(BaseMeasure):
         Raises:
             UsageError: If no id is a term of the ontology.
         """
-        cutoff = ranked.height if self.cutoff is None else self.cutoff
-        predicted = ranked.filter(pl.col("rank") <= cutoff)["doc_id"]
-        first = "documents" if self.cutoff is None else f"documents in the first {self.cutoff}"
-        return self._unknown(predicted, f"{first} of run {run_name}")
+        predicted = ranked.filter(pl.col("rank") <= (self.cutoff or ranked.height))["doc_id"]
+        return self._unknown(predicted, f"documents of run {run_name}")
 
     def _unknown(self, doc_ids: pl.Series, kind_of_ids: str) -> list[str]:
         """Return a note on ids that are not terms; raise an error if no id is a term."""
-        ontology = self.load_ontology()
-        distinct = doc_ids.unique(maintain_order=True).to_list()
-        numbers = ontology.ids.numbers(distinct)
-        unknown = [distinct[place] for place in (numbers < 0).nonzero()[0].tolist()]
+        ontology = load_ontology(self._ontology)
+        distinct = doc_ids.unique(maintain_order=True)
+        unknown = distinct.filter(ontology.ids.numbers(distinct.to_list()) < 0).to_list()
         if not unknown:
             return []
-        shown = ", ".join(unknown[:_SHOWN]) + (", …" if len(unknown) > _SHOWN else "")
         where = f"{ontology.path} {ontology.version}".strip()
+        problem = (
+            f"{len(unknown)} of {len(distinct)} {kind_of_ids} are not terms of {where}: "
+            f"{listed(unknown)}"
+        )
         if len(unknown) == len(distinct):
             raise UsageError(
-                f"{self.name} needs terms, but no id of the {kind_of_ids} is a term: {shown}",
-                where=where,
+                problem,
+                where=self.name,
                 remedy="specify the ontology of the qrels and runs: --ontology FILE, or "
                 "MaxOntSim(ontology='FILE')@10",
             )
-        return [
-            f"{len(unknown)} of {len(distinct)} {kind_of_ids} are not terms of {where} and are "
-            f"similar only to an equal id: {shown}"
-        ]
+        return [f"{problem}; they are similar only to an equal id"]
 
     @property
-    def _definition(self) -> Definition:
-        cutoff = "all" if self.cutoff is None else f"the first {self.cutoff}"
+    def definition(self) -> Definition:
+        """The exact meaning of its figures, with the formula of similarity."""
         ontology = self._ontology or "the installed Human Phenotype Ontology"
-        parts = [_summary_of(self._formula), *self._notation()]
         return self._define(
-            f"the highest similarity between any expected term and any of {cutoff} terms; "
+            "the highest similarity between any expected term and any term {first}; "
             "1.0 if an expected term is found, 0 without expected or retrieved terms; "
-            f"similarity by '{self.parameters['formula']}' over {ontology}: {'. '.join(parts)}",
-            f"a term of grade {self.relevance_level} or more is expected; grades weigh alike",
+            "similarity by '{formula}' over {ontology}: {parts}",
+            "a term of grade {level} or more is expected; grades weigh alike",
             "none: a maximum in [0, 1]",
+            {**self.parameters, "ontology": ontology, "parts": ". ".join(self._notation())},
         )
 
     def _notation(self) -> list[str]:
         """Explain the formula's abbreviations and the source of information content."""
+        paragraph = (self._formula.__doc__ or "").partition("\n\n")[0]
+        summary = " ".join(paragraph.split()).rstrip(".")
         if self.needs_information:
             file = self._annotations or "the installed phenotype.hpoa"
             source = FROM_ANNOTATIONS.format(file=file) if self._from_annotations else FROM_GRAPH
-            return [_BY_INFORMATION, source]
-        return [_BY_DEPTH] if "LCA" in _summary_of(self._formula) else []
+            return [summary, _BY_INFORMATION, source]
+        return [summary, _BY_DEPTH] if "LCA" in summary else [summary]
 
 
 MEASURES = (MaxOntSim,)
@@ -280,23 +269,15 @@ def check_files_used(
     Raises:
         UsageError: If no measure uses a file.
     """
-    similarity_measures = [one for one in measures if isinstance(one, MaxOntSim)]
-    if ontology is not None and all(one.parameters["ontology"] for one in similarity_measures):
-        raise UsageError(
-            "no measure uses the ontology",
-            where="--ontology",
-            remedy="add a measure that uses it, for example -m MaxOntSim@10, or remove the option",
-        )
-    if annotations is not None and not any(one.takes_annotations for one in similarity_measures):
-        raise UsageError(
-            "no measure uses the annotations",
-            where="--annotations",
-            remedy="add a measure that uses them, for example -m \"MaxOntSim(formula='lin')@10\", "
-            "or remove the option",
-        )
-
-
-def _summary_of(formula: Formula) -> str:
-    """Return the first paragraph of the formula's docstring on one line, without full stop."""
-    paragraph = (formula.__doc__ or "").partition("\n\n")[0]
-    return " ".join(paragraph.split()).rstrip(".")
+    found = [one for one in measures if isinstance(one, MaxOntSim)]
+    used = {
+        "ontology": (ontology, not all(one.parameters["ontology"] for one in found)),
+        "annotations": (annotations, any(one.takes_annotations for one in found)),
+    }
+    for name, (path, is_used) in used.items():
+        if path is not None and not is_used:
+            raise UsageError(
+                f"no measure uses the {name}",
+                where=f"--{name}",
+                remedy="add one, for example MaxOntSim(formula='lin')@10, or remove the option",
+            )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import Definition, FloatArray, canonical_name
+from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.judged import JudgedRun
 from trectools_plus.measures.providers.builtin import ColumnMeasure
 
@@ -24,6 +24,11 @@ class RBP(ColumnMeasure):
 
     label = "RBP"
     parameter_defaults = MappingProxyType({"p": 0.8, "rel": None})
+    formula = (
+        "(1 - {p}) times the sum over ranks {ranks} of gain * {p}^(rank - 1), as rbp of "
+        "trec_eval 10"
+    )
+    denominator = "1 / (1 - {p}), the sum for an endless ranking of relevant documents"
 
     def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
         super().__init__(cutoff, **parameters)
@@ -34,12 +39,12 @@ class RBP(ColumnMeasure):
                 where=self.label,
                 remedy="write it as RBP(p=0.8)",
             )
-
-    @property
-    def full_name(self) -> str:
-        """The canonical name with p, which ``rbp.80`` contains, also if it is the default."""
-        defaults = {**self.parameter_defaults, "p": None}
-        return canonical_name(self.label, self.parameters, defaults, self.cutoff)
+        if self.parameters["rel"] is None:
+            self.gain = (
+                "grade / the highest grade of the query (if that is above 1); a negative grade "
+                "counts as 0"
+            )
+            self.trec_eval_call = "trec_eval -c {to_depth}-m rbp.p={p} QRELS RUN  # trec_eval 10"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return values between 0 and 1."""
@@ -48,23 +53,6 @@ class RBP(ColumnMeasure):
         else:
             gain = (run.grade >= self.relevance_level).astype(np.float64)
         return rank_biased_sum(run, gain, self.parameters["p"], self.cutoff)
-
-    @property
-    def _definition(self) -> Definition:
-        p, level = self.parameters["p"], self.parameters["rel"]
-        cut = "" if self.cutoff is None else f"-M {self.cutoff} "
-        return self._define(
-            f"(1 - {p}) times the sum over ranks {self._ranks} of gain * {p}^(rank - 1), as rbp of "
-            "trec_eval 10",
-            "grade / the highest grade of the query (if that is above 1); a negative grade counts "
-            "as 0"
-            if level is None
-            else self._binary_gain,
-            f"1 / (1 - {p}), the sum for an endless ranking of relevant documents",
-            trec_eval_call=None
-            if level is not None
-            else f"trec_eval -c {cut}-m rbp.p={p} QRELS RUN  # trec_eval 10",
-        )
 
 
 def rank_biased_sum(
@@ -81,8 +69,7 @@ def rank_biased_sum(
     weight = discounts(persistence, int(run.rank.max(initial=0)))
     shown = run.within(cutoff) & (run.grade >= 0)
     products = gain[shown] * weight[run.rank[shown] - 1]
-    total = np.bincount(run.query[shown], products, len(run.retrieved))
-    return (1.0 - persistence) * total.astype(np.float64)
+    return (1.0 - persistence) * run.total(shown, products)
 
 
 def discounts(persistence: float, length: int) -> FloatArray:

@@ -172,7 +172,7 @@ class StandardMeasure:
         label: The name in ``ir_measures``.
         trec_name: trec_eval's name without a cutoff; ``None`` if a cutoff is required.
         trec_cut_name: trec_eval's name with a cutoff; ``None`` if it takes none.
-        formula: In words; ``{first}`` is replaced by "in the first k".
+        formula: In words; see :meth:`Measure._define` for the names in braces.
         denominator: In words.
         gain: In words; ``{level}`` is replaced by the relevance level.
         defaults: The parameters with their defaults.

@@ -13,13 +13,14 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from trectools_plus.errors import UsageError
 from trectools_plus.measures import definitions
 from trectools_plus.measures.definitions.base import (
+    AVERAGED_OVER,
     DeclaredMeasure,
+    Definition,
     FloatArray,
     Measure,
-    fold_parameters,
-    refuse_unknown_parameters,
 )
 from trectools_plus.measures.definitions.trec_eval_measures import BINARY_GAIN
 from trectools_plus.measures.providers.user import BaseMeasure, construct
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from trectools_plus.measures.judged import JudgedRun, RankedRun
+    from trectools_plus.measures.judged import IntArray, JudgedRun
 
 
 def iter_measures() -> Iterator[type[ColumnMeasure | BaseMeasure]]:
@@ -48,44 +49,80 @@ class BuiltinProvider:
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
         """Construct a measure with its parameters."""
-        found = next(one for one in iter_measures() if one.label == label)
-        parameters = fold_parameters(parameters, found.parameter_defaults)
-        refuse_unknown_parameters(label, parameters, found.parameter_defaults)
-        return construct(found, parameters, at)
+        return construct(next(one for one in iter_measures() if one.label == label), parameters, at)
 
-    def score(self, measures: Sequence[ColumnMeasure], run: RankedRun) -> list[FloatArray]:
+    def score(self, measures: Sequence[ColumnMeasure], run: JudgedRun) -> list[FloatArray]:
         """Score every query."""
-        return [measure.score(run.judged) for measure in measures]
+        return [measure.score(run) for measure in measures]
 
 
 class ColumnMeasure(DeclaredMeasure):
-    """A built-in measure, computed for all queries at once."""
+    """A built-in measure, computed for all queries at once.
+
+    Attributes:
+        formula: See :class:`Definition`, and :meth:`Measure._define` for the names in braces.
+        gain: The same.
+        denominator: The same.
+        averaged_over: The same.
+        trec_eval_call: The same.
+        see_also: The same.
+    """
 
     provider = BuiltinProvider()
     parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType({"rel": 1})
+    formula: str
+    gain: str = BINARY_GAIN
+    denominator: str = "none"
+    averaged_over: str = AVERAGED_OVER
+    trec_eval_call: str | None = None
+    see_also: str | None = None
 
     @abstractmethod
     def score(self, run: JudgedRun) -> FloatArray:
         """Return one value per query; ``nan`` where it is undefined."""
 
     @property
-    def _found(self) -> str:
-        """The documents that count, in words."""
-        return "retrieved" if self.cutoff is None else f"in the first {self.cutoff}"
-
-    @property
-    def _ranks(self) -> str:
-        """The ranks that count, in words."""
-        return "of the ranking" if self.cutoff is None else f"from 1 to {self.cutoff}"
-
-    @property
-    def _binary_gain(self) -> str:
-        """The gain of measures with binary relevance."""
-        return BINARY_GAIN.format(level=self.relevance_level)
+    def definition(self) -> Definition:
+        """The exact meaning of its figures."""
+        k, level = self.cutoff, self.relevance_level
+        words = {
+            "found": "retrieved" if k is None else f"in the first {k}",
+            "within": "" if k is None else f" in the first {k}",
+            "ranks": "of the ranking" if k is None else f"from 1 to {k}",
+            "at_level": "" if level == 1 else f"-l {level} ",
+            "to_depth": "" if k is None else f"-M {k} ",
+            **self.parameters,
+        }
+        return self._define(
+            self.formula,
+            self.gain,
+            self.denominator,
+            words,
+            averaged_over=self.averaged_over,
+            trec_eval_call=self.trec_eval_call,
+            see_also=self.see_also,
+        )
 
     def _hits(self, run: JudgedRun) -> npt.NDArray[np.bool_]:
         """Return a mask of judged documents that are relevant and in the first k."""
         return run.within(self.cutoff) & (run.grade >= self.relevance_level)
+
+    def _count_relevant(self, run: JudgedRun) -> IntArray:
+        """Return the number of relevant documents of each query."""
+        return run.count(run.grade >= self.relevance_level)
+
+    def _refuse_above(self, highest: int, grades: IntArray) -> None:
+        """Refuse grades that are too high.
+
+        Raises:
+            UsageError: If there is one.
+        """
+        if (grade := int(grades.max(initial=0))) > highest:
+            raise UsageError(
+                f"grade {grade} is above {highest}, the highest grade that it accepts",
+                where=self.name,
+                remedy=f"rescale the grades to 0 to {highest}",
+            )
 
 
 PROVIDER = ColumnMeasure.provider

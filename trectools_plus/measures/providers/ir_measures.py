@@ -19,9 +19,9 @@ from trectools_plus.measures.definitions.base import (
     Definition,
     FloatArray,
     Measure,
-    fold_parameters,
+    is_whole,
+    known_parameters,
     provided_by,
-    refuse_unknown_parameters,
 )
 from trectools_plus.measures.queries import RELEVANT
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from trectools_plus.measures.judged import JudgedQueries, RankedRun
+    from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 
 _OTHERS = "the others are undefined and counted aside"
 UNDEFINED = {
@@ -78,7 +78,7 @@ class IrMeasuresProvider:
         """Construct a measure with its parameters."""
         return IrMeasure(label, parameters, at)
 
-    def score(self, measures: Sequence[IrMeasure], run: RankedRun) -> list[FloatArray]:
+    def score(self, measures: Sequence[IrMeasure], run: JudgedRun) -> list[FloatArray]:
         """Score every query; ``nan`` where ``ir_measures`` gives no value or divides by zero.
 
         Raises:
@@ -90,33 +90,22 @@ class IrMeasuresProvider:
         ir_measures = _ir_measures()
         assert run.documents is not None
         queries, ranked = run.documents
-        graded = queries.frame.join(ranked.select("query").unique(), on="query", how="semi")
-        qrels = [
-            ir_measures.Qrel(str(query), doc_id, relevance)
-            for query, doc_id, relevance in graded.iter_rows()
-        ]
         # Decreasing and above 0, because Compat treats documents with score 0 as not retrieved.
         decreasing = (pl.len() + 1 - pl.col("rank")).over("query").cast(pl.Float64)
         scored = [
             ir_measures.ScoredDoc(str(query), doc_id, score)
             for query, doc_id, score in ranked.select("query", "doc_id", decreasing).iter_rows()
         ]
-        of_subtopics = [
-            ir_measures.Qrel(str(query), doc_id, relevance, iteration)
-            for query, iteration, doc_id, relevance in (
-                queries.subtopics.join(ranked.select("query").unique(), on="query", how="semi")
-                if any(measure.counts_subtopics for measure in measures)
-                else queries.subtopics.clear()
-            ).iter_rows()
-        ]
-        columns = []
-        for measure in measures:
-            values = np.full(len(queries.query_ids), np.nan)
-            judged = of_subtopics if measure.counts_subtopics else qrels
-            for query, value in _scores(measure, judged, scored).items():
-                values[int(query)] = value
-            columns.append(values)
-        return columns
+        values = np.full((len(measures), len(queries.query_ids)), np.nan)
+        for place, measure in enumerate(measures):
+            judged = queries.subtopics if measure.counts_subtopics else queries.frame
+            rows = judged.join(ranked.select("query").unique(), on="query", how="semi")
+            qrels = [
+                ir_measures.Qrel(str(query), *judgment) for query, *judgment in rows.iter_rows()
+            ]
+            for query, value in _scores(measure, qrels, scored).items():
+                values[place, int(query)] = value
+        return list(values)
 
 
 class IrMeasure(Measure):
@@ -136,11 +125,16 @@ class IrMeasure(Measure):
     def __init__(self, label: str, parameters: Mapping[str, Any], at: Any = None) -> None:
         ir_measures = _ir_measures()
         base = ir_measures.measures.registry[label]
-        bound = {**base.params, **fold_parameters(parameters, base.SUPPORTED_PARAMS)}
-        if at is not None:
-            bound[base.AT_PARAM] = at
+        given = parameters if at is None else {**parameters, base.AT_PARAM: at}
+        bound = {**base.params, **known_parameters(label, given, base.SUPPORTED_PARAMS)}
         self.bound = base(**bound)
-        _check_parameters(self.bound, label)
+        for name, info in base.SUPPORTED_PARAMS.items():
+            value = bound.get(name)
+            is_valid = info.validate(value) if name in bound else not info.required
+            if not is_valid or (name == "cutoff" and name in bound and not is_whole(value, 1)):
+                raise UsageError(
+                    f"{label} cannot take {name}={value!r}", remedy=f"{name}: {info.desc}"
+                )
         self.computed_by = _provider_of(self.bound)
         self.cutoff = self.bound.params.get("cutoff")
         level = self.bound["rel"] if "rel" in base.SUPPORTED_PARAMS else 1
@@ -182,11 +176,13 @@ class IrMeasure(Measure):
         return repr(self.bound)
 
     @property
-    def _definition(self) -> Definition:
+    def definition(self) -> Definition:
+        """The exact meaning of its figures."""
         return self._define(
-            self.bound.SHORT_DESC.rstrip("."),
+            "{formula}",
             "as the formula says; a negative grade is not relevant",
             "as the formula says",
+            {"formula": self.bound.SHORT_DESC.rstrip(".")},
             provider=f"{provided_by('ir-measures')} ({self.computed_by.NAME})",
             averaged_over=UNDEFINED.get(self.bound.NAME, AVERAGED_OVER),
         )
@@ -221,85 +217,32 @@ def _by_query(rows: list[Any]) -> dict[str, list[Any]]:
     return grouped
 
 
-def _check_parameters(bound: Any, label: str) -> None:
-    supported = bound.SUPPORTED_PARAMS
-    refuse_unknown_parameters(label, bound.params, supported)
-    for name, info in supported.items():
-        given = {name: bound.params[name]} if name in bound.params else {}
-        positive = name != "cutoff" or not given or _is_positive(given[name])
-        if info.required and not given:
-            raise UsageError(f"{label} needs a value for {name}", remedy=f"{name}: {info.desc}")
-        if given and not (info.validate(given[name]) and positive):
-            raise UsageError(
-                f"{label} cannot take {name}={given[name]!r}", remedy=f"{name}: {info.desc}"
-            )
-
-
-def _is_positive(cutoff: Any) -> bool:
-    return isinstance(cutoff, int) and not isinstance(cutoff, bool) and cutoff >= 1
-
-
 def _provider_of(bound: Any) -> Any:
-    ir_measures = _ir_measures()
-    providers = [one for one in ir_measures.DefaultPipeline.providers if one.NAME != _BY_PERL]
-    able = [one for one in providers if one.supports(bound)]
+    """Return the first installed package that computes a measure, in the order of ir_measures."""
+    able = [
+        one
+        for one in _ir_measures().DefaultPipeline.providers
+        if one.NAME != _BY_PERL and one.supports(bound)
+    ]
     for provider in able:
         if provider.is_available():
-            _refuse_old_cwl_eval(bound, provider)
+            if provider.NAME == "cwl_eval" and _version_of("cwl-eval") < [1, 0, 10]:
+                raise UsageError(
+                    f"{bound!r} needs cwl-eval 1.0.10 or later",
+                    remedy="pip install 'cwl-eval>=1.0.10', a source package without compiled code",
+                )
             return provider
-    if not able:
-        raise _not_computed(bound, [s for one in providers for s in one.SUPPORTED_MEASURES])
     if any(one.NAME in _EXTRA for one in able):
         raise MissingExtraError(repr(bound), "measures")
-    instructions = (one.install_instructions() for one in able)
+    instructions = [text for one in able if (text := one.install_instructions())]
     raise UsageError(
-        f"{bound!r} is computed by {' or '.join(one.NAME for one in able)}, which is not installed",
-        remedy=" or ".join(text for text in instructions if text),
+        f"no installed package computes {bound!r} for ir_measures",
+        remedy=" or ".join(instructions) or "choose other parameters, or another measure",
     )
 
 
-def _refuse_old_cwl_eval(bound: Any, provider: Any) -> None:
-    if provider.NAME != "cwl_eval":
-        return
-    from importlib.metadata import version
-
-    installed = version("cwl-eval")
-    if [int(part) for part in re.findall(r"\d+", installed)] < [1, 0, 10]:
-        raise UsageError(
-            f"{bound!r} needs cwl-eval 1.0.10 or later, but {installed} is installed",
-            remedy="pip install 'cwl-eval>=1.0.10', a source package without compiled code",
-        )
-
-
-def _not_computed(bound: Any, specs: list[Any]) -> UsageError:
-    """Return an error that lists the smallest change with which a provider could compute it."""
-    by_spec = [_errors(bound, spec) for spec in specs if spec.NAME == bound.NAME]
-    if not by_spec:
-        return UsageError(
-            f"ir_measures computes {bound!r} only with Perl or another program",
-            remedy="choose another measure",
-        )
-    errors = min(by_spec, key=len)
-    return UsageError(
-        f"{bound.NAME} {' and '.join(errors.values())}",
-        where=repr(bound),
-        # The description says that the parameter is optional; for this measure it is required.
-        remedy="; ".join(
-            f"{name}: {bound.SUPPORTED_PARAMS[name].desc.partition(', or NOT_PROVIDED')[0]}"
-            for name in errors
-        ),
-    )
-
-
-def _errors(bound: Any, spec: Any) -> dict[str, str]:
-    """Return the error of each parameter that a provider does not support."""
-    return {
-        name: f"cannot take {name}={bound.params[name]!r}"
-        if name in bound.params
-        else f"needs a value for {name}"
-        for name, allowed in spec.params.items()
-        if not allowed.validate(bound[name])
-    }
+def _version_of(distribution: str) -> list[int]:
+    return [int(part) for part in re.findall(r"\d+", provided_by(distribution))]
 
 
 PROVIDER = IrMeasure.provider

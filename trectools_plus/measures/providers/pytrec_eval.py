@@ -13,7 +13,6 @@ measure depends on them. The values are the same as with the original document i
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -22,7 +21,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
+import numpy.typing as npt
 
+from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.definitions.trec_eval_measures import TREC_EVAL_MEASURES, Sees
 from trectools_plus.measures.judged import IntArray, JudgedRun
@@ -67,29 +68,23 @@ def score_requests(
     Returns:
         By key, one value per query; 0 for a query without results.
     """
-    of_lengths = [one for one in requests if one.sees == "length" and not judged_only]
-    others = [one for one in requests if one not in of_lengths]
     values: dict[str, FloatArray] = {}
-    if of_lengths:
-        # Queries with the same number of documents have the same values. trec_eval needs a
-        # judgment of each query.
-        lengths, positions = np.unique(run.retrieved, return_inverse=True)
-        zeros = np.zeros(len(lengths), np.int64)
-        judged = JudgedRun(lengths, np.arange(len(lengths)), zeros, zeros)
-        found = _score(judged, zeros, lengths, of_lengths, level=level, judged_only=False)
-        values = {key: column[positions] for key, column in found.items()}
-    if others:
+    by_length = [one for one in requests if one.sees == "length"]
+    for group in (by_length, [one for one in requests if one.sees != "length"]):
+        if not group:
+            continue
         # trec_eval removes unjudged documents, and must not be left without documents.
-        sees = "judged" if judged_only else max((one.sees for one in others), key=_PARTS.index)
+        sees = "judged" if judged_only else max((one.sees for one in group), key=_PARTS.index)
+        judged, gains = run, grades
         if sees == "gains":
             kept = grades > 0
-            run = replace(run, query=run.query[kept], rank=run.rank[kept], grade=run.grade[kept])
-            grades = grades[kept]
-        depth = _visible_depths(run, grades, sees)
-        cutoffs = [one.cutoff for one in others if one.cutoff is not None]
-        if len(cutoffs) == len(others) and not judged_only:
+            judged = replace(run, query=run.query[kept], rank=run.rank[kept], grade=run.grade[kept])
+            gains = grades[kept]
+        depth = _visible_depths(judged, gains, sees)
+        cutoffs = [one.cutoff for one in group if one.cutoff is not None]
+        if len(cutoffs) == len(group) and not judged_only:
             depth = np.minimum(depth, max(cutoffs))
-        values |= _score(run, grades, depth, others, level=level, judged_only=judged_only)
+        values |= _score(judged, gains, depth, group, level=level, judged_only=judged_only)
     return values
 
 
@@ -130,7 +125,7 @@ def _visible_depths(run: JudgedRun, grades: IntArray, sees: Sees) -> IntArray:
 
     It is at least 1 if there is any document.
     """
-    if sees == "all":
+    if sees in ("all", "length"):
         return run.retrieved
     deepest = np.zeros_like(run.retrieved)
     kept = slice(None) if sees == "judged" else grades > 0
@@ -150,10 +145,16 @@ def _score(
 ) -> dict[str, FloatArray]:
     """Rename documents and score them; ``depth`` of a query is 0 to omit it."""
     qrels, rankings = _rename(run, grades, depth)
-    is_cheap = grades.max(initial=0) <= _HIGHEST_CHEAP_GRADE
-    call = call_pytrec_eval if is_cheap else _call_with_high_grades
     texts = [one.text for one in requests]
-    results = call(texts, qrels, rankings, level=level, judged_only=judged_only)
+    takes_gains = any(text.split(".")[0] in _TAKE_GAINS for text in texts)
+    limit = MAX_GAIN if not takes_gains else _MAX_GAIN_OF_NDCG
+    if (highest := int(grades.max(initial=0))) > limit:
+        raise UsageError(
+            f"a grade or gain of {highest:,} is above {limit:,}",
+            where=", ".join(texts),
+            remedy="rescale the grades",
+        )
+    results = call_pytrec_eval(texts, qrels, rankings, level=level, judged_only=judged_only)
     keys = [key for one in requests for key in one.keys]
     pick = itemgetter(*keys)
     rows = [pick(result) for result in results.values()]
@@ -173,8 +174,9 @@ def _rename(
     position = np.arange(len(run.query)) - starts[run.query]
     shown = (run.rank > 0) & (run.rank <= depth[run.query])
     keys = np.where(shown, run.rank, deepest + 1 + position)
-    rankings = _rankings_of(_capacity(int(keys.max(initial=deepest)) + 1))
-    documents, gains = rankings.names[keys].tolist(), grades.tolist()
+    # The next power of two, so that chunks of a run share names and rankings.
+    capacity = max(1024, 1 << int(keys.max(initial=deepest)).bit_length())
+    documents, gains = _names(capacity)[keys].tolist(), grades.tolist()
     # Without any grade of 0 or more all values are 0, and trec_eval would crash.
     highest = np.full(len(depth), -1)
     np.maximum.at(highest, run.query, grades)
@@ -184,100 +186,32 @@ def _rename(
     for number in scored:
         own = slice(bounds[number], bounds[number + 1])
         qrels[str(number)] = dict(zip(documents[own], gains[own], strict=True))
-    return qrels, {str(number): rankings[depths[number]] for number in scored}
+    return qrels, {str(number): _ranking(capacity, depths[number]) for number in scored}
 
 
-def _call_with_high_grades(
-    requests: Sequence[str],
-    qrels: Mapping[str, Mapping[str, int]],
-    rankings: Mapping[str, Mapping[str, float]],
-    *,
-    level: int,
-    judged_only: bool,
-) -> Values:
-    """Call pytrec_eval with grades that are too high to pass.
-
-    trec_eval needs time and memory for each grade up to the highest one, and time that grows
-    with its square for measures that take gains. So high grades are numbered, and the gains
-    of these numbers are the grades. Only ``ndcg_cut`` takes no gains, and gets the grades.
-    """
-    grades = {grade for judged in qrels.values() for grade in judged.values()}
-    positive = sorted(grade for grade in grades if grade > 0)
-    numbers = {grade: number for number, grade in enumerate(positive, 1)}
-    numbered = {
-        query_id: {doc_id: numbers.get(grade, grade) for doc_id, grade in judged.items()}
-        for query_id, judged in qrels.items()
-    }
-    of_grades = [one for one in requests if one.split(".")[0] == "ndcg_cut"]
-    of_numbers = [_with_gains(one, numbers) for one in requests if one not in of_grades]
-    merged: dict[str, dict[str, float]] = {}
-    for some, judgments, lowest in (
-        (of_grades, qrels, level),
-        (of_numbers, numbered, bisect_left(positive, level) + 1),
-    ):
-        if some:
-            found = call_pytrec_eval(
-                some, judgments, rankings, level=lowest, judged_only=judged_only
-            )
-            for query_id, values in found.items():
-                merged.setdefault(query_id, {}).update(values)
-    return merged
+@lru_cache(maxsize=2)
+def _names(capacity: int) -> npt.NDArray[np.object_]:
+    """Return names of documents, in the order of their bytes."""
+    width = 2
+    while len(_CHARACTERS) ** width < capacity:
+        width += 1
+    names = islice(product(_CHARACTERS, repeat=width), capacity)
+    return np.array(["".join(one) for one in names], object)
 
 
-def _with_gains(request: str, numbers: Mapping[int, int]) -> str:
-    """Return a request in which the gain of a grade's number is the gain of the grade."""
-    name, _, parameters = request.partition(".")
-    if name not in _TAKE_GAINS:
-        return request
-    pairs = [pair.split("=") for pair in parameters.split(",") if pair]
-    gains: dict[int, int | str] = {number: grade for grade, number in numbers.items()}
-    for grade, gain in reversed(pairs):  # trec_eval uses the first gain of a grade
-        if int(grade) in (0, *numbers):
-            gains[numbers.get(int(grade), 0)] = gain
-    return f"{name}.{','.join(f'{number}={gain}' for number, gain in gains.items())}"
-
-
-class _Rankings(dict[int, dict[str, float]]):
-    """Rankings of n renamed documents by n, created on first use.
-
-    Attributes:
-        names: The names of the documents, in the order of their bytes.
-    """
-
-    def __init__(self, capacity: int) -> None:
-        width = 2
-        while len(_CHARACTERS) ** width < capacity:
-            width += 1
-        names = islice(product(_CHARACTERS, repeat=width), capacity)
-        self.names = np.array(["".join(one) for one in names], object)
-        self._items = [(name, -float(rank)) for rank, name in enumerate(self.names)]
-        self._n_items = 0
-
-    def __missing__(self, depth: int) -> dict[str, float]:
-        ranking = dict(self._items[1 : depth + 1])
-        if self._n_items + depth > _MAX_ITEMS:
-            self.clear()
-            self._n_items = 0
-        self._n_items += depth
-        self[depth] = ranking
-        return ranking
-
-
-_rankings_of = lru_cache(maxsize=2)(_Rankings)
-"""Return rankings that the chunks of a run share."""
-
-
-def _capacity(n: int) -> int:
-    """Return the next power of two, so that chunks of a run have the same one."""
-    return max(1024, 1 << (n - 1).bit_length())
+@lru_cache(maxsize=32)
+def _ranking(capacity: int, depth: int) -> dict[str, float]:
+    """Return the ranking of n renamed documents, which queries share."""
+    names = _names(capacity)[1 : depth + 1].tolist()
+    return {name: -float(rank) for rank, name in enumerate(names, 1)}
 
 
 _CHARACTERS = [chr(code) for code in range(ord("!"), ord("~") + 1)]
-_MAX_ITEMS = 200_000
-"""The greatest number of items of the rankings in memory, of about 50 bytes each."""
 _STEP = 16
 """Depths are rounded up to a multiple of this number, so that more queries share a ranking."""
-_HIGHEST_CHEAP_GRADE = 1000
+MAX_GAIN = 2**20
+"""The highest gain: trec_eval uses a counter per grade and query, here 8 MiB and 1 ms."""
+_MAX_GAIN_OF_NDCG = 1000
 """trec_eval's ``ndcg`` takes milliseconds per query for it, and an hour for a grade of 10^6."""
 _TAKE_GAINS = {one.name for one in TREC_EVAL_MEASURES if one.takes == "gains"}
 _PARTS: tuple[Sees, ...] = get_args(Sees)

@@ -14,10 +14,9 @@ from trectools_plus.measures.definitions.base import (
     Measure,
     canonical_name,
     checked_cutoff,
-    checked_level,
-    fold_parameters,
+    is_whole,
+    known_parameters,
     provided_by,
-    refuse_unknown_parameters,
 )
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
@@ -30,13 +29,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from trectools_plus.measures.judged import IntArray, RankedRun
+    from trectools_plus.measures.judged import IntArray, JudgedRun
     from trectools_plus.measures.providers.pytrec_eval import Request
 
 TREC_EVAL_VERSION = "9.0.8"
-MAX_GAIN = 2**20
-"""The highest gain: trec_eval uses a counter per grade and query, here 8 MiB and 1 ms."""
-
 MAX_BETA = 2**53
 """Whole numbers below it are exact as decimal numbers."""
 
@@ -55,12 +51,10 @@ class PytrecEvalProvider:
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
         """Construct a measure with its parameters."""
-        found = _STANDARD[label]
-        parameters = fold_parameters(parameters, found.defaults)
-        refuse_unknown_parameters(label, parameters, found.defaults)
-        return TrecEvalMeasure(found, at, parameters)
+        standard = _STANDARD[label]
+        return TrecEvalMeasure(standard, at, known_parameters(label, parameters, standard.defaults))
 
-    def score(self, measures: Sequence[TrecEvalMeasure], run: RankedRun) -> list[FloatArray]:
+    def score(self, measures: Sequence[TrecEvalMeasure], run: JudgedRun) -> list[FloatArray]:
         """Score every query; 0 for a query without results.
 
         Raises:
@@ -70,11 +64,20 @@ class PytrecEvalProvider:
 
         values: dict[TrecEvalMeasure, FloatArray] = {}
         for (level, _, judged_only, _), group in _group_by_call(measures).items():
-            grades = _gains(group[0], run)
-            found = score_requests(
-                run.judged, grades, _join_requests(group), level=level, judged_only=judged_only
+            results = score_requests(
+                run,
+                _gains(group[0], run),
+                _join_requests(group),
+                level=level,
+                judged_only=judged_only,
             )
-            values |= {one: one.cut_values(found[one.trec_result]) for one in group}
+            for measure in group:
+                column = results[measure.trec_result]
+                # trec_eval computes RR without a cutoff: a value below 1/k means a rank below k.
+                is_cut = measure.standard.label == "RR" and measure.cutoff is not None
+                values[measure] = (
+                    column * (column >= 1.0 / (measure.cutoff or 1)) if is_cut else column
+                )
         return [values[measure] for measure in measures]
 
 
@@ -97,12 +100,13 @@ class TrecEvalMeasure(Measure):
     ) -> None:
         self.standard = standard
         self.aggregate = standard.aggregate
-        if isinstance(parameters.get("dcg"), str):
-            parameters = {**parameters, "dcg": parameters["dcg"].lower()}
         self.parameters: dict[str, Any] = {**standard.defaults, **parameters}
+        if isinstance(self.parameters.get("dcg"), str):
+            self.parameters["dcg"] = self.parameters["dcg"].lower()
         self.recall: float | None = None
+        checked = {name: self.parameters[name] for name in parameters}
         if standard.cutoff_parameter == "recall":
-            self.recall = _checked_recall(cutoff, standard.label)
+            checked["recall"] = self.recall = cutoff
         else:
             if cutoff is not None and not standard.trec_cut_name:
                 raise UsageError(
@@ -111,27 +115,34 @@ class TrecEvalMeasure(Measure):
                 )
             required = standard.trec_name is None
             self.cutoff = checked_cutoff(cutoff, standard.label, required=required)
-        for key, value in parameters.items():
-            _check_parameter(key, value, standard.label)
+        for name, value in checked.items():
+            is_valid, expected = _CHECKS[name]
+            if not is_valid(value):
+                raise UsageError(
+                    f"{name} must be {expected} but got {value!r}", where=standard.label
+                )
         if "beta" in self.parameters:  # beta=2 and beta=2.0 are the same measure
             self.parameters["beta"] = float(self.parameters["beta"])
+        self.recall = None if self.recall is None else float(self.recall)
         self.relevance_level = self.parameters.get("rel") or 1
+
+    @property
+    def _at(self) -> float | None:
+        return self.cutoff if self.recall is None else self.recall
 
     def at_level(self, level: int) -> Measure:
         """Return the measure with a relevance level; see :meth:`Measure.at_level`."""
         if not self._takes_level() or level == 1:
             return self
-        at = self.cutoff if self.recall is None else self.recall
-        return TrecEvalMeasure(self.standard, at, {**self.parameters, "rel": level})
+        return TrecEvalMeasure(self.standard, self._at, {**self.parameters, "rel": level})
 
     @cached_property
     def name(self) -> str:
         """The name as ``ir_measures`` writes it."""
-        parameters, defaults = dict(self.parameters), dict(self.standard.defaults)
-        at = self.cutoff if self.recall is None else self.recall
+        parameters = dict(self.parameters)
         if parameters.get("gains") is not None:
             parameters["gains"] = _changed(parameters["gains"])
-        name = canonical_name(self.standard.label, parameters, defaults, at)
+        name = canonical_name(self.standard.label, parameters, self.standard.defaults, self._at)
         return name.replace(": ", ":").replace(", ", ",")
 
     def values_without_results(
@@ -163,7 +174,7 @@ class TrecEvalMeasure(Measure):
         level, gains = self.relevance_level, self.parameters.get("gains")
         # trec_eval ignores negative grades.
         if self.parameters.get("dcg") == "exp-log2":
-            return lambda grade: 2**grade - 1 if grade > 0 else grade
+            return lambda grade: 2 ** min(grade, 64) - 1 if grade > 0 else grade
         if gains is not None:
             return lambda grade: int(gains.get(grade, grade))
         if self.standard.label == "NumRel" and level > 1:
@@ -193,70 +204,45 @@ class TrecEvalMeasure(Measure):
         name, parameter = self.trec_request
         return f"{name}_{parameter}" if parameter and name != "set_F" else name
 
-    def cut_values(self, values: FloatArray) -> FloatArray:
-        """Apply the cutoff of RR@k, which trec_eval computes without it.
-
-        A recip_rank below 1/k means that the first relevant document is below rank k.
-        """
-        import numpy as np
-
-        if self.standard.label != "RR" or self.cutoff is None:
-            return values
-        return np.where(values < 1.0 / self.cutoff, 0.0, values)
-
     @property
     def trec_call(self) -> str | None:
         """The trec_eval call that prints the same figures; ``None`` if there is none."""
         if self.gain_of is not None:
             return None
-        options = ["-c"]
-        if self.judged_only:
-            options.append("-J")
-        if self.relevance_level > 1:
-            options.append(f"-l {self.relevance_level}")
-        if self.standard.label == "RR" and self.cutoff is not None:
-            options.append(f"-M {self.cutoff}")
-        name = ".".join(part for part in self.trec_request if part)
-        return f"trec_eval {' '.join(options)} -m {name} QRELS RUN"
+        options = {
+            " -J": self.judged_only,
+            f" -l {self.relevance_level}": self.relevance_level > 1,
+            f" -M {self.cutoff}": self.standard.label == "RR" and self.cutoff is not None,
+        }
+        name = ".".join(filter(None, self.trec_request))
+        given = "".join(option for option, is_given in options.items() if is_given)
+        return f"trec_eval -c{given} -m {name} QRELS RUN"
 
     @property
-    def _definition(self) -> Definition:
-        standard = self.standard
-        words = {
-            "first": "in the ranking" if self.cutoff is None else f"in the first {self.cutoff}",
-            "k": "the number retrieved" if self.cutoff is None else self.cutoff,
-            "level": self.relevance_level,
-            "recall": self.recall,
-            "beta": self.parameters.get("beta"),
-        }
-        formula = standard.formula.format(**words)
+    def definition(self) -> Definition:
+        """The exact meaning of its figures."""
+        standard, gain, see_also = self.standard, self.standard.gain, self.standard.see_also
+        formula = standard.formula
         if self.judged_only:
             formula += "; unjudged documents are removed from the ranking first"
+        if self.parameters.get("gains") is not None:
+            gain = "the grade, replaced by {gains}"
+        if self.parameters.get("dcg") == "exp-log2":
+            gain, see_also = "2^grade - 1 (exponential); a negative grade counts as 0", None
+        if standard.label == "AP" and self.cutoff is None:
+            see_also = None
+        words = {"recall": self.recall, **self.parameters}
+        if words.get("gains") is not None:
+            words["gains"] = _changed(words["gains"])
         return self._define(
             formula,
-            self._describe_gain() or standard.gain.format(**words),
-            standard.denominator.format(**words),
+            gain,
+            standard.denominator,
+            words,
             provider=f"{provided_by('pytrec-eval-terrier')} (trec_eval {TREC_EVAL_VERSION})",
             trec_eval_call=self.trec_call,
-            see_also=self._see_also(),
+            see_also=see_also,
         )
-
-    def _see_also(self) -> str | None:
-        """Return the measure of the same name in other tools; ``None`` if this is that one."""
-        standard = self.standard
-        if standard.see_also is None or self.parameters.get("dcg") == "exp-log2":
-            return None
-        if self.cutoff is None and standard.label == "AP":
-            return None
-        return standard.see_also.format(at="" if self.cutoff is None else f"@{self.cutoff}")
-
-    def _describe_gain(self) -> str | None:
-        """Describe the gains that a parameter sets; ``None`` if none does."""
-        if self.parameters.get("dcg") == "exp-log2":
-            return "2^grade - 1 (exponential); a negative grade counts as 0"
-        if self.parameters.get("gains") is not None:
-            return f"the grade, replaced by {_changed(self.parameters['gains'])}"
-        return None
 
 
 _CallKey = tuple[int, str, bool, str]
@@ -301,27 +287,16 @@ def _join_requests(measures: Iterable[TrecEvalMeasure]) -> list[Request]:
     return requests
 
 
-def _gains(measure: TrecEvalMeasure, run: RankedRun) -> IntArray:
-    """Return the grades for trec_eval.
-
-    Raises:
-        UsageError: If a gain is too large for trec_eval.
-    """
+def _gains(measure: TrecEvalMeasure, run: JudgedRun) -> IntArray:
+    """Return the grades for trec_eval."""
     import numpy as np
 
-    gain_of, judged = measure.gain_of, run.judged
-    if gain_of is None:
-        return judged.grade
-    grades, positions = np.unique(judged.grade, return_inverse=True)
-    gains = [gain_of(int(grade)) for grade in grades]
-    for index, gain in enumerate(gains):
-        if gain > MAX_GAIN:
-            query = run.query_ids[judged.query[positions == index][0]]
-            raise UsageError(
-                f"grade {grades[index]} gives a gain above {MAX_GAIN:,}",
-                where=f"{measure.name}, query {query}",
-                remedy="rescale the grades",
-            )
+    from trectools_plus.measures.providers.pytrec_eval import MAX_GAIN
+
+    if measure.gain_of is None:
+        return run.grade
+    grades, positions = np.unique(run.grade, return_inverse=True)
+    gains = [min(measure.gain_of(int(grade)), MAX_GAIN + 1) for grade in grades]
     return np.array(gains, np.int64)[positions]
 
 
@@ -330,59 +305,33 @@ def _changed(gains: Mapping[int, int]) -> dict[int, int]:
     return {grade: gain for grade, gain in sorted(gains.items()) if grade != gain}
 
 
-def _checked_recall(recall: Any, label: str) -> float:
-    number = isinstance(recall, int | float) and not isinstance(recall, bool)
-    if not number or not 0 <= recall <= 1 or round(recall, 2) != recall:
-        raise UsageError(
-            f"{label} needs a recall between 0 and 1 in steps of 0.01 but got {recall!r}",
-            remedy=f"write it as {label}@0.1",
-        )
-    return float(recall)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_beta(value: Any) -> bool:
-    # pytrec_eval does not read exponents, so 1e-05 would become 1.
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and 0 < value < MAX_BETA and "e" not in repr(float(value))
-
-
-def _is_gains(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_whole, [*value, *value.values()]))
-
-
-_CHECKS: dict[str, tuple[Callable[[Any], bool], str, str | None]] = {
-    "judged_only": (
-        lambda value: isinstance(value, bool),
-        "judged_only must be True or False",
-        None,
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "rel": (
+        lambda level: is_whole(level, 1),
+        "a whole number of at least 1 (documents of grade 0 or less are never relevant)",
     ),
-    "relative": (lambda value: isinstance(value, bool), "relative must be True or False", None),
-    "dcg": (
-        lambda value: value in ("log2", "exp-log2"),
-        "dcg must be 'log2' or 'exp-log2'",
-        None,
+    "judged_only": (lambda value: isinstance(value, bool), "True or False"),
+    "relative": (lambda value: isinstance(value, bool), "True or False"),
+    "dcg": (lambda formula: formula in ("log2", "exp-log2"), "'log2' or 'exp-log2'"),
+    "beta": (
+        # pytrec_eval does not read exponents, so 1e-05 would become 1.
+        lambda beta: _is_number(beta) and 0 < beta < MAX_BETA and "e" not in repr(float(beta)),
+        "a number above 0, as in SetF(beta=2)",
     ),
-    "beta": (_is_beta, "beta must be a number above 0", "write it as SetF(beta=2)"),
     "gains": (
-        _is_gains,
-        "gains must map whole grades to whole gains",
-        "write it as nDCG(gains={0:0,1:1,2:5})@10",
+        lambda gains: isinstance(gains, dict) and all(map(is_whole, [*gains, *gains.values()])),
+        "whole gains by whole grades, as in nDCG(gains={0:0,1:1,2:5})@10",
+    ),
+    "recall": (
+        lambda recall: _is_number(recall) and 0 <= recall <= 1 and round(recall, 2) == recall,
+        "between 0 and 1 in steps of 0.01, as in IPrec@0.1",
     ),
 }
-"""By parameter: a check of its value, and the beginning and remedy of the error message."""
-
-
-def _check_parameter(name: str, value: Any, label: str) -> None:
-    if name == "rel":
-        checked_level(value, label)
-        return
-    is_valid, expected, remedy = _CHECKS[name]
-    if not is_valid(value):
-        raise UsageError(f"{expected} but got {value!r}", where=label, remedy=remedy)
+"""By parameter: a check of its value, and what is expected."""
 
 
 PROVIDER = TrecEvalMeasure.provider

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import (
     AVERAGED_OVER,
     TIES,
@@ -17,7 +16,7 @@ from trectools_plus.measures.definitions.base import (
 )
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.judged import RankedRun
+    from trectools_plus.measures.judged import JudgedRun
 
 
 _CLASS = re.compile(r"[\w.<>]+:[\w.<>]+")
@@ -48,23 +47,11 @@ class StoredProvider:
 
     sees_documents = False
 
-    def labels(self) -> list[str]:
-        """Return no label: these measures have no names of their own."""
-        return []
-
-    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
-        """Refuse to construct a measure.
-
-        Raises:
-            UsageError: Always.
-        """
-        raise UsageError("the measure is not computed again", where=f"{label}{parameters}{at}")
-
-    def score(self, measures: Sequence[StoredMeasure], run: RankedRun) -> list[FloatArray]:
+    def score(self, measures: Sequence[StoredMeasure], run: JudgedRun) -> list[FloatArray]:
         """Return undefined values."""
         import numpy as np
 
-        return [np.full(len(run.query_ids), np.nan) for _ in measures]
+        return [np.full(len(run.retrieved), np.nan) for _ in measures]
 
 
 class StoredMeasure(Measure):
@@ -91,8 +78,6 @@ class StoredMeasure(Measure):
         return self._stored.name
 
     @property
-    def _definition(self) -> Definition:
+    def definition(self) -> Definition:
+        """The definition in the report."""
         return self._stored
-
-
-PROVIDER = StoredMeasure.provider

@@ -17,14 +17,12 @@ from trectools_plus.measures.definitions.base import (
     FloatArray,
     Measure,
     canonical_name,
-    fold_parameters,
 )
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.plugins import find_entry_point, import_object, is_code_refused
-from trectools_plus.text import plural
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.judged import JudgedQueries, RankedRun
+    from trectools_plus.measures.judged import JudgedRun
 
 _M = TypeVar("_M", bound=DeclaredMeasure)
 
@@ -52,7 +50,7 @@ class UserProvider:
             loaded = point.load()
         return construct(_checked_class(loaded, point.value), parameters, at)
 
-    def score(self, measures: Sequence[BaseMeasure], run: RankedRun) -> list[FloatArray]:
+    def score(self, measures: Sequence[BaseMeasure], run: JudgedRun) -> list[FloatArray]:
         """Score every query that has results and a relevant document.
 
         The value of a query without a relevant document is that of one without results.
@@ -77,12 +75,21 @@ class UserProvider:
         query_ids = [queries.query_ids[number] for number in numbers]
         columns = []
         for measure in measures:
-            values = np.full(len(queries.query_ids), _value_without_results(measure))
             cut = slice(measure.cutoff)
             found = [one[cut] for one in doc_ids], [one[cut] for one in scores]
-            values[numbers] = _scores(measure, query_ids, *found, qrels)
+            values = np.full(len(queries.query_ids), np.nan)
+            with named_errors(measure.name, f"fix its {measure._method}"):
+                values[:] = measure.value_without_results
+                of_queries = np.asarray(measure._score(query_ids, *found, qrels), np.float64)
+                values[numbers] = of_queries.reshape(len(numbers))
             columns.append(values)
-            _refuse_too_large(measure, values, queries)
+            for query in np.flatnonzero(np.abs(values) > LARGEST_VALUE)[:1].tolist():
+                raise UsageError(
+                    f"expected a finite value, at most {LARGEST_VALUE:g} (or nan, for undefined), "
+                    f"but got {values[query]:g}",
+                    where=f"{measure.name}, query {queries.query_ids[query]}",
+                    remedy=f"fix its {measure._method}",
+                )
         return columns
 
 
@@ -160,12 +167,14 @@ class BaseMeasure(DeclaredMeasure):
         return self.score_queries(rankings, qrels)
 
     @property
-    def _definition(self) -> Definition:
+    def definition(self) -> Definition:
+        """The first paragraph of the class's docstring; gain and denominator are its own."""
         text = (type(self).__doc__ or "").strip().partition("\n\n")[0]
         return self._define(
-            " ".join(text.split()) or f"see {type(self).__module__}:{self._label()}",
+            "{formula}",
             "its own",
             "its own",
+            {"formula": " ".join(text.split()) or f"see {type(self).__module__}:{self._label()}"},
             provider=f"{type(self).__module__}:{type(self).__qualname__}",
         )
 
@@ -230,7 +239,7 @@ class BaseMetric(BaseMeasure):
         self, ranked_doc_ids: Sequence[str], qrels_of_query: Mapping[str, int]
     ) -> float:
         """Score one query, without its id and scores."""
-        return self._calculate("", ranked_doc_ids, (), qrels_of_query)
+        return float(self._score([""], [ranked_doc_ids], [()], [qrels_of_query])[0])
 
     def _score(
         self,
@@ -241,24 +250,19 @@ class BaseMetric(BaseMeasure):
     ) -> FloatArray:
         import numpy as np
 
-        rows = zip(query_ids, rankings, scores, qrels, strict=True)
-        return np.fromiter((self._calculate(*row) for row in rows), float, len(rankings))
-
-    def _calculate(
-        self,
-        query_id: str,
-        doc_ids: Sequence[str],
-        scores: Sequence[float],
-        qrels: Mapping[str, int],
-    ) -> float:
         level = self.relevance_level
-        results: QueryResults = {
-            "query_id": query_id,
-            "ranked_ids": list(doc_ids),
-            "scores": list(scores),
-            "relevant": {doc_id: grade for doc_id, grade in qrels.items() if grade >= level},
-        }
-        return float(self.calculate(results))
+        results: list[QueryResults] = [
+            {
+                "query_id": query_id,
+                "ranked_ids": list(doc_ids),
+                "scores": list(of_documents),
+                "relevant": {doc_id: grade for doc_id, grade in judged.items() if grade >= level},
+            }
+            for query_id, doc_ids, of_documents, judged in zip(
+                query_ids, rankings, scores, qrels, strict=True
+            )
+        ]
+        return np.fromiter((self.calculate(one) for one in results), float, len(results))
 
 
 @contextmanager
@@ -288,7 +292,6 @@ def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -
     """Construct a measure; an exception in its constructor becomes a UsageError."""
     cutoff = {} if at is None else {"cutoff": at}
     with named_errors(measure_class.__qualname__):
-        parameters = fold_parameters(parameters, measure_class.parameter_defaults)
         measure = measure_class(**cutoff, **parameters)
     if measure.cutoff != at:
         raise UsageError(
@@ -297,46 +300,6 @@ def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -
             remedy="call super().__init__(cutoff, **parameters) in its __init__",
         )
     return measure
-
-
-def _refuse_too_large(measure: BaseMeasure, values: FloatArray, queries: JudgedQueries) -> None:
-    import numpy as np
-
-    too_large = np.flatnonzero(np.abs(values) > LARGEST_VALUE)
-    if too_large.size:
-        query = int(too_large[0])
-        raise UsageError(
-            f"expected a finite value, at most {LARGEST_VALUE:g} (or nan, for undefined), "
-            f"but got {values[query]:g}",
-            where=f"{measure.name}, query {queries.query_ids[query]}",
-            remedy=f"fix its {measure._method}",
-        )
-
-
-def _value_without_results(measure: BaseMeasure) -> float:
-    """Return the value of queries without results, or refuse one that is no number."""
-    without = measure.value_without_results
-    number = isinstance(without, int | float) and not isinstance(without, bool)
-    if not number or abs(without) > LARGEST_VALUE:
-        raise UsageError(
-            f"expected a finite number (or nan, for undefined) but got {without!r}",
-            where=f"value_without_results of {measure.name}",
-        )
-    return without
-
-
-def _scores(measure: BaseMeasure, query_ids: Sequence[str], *results: Any) -> FloatArray:
-    """Return one value per query; ``results`` are further arguments of ``_score``."""
-    import numpy as np
-
-    with named_errors(measure.name, f"fix its {measure._method}"):
-        values = np.asarray(measure._score(query_ids, *results), dtype=np.float64)
-    if values.shape != (len(query_ids),):
-        raise UsageError(
-            f"expected {plural(len(query_ids), 'value')} but got an array of shape {values.shape}",
-            where=measure.name,
-        )
-    return values
 
 
 def _checked_class(found: object, where: str) -> type[BaseMeasure]:

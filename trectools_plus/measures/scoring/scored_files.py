@@ -13,9 +13,8 @@ from trectools_plus.formats.interchange.names import (
     columns_for_run,
 )
 from trectools_plus.measures.definitions.base import Measure
-from trectools_plus.measures.evaluation import with_judged
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.scoring.scores import RunOpener, ScoredFile
+from trectools_plus.measures.scoring.scores import JudgedFile, RunOpener
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
 from trectools_plus.validation.loading import open_valid_qrels
@@ -36,7 +35,7 @@ class OpenedFiles(NamedTuple):
     """
 
     qrels: Qrels | JudgedQueries
-    runs: Sequence[Run | ScoredFile]
+    runs: Sequence[Run | JudgedFile]
     notes: list[str]
 
 
@@ -52,8 +51,8 @@ def open_files(
 ) -> OpenedFiles:
     """Read qrels and run files, and refuse those whose figures would be wrong or ambiguous.
 
-    Runs are scored while they are read, if the measures depend on grades only. Inside
-    :func:`~trectools_plus.distributed.use_scheduler`, workers read and score the runs.
+    The judged documents of runs are found while they are read, if the measures depend on grades
+    only. Inside :func:`~trectools_plus.distributed.use_scheduler`, workers read the runs.
 
     Args:
         qrels: The judgments, a file or an address; ``-`` is standard input.
@@ -77,9 +76,8 @@ def open_files(
     judged, of_qrels = open_valid_qrels(
         qrels, strict_input=strict_input, columns=columns_for_qrels(columns)
     )
-    computed = tuple(with_judged(measures))
     opener = RunOpener(
-        computed, strict_input, columns_for_run(columns), as_tables=exclude is not None
+        tuple(measures), strict_input, columns_for_run(columns), as_tables=exclude is not None
     )
     scored: dict[str, list[OpenedRun]] = {}
     if (workers := current_workers()) is not None and exclude is None:
@@ -97,11 +95,11 @@ def open_files(
     notes = notes_on_findings(of_runs, of_qrels)
     found = [run for run, _ in opened]
     if exclude is not None:
-        tables = [run for run in found if not isinstance(run, ScoredFile)]
+        tables = [run for run in found if not isinstance(run, JudgedFile)]
         kept = [exclude.from_run(run) for run in tables]
         notes = [exclude.describe({run.path or run.name: run for run in tables}), *notes]
         return OpenedFiles(exclude.from_qrels(judged.table(qrels)), kept, notes)
-    all_scored = all(isinstance(run, ScoredFile) for run in found)
+    all_scored = all(isinstance(run, JudgedFile) for run in found)
     return OpenedFiles(judgments if all_scored else judged.table(qrels), found, notes)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -12,12 +12,11 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.query_chunks import iter_query_chunks
-from trectools_plus.measures.definitions.base import FloatArray, Measure, Provider
+from trectools_plus.measures.definitions.base import FloatArray, Measure, Scorer
 from trectools_plus.measures.judged import (
     IntArray,
     JudgedQueries,
     JudgedRun,
-    RankedRun,
 )
 from trectools_plus.validation.engine import check_pair_view, check_view
 from trectools_plus.validation.findings import Finding, refuse_errors
@@ -34,21 +33,32 @@ from trectools_plus.validation.views.pairs import PairView, near_places
 from trectools_plus.validation.views.runs import RunView
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from trectools_plus.formats.ranking import ScorePrecision
     from trectools_plus.formats.tables import Run
 
 
-def score_ranking(
-    measures: Sequence[Measure], queries: JudgedQueries, ranked: pl.DataFrame
-) -> FloatArray:
-    """Score a ranking.
+def find_judged(
+    measures: Sequence[Measure], queries: JudgedQueries, run: Run | JudgedFile
+) -> JudgedRun:
+    """Return the ranks of judged documents, and all documents if a measure depends on their ids.
+
+    Args:
+        measures: The measures.
+        queries: The queries and judgments.
+        run: The run.
+    """
+    if isinstance(run, JudgedFile):
+        return run.judged
+    documents = None if depend_on_grades_only(measures) else (queries, queries.rank(run))
+    return replace(queries.judge(run), documents=documents)
+
+
+def score_judged(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
+    """Score a run.
 
     Args:
         measures: The measures, each once.
-        queries: The queries and judgments.
-        ranked: ``query, doc_id, rank`` as :meth:`JudgedQueries.rank` makes it.
+        run: The run, with documents if a measure depends on their ids.
 
     Returns:
         Array of shape (queries, measures); ``nan`` where a measure is undefined. Queries without
@@ -57,31 +67,15 @@ def score_ranking(
     Raises:
         UsageError: If a measure cannot score this input.
     """
-    import polars as pl
-
-    depth = deepest_rank_needed(measures)
-    cut = ranked if depth is None else ranked.filter(pl.col("rank") <= depth)
-    judged = JudgedRun.from_ranking(queries, cut)
-    return _table(measures, RankedRun(queries.query_ids, judged, (queries, ranked)))
-
-
-def score_judged(
-    measures: Sequence[Measure], query_ids: Sequence[str], run: JudgedRun
-) -> FloatArray:
-    """Score a run with only the ranks of its judged documents.
-
-    Args:
-        measures: The measures, each once, that all :func:`depend_on_grades_only`.
-        query_ids: The queries, for messages.
-        run: The ranks of all judged documents.
-
-    Returns:
-        As :func:`score_ranking`.
-    """
-    return _table(measures, RankedRun(query_ids, run.cut(deepest_rank_needed(measures))))
+    run = run.cut(deepest_rank_needed(measures))  # saves time
+    values = score_by_provider(measures, run)
+    without_results = [
+        measure.values_without_results(run.query, run.grade, len(values)) for measure in measures
+    ]
+    return np.where(run.retrieved[:, None] > 0, values, np.transpose(without_results))
 
 
-def score_by_provider(measures: Sequence[Measure], run: RankedRun) -> FloatArray:
+def score_by_provider(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
     """Score a run with the provider of each measure.
 
     Args:
@@ -91,14 +85,13 @@ def score_by_provider(measures: Sequence[Measure], run: RankedRun) -> FloatArray
     Returns:
         Array of shape (queries, measures); values of queries without results are meaningless.
     """
-    groups: dict[Provider, list[int]] = {}
+    groups: dict[Scorer, list[int]] = {}
     for position, measure in enumerate(measures):
         groups.setdefault(measure.provider, []).append(position)
-    table = np.empty((len(run.judged.retrieved), len(measures)))
+    table = np.empty((len(run.retrieved), len(measures)))
     for provider, positions in groups.items():
         columns = provider.score([measures[position] for position in positions], run)
-        for position, column in zip(positions, columns, strict=True):
-            table[:, position] = column
+        table[:, positions] = np.transpose(columns)
     return table
 
 
@@ -111,18 +104,6 @@ def deepest_rank_needed(measures: Sequence[Measure]) -> int | None:
     """Return the deepest rank that measures of grades and ranks need; ``None`` for all ranks."""
     depths = [one.depth for one in measures if not one.provider.sees_documents]
     return None if None in depths else max((depth or 0 for depth in depths), default=1)
-
-
-def _table(measures: Sequence[Measure], run: RankedRun) -> FloatArray:
-    values = score_by_provider(measures, run)
-    judged, count = run.judged, len(run.judged.retrieved)
-    has_results = judged.retrieved[:, None] > 0
-    without_results = np.empty((count, len(measures)))
-    for column, measure in enumerate(measures):
-        without_results[:, column] = measure.values_without_results(
-            judged.query, judged.grade, count
-        )
-    return np.where(has_results, values, without_results)
 
 
 SETTINGS = ViewSettings(DEFAULT_MAX_DEPTH, for_scoring=True)
@@ -157,71 +138,28 @@ class JudgedPart:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredPart:
-    """The scores of a run, or of a part of one.
-
-    Attributes:
-        numbers: The scored queries, as numbers of the qrels.
-        values: Their values, shape (queries, measures).
-        retrieved: Their numbers of documents.
-    """
-
-    numbers: IntArray
-    values: FloatArray
-    retrieved: IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredFile:
-    """A run file that has been scored.
+class JudgedFile:
+    """A run file whose judged documents have been found.
 
     Attributes:
         name: The run's tag.
         path: The file, as the user named it.
         query_ids: Its queries, in file order.
-        judged_ids: The queries of the qrels, in their order.
-        table: Values of shape (queries of the qrels, measures); ``nan`` is undefined.
-        retrieved: The number of documents for each query of the qrels.
+        judged: The ranks of the judged documents.
     """
 
     name: str
     path: str
     query_ids: list[str]
-    judged_ids: list[str]
-    table: FloatArray
-    retrieved: IntArray
+    judged: JudgedRun
 
     @classmethod
     def of_parts(
-        cls,
-        run: RunView,
-        name: str,
-        scored: Sequence[ScoredPart],
-        qrels: JudgedQueries,
-        measures: Sequence[Measure],
-    ) -> ScoredFile:
-        """Join the scored parts of a run."""
-        table = np.empty((len(qrels.query_ids), len(measures)))
-        for column, measure in enumerate(measures):
-            table[:, column] = measure.values_without_results(
-                qrels.query, qrels.relevance, len(table)
-            )
-        retrieved = np.zeros(len(table), np.intp)
-        for one in scored:
-            table[one.numbers] = one.values
-            retrieved[one.numbers] = one.retrieved
-        return cls(name, run.path, run.query_ids, qrels.query_ids, table, retrieved)
-
-    def count_documents(self) -> dict[str, int]:
-        """Return the number of documents for each query of the qrels."""
-        return dict(zip(self.judged_ids, self.retrieved.tolist(), strict=True))
-
-    def values(self, query_ids: Collection[str]) -> FloatArray:
-        """Return the rows of some queries of the qrels, in the order of the qrels."""
-        if len(query_ids) == len(self.judged_ids):
-            return self.table
-        wanted = {*query_ids}
-        return self.table[[query_id in wanted for query_id in self.judged_ids]]
+        cls, run: RunView, name: str, parts: Sequence[JudgedPart], qrels: JudgedQueries
+    ) -> JudgedFile:
+        """Join the parts of a run."""
+        judged = qrels.place((one.number, one.lengths, one.judgments, one.ranks) for one in parts)
+        return cls(name, run.path, run.query_ids, judged)
 
 
 def judge_view(
@@ -352,74 +290,18 @@ def judge_file(path: str, judge: PartJudge[_T]) -> tuple[RunView, list[Finding],
     return view, findings, used
 
 
-def score_file(
-    path: str,
-    qrels: JudgedQueries,
-    measures: Sequence[Measure],
-    *,
-    strict_input: bool = False,
-) -> tuple[ScoredFile, list[Finding]]:
-    """Score a run file in parts, without the rows of the whole run in memory.
-
-    Args:
-        path: The run, compressed or not.
-        qrels: The judgments.
-        measures: The measures, each once, that all ``depend_on_grades_only``.
-        strict_input: Refuse every error, also those that change no figure.
-
-    Returns:
-        The scores, equal to those of the whole run bit for bit, and the findings.
-
-    Raises:
-        FindingsError: If the run has errors that block scoring.
-        NotInPartsError: If the whole file must be read, also to report an error.
-    """
-    view, findings, scored = judge_file(path, judge_for(qrels, measures))
-    refuse_errors(findings, strict_input=strict_input)
-    return ScoredFile.of_parts(view, view.tag, scored, qrels, measures), findings
-
-
-def judge_for(qrels: JudgedQueries, measures: Sequence[Measure]) -> PartJudge[ScoredPart]:
-    """Return the judge that scores parts with some measures.
-
-    Args:
-        qrels: The judgments.
-        measures: The measures, each once, that all ``depend_on_grades_only``.
-    """
-
-    def score(judged: JudgedPart) -> ScoredPart:
-        numbers, run = judged.judged_run(qrels)
-        values = score_judged(measures, qrels.ids_of(numbers), run)
-        return ScoredPart(numbers, values, run.retrieved)
-
-    depth = deepest_rank_needed(measures)
-    return PartJudge(qrels, score, depth=None if depth is None else max(depth, JUDGED_CUTOFF))
-
-
-def score_view(
-    view: RunView, name: str, qrels: JudgedQueries, measures: Sequence[Measure]
-) -> ScoredFile:
-    """Score a run that has been read as a whole, and has no error.
-
-    Args:
-        view: The run.
-        name: Its name.
-        qrels: The judgments.
-        measures: The measures, each once, that all ``depend_on_grades_only``.
-    """
-    judge = judge_for(qrels, measures)
-    scored = judge.use(judge_view(view, qrels, depth=judge.depth))
-    return ScoredFile.of_parts(view, name, [scored], qrels, measures)
-
-
 if TYPE_CHECKING:
-    OpenedRun = tuple[Run | ScoredFile, tuple[Finding, ...]]
-    """A run that was read or scored, and its findings that do not block scoring."""
+    OpenedRun = tuple[Run | JudgedFile, tuple[Finding, ...]]
+    """A run that was read, and its findings that do not block scoring."""
+
+
+def _same(part: JudgedPart) -> JudgedPart:
+    return part
 
 
 @dataclass(frozen=True)
 class RunOpener:
-    """Opens runs: scores them, or reads them if a measure depends on document ids.
+    """Opens runs: finds judged documents, or reads all if a measure depends on document ids.
 
     Attributes:
         measures: The measures to compute, each once.
@@ -433,32 +315,36 @@ class RunOpener:
     columns: ColumnNames | None = None
     as_tables: bool = False
 
-    def open(self, path: str, judgments: JudgedQueries) -> list[OpenedRun]:
+    def open(self, path: str, qrels: JudgedQueries) -> list[OpenedRun]:
         """Open a run, or each run of a table of several systems.
 
         Args:
             path: The file.
-            judgments: The judgments.
+            qrels: The judgments.
+
+        Raises:
+            FindingsError: If the run has errors that block scoring.
         """
-        is_scored = depend_on_grades_only(self.measures) and not self.as_tables
-        if is_scored and self.columns is None:
+        depth = deepest_rank_needed(self.measures)
+        judge = PartJudge(qrels, _same, depth=None if depth is None else max(depth, JUDGED_CUTOFF))
+        is_judged = depend_on_grades_only(self.measures) and not self.as_tables
+        if is_judged and self.columns is None:
             try:
-                scored, found = score_file(
-                    path, judgments, self.measures, strict_input=self.strict_input
-                )
-                return [(scored, tuple(found))]
+                view, of_file, parts = judge_file(path, judge)
+                refuse_errors(of_file, strict_input=self.strict_input)
+                return [(JudgedFile.of_parts(view, view.tag, parts, qrels), tuple(of_file))]
             except NotInPartsError:
                 pass
         accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
         loader = RunLoader(
-            judgments.view, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input
+            qrels.view, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input
         )
         opened: list[OpenedRun] = []
         for name, view in open_runs(path, self.columns):
-            if is_scored:
+            if is_judged:
                 findings = loader.check(view)
-                run = score_view(view, name, judgments, self.measures)
-                opened.append((run, findings))
+                part = judge_view(view, qrels, depth=judge.depth)
+                opened.append((JudgedFile.of_parts(view, name, [part], qrels), findings))
             else:
                 opened.append(loader.load(view, name))
         return opened

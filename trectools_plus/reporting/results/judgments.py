@@ -15,8 +15,9 @@ from trectools_plus.judging.estimates.report import (
     JudgmentReport,
     RunEstimate,
     ShownInterval,
+    show_interval,
+    show_mean,
 )
-from trectools_plus.judging.estimates.verdict import show_interval, show_mean
 from trectools_plus.reporting.document import (
     Block,
     Fold,

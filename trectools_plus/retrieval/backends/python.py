@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from typing import Any, TypeVar
 
 from trectools_plus.errors import UsageError
@@ -76,10 +78,10 @@ class PythonBackend(Backend):
                 f"no retriever is named '{unknown[0]}'",
                 remedy=f"use one of {', '.join(self._retrievers)}",
             )
-        thread = CallThread()
+        thread = QuietThread()
         return {mode: self._open_retriever(mode, request, thread) for mode in request.modes}
 
-    def _open_retriever(self, mode: str, request: BackendRequest, thread: CallThread) -> Source:
+    def _open_retriever(self, mode: str, request: BackendRequest, thread: QuietThread) -> Source:
         given = self._retrievers[mode]
         where = name_of(given)
         # Messages name the mode, which usually has the function's name.
@@ -107,6 +109,18 @@ class PythonBackend(Backend):
             return thread.call(retriever.search, text, depth, seconds=seconds)
 
         return FunctionSource(search, thread.close, named)
+
+
+class QuietThread(CallThread):
+    """Makes calls whose printed text goes to stderr."""
+
+    def call(
+        self, function: Callable[..., Result], *arguments: Any, seconds: float | None = None
+    ) -> Result:
+        """Call a function; see :meth:`CallThread.call`."""
+        # Here, because a thread that hangs would never restore it.
+        with redirect_stdout(sys.stderr):
+            return super().call(function, *arguments, seconds=seconds)
 
 
 def _call_here(function: Callable[..., Result], *arguments: Any) -> Result:

@@ -6,9 +6,8 @@ An error is raised in that thread, which ends it as soon as it runs Python code.
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, TypeVar
@@ -24,7 +23,7 @@ class TimedOutError(Exception):
 
 
 class CallThread:
-    """Makes calls in one thread, one at a time, whose printed text goes to stderr.
+    """Makes calls in one thread, one at a time.
 
     After a call that took too long, the next one is made in a new thread.
     """
@@ -50,9 +49,7 @@ class CallThread:
         answers: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
         self._calls.put((function, arguments, answers))
         try:
-            # Here, because a thread that hangs would never restore it.
-            with redirect_stdout(sys.stderr):
-                result, error = answers.get(timeout=seconds)
+            result, error = answers.get(timeout=seconds)
         except BaseException as error:
             self.close()
             assert self._thread is not None

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from pydantic import ConfigDict
@@ -120,7 +119,6 @@ class Answer:
         asked: Number of results requested in the last round.
         cut_short: Whether there are fewer than ``depth`` documents although the source found more
             results: it returned fewer than requested, or ``max_chunks`` was reached.
-        diagnostics: Additional JSON from the source's last answer.
         may_have_more: Whether more chunks might add documents.
     """
 
@@ -130,7 +128,6 @@ class Answer:
     attempts: int = 1
     asked: int = 0
     cut_short: bool = False
-    diagnostics: Any = None
     may_have_more: bool = False
 
 
@@ -201,7 +198,6 @@ def _rank(query: Query, hits: Hits, asked: int, options: FetchOptions) -> Answer
         hits.latency_ms,
         asked=asked,
         cut_short=more or is_cut,
-        diagnostics=hits.diagnostics,
         may_have_more=more,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice, takewhile
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from trectools_plus.retrieval.source import CircuitBreaker
 
@@ -13,36 +13,31 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Service(Protocol):
-    """Something that answers calls; see :class:`~trectools_plus.retrieval.source.Source`."""
-
-    @property
-    def concurrency(self) -> int:
-        """Maximum number of simultaneous calls; with 1, all calls come from the main thread."""
-
-    def close(self) -> None:
-        """Interrupt threads that wait for a retry."""
-
-
 def call_concurrently(
     function: Callable[[Item], Result],
     items: Iterator[Item],
-    service: Service,
     breaker: CircuitBreaker,
+    concurrency: int,
+    close: Callable[[], None],
 ) -> Iterator[list[Result]]:
     """Yield results as they arrive, until all items are sent or the breaker stops the calls.
 
-    The caller records the results in the breaker.
+    Args:
+        function: Called for each item.
+        items: The items.
+        breaker: The caller records the results in it.
+        concurrency: Maximum number of simultaneous calls; with 1, all come from this thread.
+        close: Interrupts threads that wait for a retry.
     """
-    if service.concurrency == 1:
+    if concurrency == 1:
         for item in takewhile(lambda _: not breaker.stopped, items):
             yield [function(item)]
         return
-    pool = ThreadPoolExecutor(service.concurrency)
+    pool = ThreadPoolExecutor(concurrency)
     waiting: set[Future[Result]] = set()
     try:
         while True:
-            free = 0 if breaker.stopped else service.concurrency - len(waiting)
+            free = 0 if breaker.stopped else concurrency - len(waiting)
             for item in islice(items, free):
                 waiting.add(pool.submit(function, item))
             if not waiting:
@@ -50,7 +45,7 @@ def call_concurrently(
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             yield [future.result() for future in done]
     except BaseException:
-        service.close()
+        close()
         raise
     finally:
         # After an error, do not wait for open requests, which may hang.

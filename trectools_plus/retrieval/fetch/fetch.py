@@ -10,12 +10,9 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from trectools_plus.blas import one_blas_thread
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.corpus import DocumentCollection
-from trectools_plus.formats.hashing import sha256_columns
 from trectools_plus.formats.tables import Topics
 from trectools_plus.progress import Progress, no_progress, notebook_progress
 from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend
@@ -28,9 +25,8 @@ from trectools_plus.retrieval.fetch.answering import (
 )
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.fetch.journal import Journal, open_journal
-from trectools_plus.retrieval.fetch.outcome import AnsweredRun, FetchedRun
+from trectools_plus.retrieval.fetch.outcome import FetchedRun, collect_run
 from trectools_plus.retrieval.fetch.topics import (
-    check_topic_fields,
     check_topics,
     hash_topics,
     iter_queries,
@@ -92,25 +88,9 @@ class FetchRequest:
             "exclude_self": self.options.exclude_self,
             "collapse": None if collapse is None else collapse.model_dump(mode="json"),
             "topics": hash_topics(self.topics),
-            **self._facts_of_fields,
             "corpus": None if self.corpus is None else self.corpus.sha256(),
             **self.backend.request_facts(self.backend_request()),
         }
-
-    @property
-    def topic_fields(self) -> list[str]:
-        """The fields of the topics that the backend sends, besides id and text."""
-        return self.backend.topic_fields(self.modes)
-
-    @property
-    def _facts_of_fields(self) -> dict[str, str]:
-        fields = self.topic_fields
-        if not fields:
-            return {}
-        texts = self.topics.frame.select(
-            pl.col(fields).map_elements(repr, pl.String, skip_nulls=False)
-        )
-        return {"topic_fields": sha256_columns(texts, fields)}
 
     def backend_request(self, progress: Progress = no_progress) -> BackendRequest:
         """Return the request to open the backend."""
@@ -155,10 +135,11 @@ def fetch(
         InputError: If ids are repeated or cannot be written to a run; or an index cannot be
             written.
     """
-    options = FetchOptions(depth, exclude_self)
     settings = settings or RetrievalSettings()
     names = expand_modes([modes] if isinstance(modes, str) else modes, settings)
-    request = FetchRequest(as_corpus(corpus), as_topics(topics), names, options, settings)
+    request = FetchRequest(
+        as_corpus(corpus), as_topics(topics), names, FetchOptions(depth, exclude_self), settings
+    )
     with notebook_progress() as progress:
         return fetch_runs(request, progress=progress)
 
@@ -179,8 +160,7 @@ def fetch_runs(
     """
     check_request(request)
     stores = {mode: MemoryAnswers() for mode in request.modes}
-    runs = fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
-    return {mode: run.collect() for mode, run in runs.items()}
+    return fetch_modes(request, stores, progress, leave_one_out=leave_one_out)
 
 
 def check_request(request: FetchRequest) -> None:
@@ -191,7 +171,6 @@ def check_request(request: FetchRequest) -> None:
         InputError: If there are no queries, or an id cannot be written to a run.
     """
     depth, backend = request.options.depth, request.backend
-    check_topic_fields(request.topics, request.topic_fields)
     if depth < 1:
         raise UsageError(f"expected a depth of at least 1 but got {depth}")
     check_topics(request.topics)
@@ -205,7 +184,7 @@ def check_request(request: FetchRequest) -> None:
 @contextmanager
 def open_stores(
     request: FetchRequest, folder: Path, *, resume: bool
-) -> Iterator[Mapping[str, MemoryAnswers | Journal]]:
+) -> Iterator[Mapping[str, MemoryAnswers]]:
     """Open a store of answers for each mode: its journal in a folder.
 
     A backend without ``keeps_journal`` writes one only with ``resume``. New journals are removed if
@@ -241,11 +220,11 @@ def open_stores(
 
 def fetch_modes(
     request: FetchRequest,
-    stores: Mapping[str, MemoryAnswers | Journal],
+    stores: Mapping[str, MemoryAnswers],
     progress: Progress,
     *,
     leave_one_out: bool = False,
-) -> dict[str, AnsweredRun]:
+) -> dict[str, FetchedRun]:
     """Send each mode every query whose answer is not in its store.
 
     Matrix products use one thread, because waking several threads takes longer than a query.
@@ -258,22 +237,17 @@ def fetch_modes(
     """
     sources = request.backend.open(request.backend_request(progress))
     try:
-        # All retrievers must be registered before the first one searches.
-        without = {
-            mode: source.leave_one_out() if leave_one_out else {}
-            for mode, source in sources.items()
-        }
         with one_blas_thread():
             runs = {
                 mode: _fetch_mode(mode, source, request, stores[mode], progress)
                 for mode, source in sources.items()
             }
-            for mode, run in runs.items():
+            for mode, run in runs.items() if leave_one_out else ():
                 run.without = {
                     name: _fetch_mode(
                         f"{mode} without {name}", source, request, MemoryAnswers(), progress
-                    )
-                    for name, source in without[mode].items()
+                    ).run
+                    for name, source in sources[mode].leave_one_out().items()
                 }
     finally:
         for source in sources.values():
@@ -285,9 +259,9 @@ def _fetch_mode(
     mode: str,
     source: Source,
     request: FetchRequest,
-    store: MemoryAnswers | Journal,
+    store: MemoryAnswers,
     progress: Progress,
-) -> AnsweredRun:
+) -> FetchedRun:
     failures: dict[str, Failure] = {}
     breaker, total = CircuitBreaker(), len(request.topics)
     progress(f"searching {mode}", len(store), total)
@@ -295,7 +269,7 @@ def _fetch_mode(
     is_parallel = source.latency_sample is None and source.concurrency > 1
     size = _TIMED_ALONE if is_parallel else source.latency_sample
     sample = sample_queries(request.topics, size)
-    queries = iter_queries(request.topics, request.topic_fields)
+    queries = iter_queries(request.topics)
     pending = [query for query in queries if query.query_id not in store]
     alone = [query for query in pending if sample is not None and query.query_id in sample]
     others = (query for query in pending if sample is None or query.query_id not in sample)
@@ -305,7 +279,8 @@ def _fetch_mode(
 
     timed = ([answer([query])] for query in takewhile(lambda _: not breaker.stopped, alone))
     batches = iter(lambda: list(islice(others, source.batch_size)), [])
-    for results in chain(timed, call_concurrently(answer, batches, source, breaker)):
+    calls = call_concurrently(answer, batches, breaker, source.concurrency, source.close)
+    for results in chain(timed, calls):
         for outcomes in results:
             store.add(_keep_latencies(outcomes, sample))
             for query_id, outcome in outcomes.items():
@@ -317,7 +292,7 @@ def _fetch_mode(
         not_asked = Failure(f"not asked: {cause.reason}", cause.kind, attempts=0)
         rest = (query.query_id for query in pending if query.query_id not in store)
         failures = {query_id: failures.get(query_id, not_asked) for query_id in rest}
-    return AnsweredRun(mode, request.topics, store, failures, source.index_keys())
+    return collect_run(mode, request.topics, store, failures, source.index_keys())
 
 
 def _keep_latencies(

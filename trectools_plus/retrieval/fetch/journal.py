@@ -19,16 +19,12 @@ import numpy as np
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.hashing import sha256_text
-from trectools_plus.retrieval.fetch.answering import Answer
+from trectools_plus.retrieval.fetch.answering import Answer, MemoryAnswers
 from trectools_plus.retrieval.source import Failure, Ranking
 
-VERSION = 1
 
-
-class Journal(Mapping[str, Answer]):
-    """The answers of queries on disk, by query id; opened by one process at a time.
-
-    Only the position of each answer in the file is kept in memory.
+class Journal(MemoryAnswers):
+    """The answers of queries, by query id, which are also in a file of one process at a time.
 
     Args:
         path: The file; created if it is missing.
@@ -43,52 +39,33 @@ class Journal(Mapping[str, Answer]):
     """
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self.path = path
         self.header: dict[str, Any] | None = None
-        self._places: dict[str, tuple[int, int]] = {}
         self._file = AppendedFile(path, "journal", "fetch")
-        self._reader = path.open("rb")
         try:
-            self._file.truncate(self._scan())
+            *lines, rest = path.read_bytes().split(b"\n")
+            for number, line in enumerate(lines, 1):
+                self._read(line, number)
+            self._file.truncate(path.stat().st_size - len(rest))
         except BaseException:
             self.close()
             raise
         self._first_size = self._file.size
 
-    def _scan(self) -> int:
-        """Read the header and the places of answers; return the size of the complete lines."""
-        size = 0
-        for number, line in enumerate(self._reader, 1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                entry = json.loads(line)
-                if self.header is None:
-                    self.header = {"key": entry["key"], "facts": dict(entry["facts"]), **entry}
-                elif entry["status"] == "ok":
-                    self._places[_as_answer(entry).query_id] = size, len(line)
-            except (ValueError, KeyError, TypeError) as error:
-                raise UsageError(
-                    "not a fetch journal",
-                    where=f"{self.path}:{number}",
-                    remedy="remove the file to start again",
-                ) from error
-            size += len(line)
-        return size
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __contains__(self, query_id: object) -> bool:
-        return query_id in self._places
-
-    def __getitem__(self, query_id: str) -> Answer:
-        start, size = self._places[query_id]
-        self._reader.seek(start)
-        return _as_answer(json.loads(self._reader.read(size)))
+    def _read(self, line: bytes, number: int) -> None:
+        try:
+            entry = json.loads(line)
+            if self.header is None:
+                self.header = {"key": entry["key"], "facts": dict(entry["facts"]), **entry}
+            elif entry["status"] == "ok":
+                self[entry["query_id"]] = _as_answer(entry)
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                "not a fetch journal",
+                where=f"{self.path}:{number}",
+                remedy="remove the file to start again",
+            ) from error
 
     def add(self, outcomes: Mapping[str, Answer | Failure]) -> None:
         """Append the outcomes of some queries and flush them to the disk.
@@ -96,15 +73,12 @@ class Journal(Mapping[str, Answer]):
         Raises:
             InputError: If the journal cannot be written.
         """
-        start, lines, places = self._file.size, [], {}
-        for query_id, outcome in outcomes.items():
-            entry = {"query_id": query_id, **_as_entry(outcome)}
-            lines.append(f"{json.dumps(entry, allow_nan=False)}\n".encode())
-            if isinstance(outcome, Answer):
-                places[query_id] = start, len(lines[-1])
-            start += len(lines[-1])
-        self._file.append(b"".join(lines))
-        self._places |= places
+        lines = (
+            json.dumps({"query_id": query_id, **_as_entry(outcome)}, allow_nan=False)
+            for query_id, outcome in outcomes.items()
+        )
+        self._file.append("".join(f"{line}\n" for line in lines).encode())
+        super().add(outcomes)
 
     def start(self, header: Mapping[str, Any]) -> None:
         """Remove all lines, and write a header.
@@ -112,14 +86,13 @@ class Journal(Mapping[str, Answer]):
         Raises:
             InputError: If the journal cannot be written.
         """
-        self._places = {}
+        self.clear()
         self._file.truncate(0)
         self._file.append(f"{json.dumps(header, ensure_ascii=False)}\n".encode())
         self._first_size = self._file.size
 
     def close(self) -> None:
         """Close the file and release its lock."""
-        self._reader.close()
         self._file.close()
 
     def discard_if_new(self) -> None:
@@ -159,7 +132,7 @@ def open_journal(
                 remedy="add --resume to resume the fetch, or remove the file to start again",
             )
         if header is None or not resume:
-            head = {"journal": VERSION, "key": _key(facts), "queries": queries, "facts": facts}
+            head = {"journal": 1, "key": _key(facts), "queries": queries, "facts": facts}
             journal.start(head)
     except BaseException:
         journal.close()
@@ -175,7 +148,7 @@ def _as_entry(outcome: Answer | Failure) -> dict[str, Any]:
     """Convert an outcome to the JSON of its line."""
     if isinstance(outcome, Failure):
         return {"status": outcome.kind, "reason": outcome.reason, "attempts": outcome.attempts}
-    entry = {
+    return {
         "status": "ok",
         "doc_ids": outcome.ranking.doc_ids,
         "scores": outcome.ranking.scores.astype(np.float64).tolist(),
@@ -184,7 +157,6 @@ def _as_entry(outcome: Answer | Failure) -> dict[str, Any]:
         "asked": outcome.asked,
         "cut_short": outcome.cut_short,
     }
-    return entry | ({} if outcome.diagnostics is None else {"diagnostics": outcome.diagnostics})
 
 
 def _as_answer(entry: dict[str, Any]) -> Answer:
@@ -201,18 +173,14 @@ def _as_answer(entry: dict[str, Any]) -> Answer:
         attempts=entry["attempts"],
         asked=entry["asked"],
         cut_short=entry["cut_short"],
-        diagnostics=entry.get("diagnostics"),
     )
 
 
 def _check_facts(path: Path, header: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     """Check that the journal belongs to this fetch; the error lists the differences."""
-    found = header["facts"]
-    if facts.get("settings", ...) is None and isinstance(found, dict):
-        found = {**found, "settings": None}  # settings that the backend does not use
-    if header["key"] == _key(facts) or _key(found) == _key(facts):
+    if header["key"] == _key(facts):
         return
-    differences = ", ".join(_differences("", found, facts))
+    differences = ", ".join(_differences("", header["facts"], facts))
     raise UsageError(
         f"the journal belongs to another fetch: {differences or 'its key differs'}",
         where=str(path),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 from pydantic import ConfigDict, Field
 
 from trectools_plus.display import Displayed
@@ -19,11 +16,9 @@ from trectools_plus.errors import CheckFailedError, InputError, TrectoolsPlusErr
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.models import Model
 from trectools_plus.retrieval.fetch.answering import Answer
-from trectools_plus.retrieval.fetch.topics import iter_queries
 from trectools_plus.retrieval.source import Failure, empty_ranking, run_of
 from trectools_plus.text import plural
 
-_QUERIES_PER_STEP = 1_000
 _MAX_EXAMPLES = 3  # maximum number of reasons in a message, and of queries for each reason
 
 FetchStatus = Literal["ok", "empty", "incomplete", "failed", "unavailable"]
@@ -69,11 +64,12 @@ def summarise_latency(latency_ms: Sequence[float] | npt.NDArray[np.float64]) -> 
 
 
 @dataclass(slots=True, eq=False, kw_only=True, repr=False)
-class FetchOutcome(Displayed):
-    """Outcome of the queries of one mode.
+class FetchedRun(Displayed):
+    """The answers of one mode in memory.
 
     Attributes:
-        results: Number of rows of the run.
+        run: The run, named after the mode: ranks from 1, scores exact in 32 bits, in canonical
+            order.
         latency_ms: Milliseconds of each query, in the order of the topics; NaN without an answer,
             and for the queries of an embedded mode that are not in the timed sample. Another
             backend divides the time of a batch evenly. The latency of a hybrid is the sum of its
@@ -83,24 +79,27 @@ class FetchOutcome(Displayed):
         failures: The failures of queries without an answer, by query id.
         cut_short: Ids of queries with fewer documents than requested although the source found more
             results: it returned fewer than requested, or ``max_chunks`` was reached.
+        without: For a mode that merges rankings, the run without each component, by component;
+            only if requested.
     """
 
-    results: int = 0
-    latency_ms: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    missing_queries: list[str] = field(default_factory=list)
+    run: Run
+    latency_ms: npt.NDArray[np.float64]
+    missing_queries: list[str]
     index_keys: dict[str, str]
-    failures: dict[str, Failure] = field(default_factory=dict)
-    cut_short: list[str] = field(default_factory=list)
+    failures: dict[str, Failure]
+    cut_short: list[str]
+    without: dict[str, Run] = field(default_factory=dict)
+
+    @property
+    def results(self) -> int:
+        """Number of rows of the run."""
+        return self.run.frame.height
 
     @property
     def queries(self) -> int:
         """Number of queries of the topics."""
         return len(self.latency_ms)
-
-    @property
-    def queries_with_results(self) -> int:
-        """Number of queries in the run."""
-        return self.queries - len(self.missing_queries) - len(self.failures)
 
     @property
     def status(self) -> FetchStatus:
@@ -112,80 +111,41 @@ class FetchOutcome(Displayed):
         unavailable = all(failure.kind == "unavailable" for failure in self.failures.values())
         return "unavailable" if unavailable else "failed"
 
-
-@dataclass(slots=True, eq=False, kw_only=True, repr=False)
-class FetchedRun(FetchOutcome):
-    """The answers of one mode in memory.
-
-    Attributes:
-        run: The run, named after the mode: ranks from 1, scores exact in 32 bits, in canonical
-            order.
-        without: For a mode that merges rankings, the run without each component, by component;
-            only if requested.
-    """
-
-    run: Run
-    without: dict[str, Run] = field(default_factory=dict)
-
     def _text(self) -> str:
         """The mode, its status and the number of results."""
         return f"<FetchedRun {self.run.name}: {self.status}, {plural(self.results, 'result')}>"
 
 
-@dataclass(slots=True, eq=False)
-class AnsweredRun:
-    """The answers of one mode as a run that is produced a thousand queries at a time.
+def collect_run(
+    mode: str,
+    topics: Topics,
+    answers: Mapping[str, Answer],
+    failures: Mapping[str, Failure],
+    index_keys: dict[str, str],
+) -> FetchedRun:
+    """Return the run of a mode, in the order of the topics.
 
-    Attributes:
+    Args:
         mode: The run's name.
         topics: The queries.
         answers: The answers by query id.
         failures: The failures of the other queries, by query id.
         index_keys: The key of each searched index, by mode.
-        without: For a mode that merges rankings, the run without each component, by component.
-        outcome: Outcome of the queries; complete after :meth:`frames` has yielded all rows.
     """
-
-    mode: str
-    topics: Topics
-    answers: Mapping[str, Answer]
-    failures: Mapping[str, Failure]
-    index_keys: dict[str, str]
-    without: dict[str, AnsweredRun] = field(default_factory=dict)
-    outcome: FetchOutcome = field(init=False)
-
-    def frames(self) -> Iterator[pl.DataFrame]:
-        """Yield the run's rows with ranks; skip empty frames."""
-        self.outcome = outcome = FetchOutcome(index_keys=self.index_keys)
-        latencies, queries = array("d"), iter_queries(self.topics)
-        while query_ids := [one.query_id for one in islice(queries, _QUERIES_PER_STEP)]:
-            rankings = []
-            for query_id in query_ids:
-                answer = self.answers.get(query_id)
-                latencies.append(np.nan if answer is None else answer.latency_ms)
-                rankings.append(empty_ranking() if answer is None else answer.ranking)
-                if answer is None:
-                    outcome.failures[query_id] = self.failures[query_id]
-                elif not answer.ranking:
-                    outcome.missing_queries.append(query_id)
-                if answer is not None and answer.cut_short:
-                    outcome.cut_short.append(query_id)
-            frame = run_of(query_ids, rankings, self.mode).frame
-            outcome.results += frame.height
-            if frame.height:
-                yield frame
-        outcome.latency_ms = np.array(latencies)
-
-    def collect(self) -> FetchedRun:
-        """Return the complete run in memory."""
-        frames = list(self.frames())
-        frame = pl.concat(frames) if frames else run_of([], [], self.mode).frame
-        outcome = {one.name: getattr(self.outcome, one.name) for one in fields(self.outcome)}
-        without = {name: other.collect().run for name, other in self.without.items()}
-        return FetchedRun(run=Run(frame, self.mode), without=without, **outcome)
+    query_ids = topics.frame["query_id"].to_list()
+    given = [answers.get(query_id) for query_id in query_ids]
+    rankings = [empty_ranking() if answer is None else answer.ranking for answer in given]
+    return FetchedRun(
+        run=run_of(query_ids, rankings, mode),
+        latency_ms=np.array([np.nan if one is None else one.latency_ms for one in given]),
+        missing_queries=[one.query_id for one in given if one is not None and not one.ranking],
+        index_keys=index_keys,
+        failures={query_id: failures[query_id] for query_id in query_ids if query_id in failures},
+        cut_short=[one.query_id for one in given if one is not None and one.cut_short],
+    )
 
 
-def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None = None) -> None:
+def refuse_unscorable(fetched: Mapping[str, FetchedRun], folder: Path | None = None) -> None:
     """Check that every mode answered every query, and found a result for at least one query.
 
     Args:
@@ -222,7 +182,7 @@ def refuse_unscorable(fetched: Mapping[str, FetchOutcome], folder: Path | None =
     raise_all(errors)
 
 
-def describe_failures(run: FetchOutcome) -> str:
+def describe_failures(run: FetchedRun) -> str:
     """Return the number of queries without an answer and the most frequent reasons."""
     count = len(run.failures)
     verb = "has" if count == 1 else "have"

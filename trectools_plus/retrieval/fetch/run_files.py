@@ -32,8 +32,7 @@ from trectools_plus.retrieval.fetch.fetch import (
     open_stores,
 )
 from trectools_plus.retrieval.fetch.outcome import (
-    AnsweredRun,
-    FetchOutcome,
+    FetchedRun,
     FetchStatus,
     Latency,
     refuse_unscorable,
@@ -43,8 +42,6 @@ from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.retrieval.index.models import ModelRecord
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.validation import Finding, Severity, validate_run
-
-MANIFEST_VERSION = "1.0"
 
 
 class ManifestModel(BaseModel):
@@ -97,9 +94,7 @@ class FailedQueryRecord(ManifestModel):
 class FetchManifest(ManifestModel):
     """A description of one run and of everything that is needed to fetch it again."""
 
-    schema_version: str = Field(
-        default=MANIFEST_VERSION, description="Version of this document's schema."
-    )
+    schema_version: str = Field(default="1.0", description="Version of this document's schema.")
     created_at: str = Field(description="UTC, ISO 8601.")
     command: str | None = Field(description="The command line, if there was one.")
     mode: str = Field(description="The retrieval mode; also the run's tag.")
@@ -165,10 +160,6 @@ class FetchManifest(ManifestModel):
     findings: list[RunFinding] = Field(description="Findings of the validation of the written run.")
 
 
-# P108 reports topics without results, which the manifest lists.
-_IGNORED_RULES = {"P108"}
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FetchedFile:
     """The run of one mode on disk.
@@ -185,7 +176,7 @@ class FetchedFile:
     path: Path
     manifest_path: Path
     manifest: FetchManifest
-    outcome: FetchOutcome
+    outcome: FetchedRun
     findings: list[Finding]
 
 
@@ -234,13 +225,16 @@ def fetch_to_dir(
                     path=topics.path, count=len(topics), sha256=hash_topics(topics)
                 ),
             }
-            outcomes = {mode: _write_run(folder, mode, run) for mode, run in runs.items()}
+            for mode, run in runs.items():
+                # A run file has no ties, and at least one row.
+                frames = [separate_ties(run.run.frame)] if run.results else []
+                write_run_frames(frames, folder / f"{mode}.run", mode)
         files = {
             mode: _describe_file(folder / f"{mode}.run", mode, outcome, request, common)
-            for mode, outcome in outcomes.items()
+            for mode, outcome in runs.items()
             if outcome.results or outcome.status == "empty"
         }
-    refuse_unscorable(outcomes, folder)
+    refuse_unscorable(runs, folder)
     _refuse_errors(files)
     return files
 
@@ -280,14 +274,8 @@ def _output_folder(folder: Path) -> Iterator[Path]:
         raise
 
 
-def _write_run(folder: Path, mode: str, run: AnsweredRun) -> FetchOutcome:
-    """Write the run file without ties, unless the run is empty."""
-    write_run_frames(map(separate_ties, run.frames()), folder / f"{mode}.run", mode)
-    return run.outcome
-
-
 def _describe_file(
-    path: Path, mode: str, outcome: FetchOutcome, request: FetchRequest, common: dict[str, Any]
+    path: Path, mode: str, outcome: FetchedRun, request: FetchRequest, common: dict[str, Any]
 ) -> FetchedFile:
     """Validate a run file, if something was found, and write its manifest."""
     findings: list[Finding] = []
@@ -320,7 +308,7 @@ def _describe_file(
         run=RunRecord(
             path=path.name if outcome.results else None,
             sha256=sha256_file(path) if outcome.results else None,
-            queries=outcome.queries_with_results,
+            queries=outcome.run.frame["query_id"].n_unique(),
             results=outcome.results,
             missing_queries=outcome.missing_queries,
         ),
@@ -343,10 +331,11 @@ def _describe_file(
 
 def _refuse_errors(files: dict[str, FetchedFile]) -> None:
     for file in files.values():
+        # P108 reports topics without results, which the manifest lists.
         errors = [
             finding
             for finding in file.findings
-            if finding.severity is Severity.ERROR and finding.code not in _IGNORED_RULES
+            if finding.severity is Severity.ERROR and finding.code != "P108"
         ]
         if errors:
             raise CheckFailedError(

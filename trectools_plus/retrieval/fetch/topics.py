@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from heapq import nsmallest
-from itertools import repeat
 
 import polars as pl
 
-from trectools_plus.errors import InputError, UsageError
+from trectools_plus.errors import InputError
 from trectools_plus.formats.collection import SAMPLE, find_collection_files
 from trectools_plus.formats.hashing import digest_id, sha256_columns
 from trectools_plus.formats.ir_datasets import is_catalogue_name
@@ -34,21 +33,12 @@ def read_dataset_topics(dataset: str) -> Topics | None:
     )
 
 
-def iter_queries(topics: Topics, fields: Sequence[str] = ()) -> Iterator[Query]:
-    """Iterate over the queries.
-
-    Args:
-        topics: The topics.
-        fields: Fields of topics that the queries have too.
-    """
+def iter_queries(topics: Topics) -> Iterator[Query]:
+    """Iterate over the queries."""
     has_language = "language" in topics.frame.columns
     language = pl.col("language").cast(pl.String).fill_null("") if has_language else pl.lit("")
     rows = topics.frame.select("query_id", "text", language=language).iter_rows()
-    further = topics.frame.select(fields).iter_rows(named=True) if fields else repeat({})
-    return (
-        Query(query_id, text, language=declared, fields=values)
-        for (query_id, text, declared), values in zip(rows, further, strict=False)
-    )
+    return (Query(query_id, text, language=declared) for query_id, text, declared in rows)
 
 
 def sample_queries(topics: Topics, size: int | None) -> frozenset[str] | None:
@@ -66,21 +56,6 @@ def sample_queries(topics: Topics, size: int | None) -> frozenset[str] | None:
 def hash_topics(topics: Topics) -> str:
     """Return SHA-256 of the query ids and texts in their order."""
     return sha256_columns(topics.frame, ["query_id", "text"])
-
-
-def check_topic_fields(topics: Topics, fields: Sequence[str]) -> None:
-    """Check that the topics have some fields.
-
-    Raises:
-        UsageError: If one is missing.
-    """
-    missing = [name for name in fields if name not in topics.frame.columns]
-    if missing:
-        raise UsageError(
-            f"the topics have no field '{missing[0]}', which the request needs",
-            where=topics.path,
-            remedy=f"their fields are {', '.join(topics.frame.columns)}",
-        )
 
 
 def check_topics(topics: Topics) -> None:

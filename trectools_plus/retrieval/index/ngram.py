@@ -117,16 +117,67 @@ class NgramRetriever(Index):
 
     def build(self, folder: Path, progress: Progress) -> None:
         """Write the weights of the n-grams in the names of each document."""
+        from scipy.sparse import csr_array
+
         if self._parts is None:
             names: list[Sequence[str]] = [[text] for text in self._documents.searchable_texts()]
         else:
             by_id = self._parts.names()
             names = [by_id.get(doc_id, ()) for doc_id in self._documents.doc_ids]
-        _build(folder, names, self._sizes, progress)
+        rows: dict[str, int] = {}
+        columns: list[int] = []
+        counts: list[int] = []
+        ends = [0]
+        total = sum(map(len, names))
+        for name in (name for of_document in names for name in of_document):
+            ngrams = count_ngrams(name, self._sizes)
+            columns += [rows.setdefault(ngram, len(rows)) for ngram in ngrams]
+            counts += ngrams.values()
+            ends.append(len(columns))
+            if len(ends) % _NAMES_PER_STEP == 0:
+                progress("indexing n-grams", len(ends) - 1, total)
+        frequencies = np.bincount(np.array(columns, dtype=np.intp), minlength=len(rows))
+        idf = np.log((1 + total) / (1 + frequencies)) + 1
+        of_names = csr_array((_dampen(counts), columns, ends), (total, len(rows)))
+        of_names.data *= idf[of_names.indices]
+        lengths = np.sqrt(of_names.multiply(of_names).sum(axis=1))
+        of_names.data /= np.repeat(lengths, np.diff(of_names.indptr))
+        weights = of_names.T.tocsr()
+        weights.sort_indices()
+        for array, values in (
+            ("data", weights.data),
+            ("indices", weights.indices.astype(np.int32)),
+            ("indptr", weights.indptr),
+            ("idf", idf),
+            ("sizes", np.array([len(of_document) for of_document in names])),
+        ):
+            np.save(folder / f"{array}.npy", values)
+        text = json.dumps(list(rows), ensure_ascii=False)
+        (folder / _NGRAMS_FILE).write_text(text, encoding="utf-8")
+        progress("indexing n-grams", total, total)
 
     def load(self, folder: Path) -> _Weights:
         """Map the weights into memory."""
-        return _load(folder, len(self._documents.doc_ids))
+        from scipy.sparse import csr_array
+
+        documents = len(self._documents.doc_ids)
+        idf = load_array(folder / "idf.npy", np.float64)
+        sizes = load_array(folder / "sizes.npy", np.integer)
+        ngrams = json.loads((folder / _NGRAMS_FILE).read_text(encoding="utf-8"))
+        if len(sizes) != documents or (sizes < 0).any():
+            raise ValueError(f"names of {len(sizes)} documents, not {documents}")
+        total = int(sizes.sum())
+        data, indices, indptr = load_postings(folder, np.float64, total)
+        rows = {ngram: row for row, ngram in enumerate(ngrams)}
+        if (
+            not len(rows) == len(ngrams) == len(idf) == len(indptr) - 1
+            or not np.isfinite(idf).all()
+        ):
+            raise ValueError("the n-grams differ from their weights")
+        named = np.flatnonzero(sizes)
+        starts = (np.cumsum(sizes) - sizes)[named]
+        weights = csr_array((data, indices, indptr), shape=(len(rows), total))
+        return _Weights(weights, idf, rows, named, starts, documents)
 
 
 def count_ngrams(text: str, sizes: range) -> Counter[str]:
@@ -185,65 +236,3 @@ class _Weights:
 
 def _dampen(counts: Sequence[int]) -> Values:
     return 1 + np.log(np.array(counts, dtype=np.float64))
-
-
-def _build(folder: Path, names: Sequence[Sequence[str]], sizes: range, progress: Progress) -> None:
-    """Write an index of the names of each document."""
-    from scipy.sparse import csr_array
-
-    rows: dict[str, int] = {}
-    columns: list[int] = []
-    counts: list[int] = []
-    ends = [0]
-    total = sum(map(len, names))
-    for name in (name for of_document in names for name in of_document):
-        ngrams = count_ngrams(name, sizes)
-        columns += [rows.setdefault(ngram, len(rows)) for ngram in ngrams]
-        counts += ngrams.values()
-        ends.append(len(columns))
-        if len(ends) % _NAMES_PER_STEP == 0:
-            progress("indexing n-grams", len(ends) - 1, total)
-    frequencies = np.bincount(np.array(columns, dtype=np.intp), minlength=len(rows))
-    idf = np.log((1 + total) / (1 + frequencies)) + 1
-    of_names = csr_array((_dampen(counts), columns, ends), (total, len(rows)))
-    of_names.data *= idf[of_names.indices]
-    lengths = np.sqrt(of_names.multiply(of_names).sum(axis=1))
-    of_names.data /= np.repeat(lengths, np.diff(of_names.indptr))
-    weights = of_names.T.tocsr()
-    weights.sort_indices()
-    for array, values in (
-        ("data", weights.data),
-        ("indices", weights.indices.astype(np.int32)),
-        ("indptr", weights.indptr),
-        ("idf", idf),
-        ("sizes", np.array([len(of_document) for of_document in names])),
-    ):
-        np.save(folder / f"{array}.npy", values)
-    text = json.dumps(list(rows), ensure_ascii=False)
-    (folder / _NGRAMS_FILE).write_text(text, encoding="utf-8")
-    progress("indexing n-grams", total, total)
-
-
-def _load(folder: Path, documents: int) -> _Weights:
-    """Map the weights into memory.
-
-    Raises:
-        ValueError: If the files are inconsistent, or of another number of documents.
-        OSError: If they cannot be read.
-    """
-    from scipy.sparse import csr_array
-
-    idf = load_array(folder / "idf.npy", np.float64)
-    sizes = load_array(folder / "sizes.npy", np.integer)
-    ngrams = json.loads((folder / _NGRAMS_FILE).read_text(encoding="utf-8"))
-    if len(sizes) != documents or (sizes < 0).any():
-        raise ValueError(f"names of {len(sizes)} documents, not {documents}")
-    total = int(sizes.sum())
-    data, indices, indptr = load_postings(folder, np.float64, total)
-    rows = {ngram: row for row, ngram in enumerate(ngrams)}
-    if not len(rows) == len(ngrams) == len(idf) == len(indptr) - 1 or not np.isfinite(idf).all():
-        raise ValueError("the n-grams differ from their weights")
-    named = np.flatnonzero(sizes)
-    starts = (np.cumsum(sizes) - sizes)[named]
-    weights = csr_array((data, indices, indptr), shape=(len(rows), total))
-    return _Weights(weights, idf, rows, named, starts, documents)

@@ -32,9 +32,6 @@ from trectools_plus.retrieval.source import Ranking, Scores, empty_ranking, top_
 _TEXTS_PER_STEP = 2_048
 # The products of a batch of queries need at most 64 MiB, or one query needs more.
 _PRODUCTS_AT_ONCE = 1 << 24
-# The products of one block of documents with a batch of queries need at most 4 MiB, so that they
-# stay in the cache of the processor.
-_PRODUCTS_PER_BLOCK = 1 << 20
 _ROWS_RESCORED_AT_ONCE = 4_096
 # Much larger than the rounding error of a square length in 32 bits.
 _LENGTH_ERROR = 1e-3
@@ -92,7 +89,8 @@ class EmbeddedIndex(Index):
         expected = len(self.texts()), self.encoder.dimensions
         if vectors.shape != expected:
             raise ValueError(f"vectors of shape {vectors.shape}, not {expected}")
-        for _, block in _blocks(vectors, _ROWS_RESCORED_AT_ONCE):
+        for start in range(0, len(vectors), _ROWS_RESCORED_AT_ONCE):
+            block = vectors[start : start + _ROWS_RESCORED_AT_ONCE]
             with np.errstate(all="ignore"):
                 lengths = np.einsum("ij,ij->i", block, block)
             if not ((lengths == 0) | (np.abs(lengths - 1) < _LENGTH_ERROR)).all():
@@ -130,13 +128,13 @@ class VectorRetriever(EmbeddedIndex):
 
     def nearest(self, vectors: Scores, depth: int) -> Iterator[tuple[Positions, Scores]]:
         """Yield the nearest documents of each query."""
-        return iter(nearest(self.content, vectors, depth))
+        return nearest(self.content, vectors, depth)
 
 
 def nearest(
-    documents: Scores, queries: Scores, depth: int, block: int = _PRODUCTS_PER_BLOCK
-) -> list[tuple[Positions, Scores]]:
-    """Return the rows of ``documents`` with the exactly highest dot products.
+    documents: Scores, queries: Scores, depth: int, block: int = _PRODUCTS_AT_ONCE
+) -> Iterator[tuple[Positions, Scores]]:
+    """Yield the rows of ``documents`` with the exactly highest dot products.
 
     Args:
         documents: ``float32`` of shape ``(n_documents, dimensions)``, rows of length 1 or 0.
@@ -144,17 +142,18 @@ def nearest(
         depth: Maximum number of rows for each query.
         block: Number of products to compute at once.
 
-    Returns:
+    Yields:
         For each query, the row numbers, best first and ties by lower row number, and the products,
         computed in 64 bits and rounded to 32 bits.
     """
-    candidates = _candidates(documents, queries, depth, block)
-    results = []
-    for query, rows in zip(queries, candidates, strict=True):
-        scores = exact_products(documents, rows, query).astype(np.float32)
-        top = top_positions(scores, depth)
-        results.append((rows[top], scores[top]))
-    return results
+    step = max(1, block // max(1, len(documents)))
+    for start in range(0, len(queries), step):
+        batch = queries[start : start + step]
+        for query, estimates in zip(batch, batch @ documents.T, strict=True):
+            rows = _candidates(estimates, depth, error_bound(documents.shape[1]))
+            scores = exact_products(documents, rows, query).astype(np.float32)
+            top = top_positions(scores, depth)
+            yield rows[top], scores[top]
 
 
 def error_bound(dimensions: int) -> float:
@@ -168,55 +167,13 @@ def error_bound(dimensions: int) -> float:
     return (2 * dimensions + 24) * 2.0**-24
 
 
-# The number of the query, the row and the product of each candidate.
-_Found = tuple[Positions, Positions, Scores]
-
-
-def _candidates(documents: Scores, queries: Scores, depth: int, block_size: int) -> list[Positions]:
-    """Return, for each query, the rows that can be among its ``depth`` best, ascending."""
-    count, bound = len(queries), error_bound(documents.shape[1])
-    # By query: products below it cannot be among the best.
-    lowest = np.full(count, -np.inf, dtype=np.float32)
-    found: list[_Found] = []
-    limit = 2 * count * depth
-    for start, block in _blocks(documents, max(1, block_size // count)):
-        products, size = queries @ block.T, len(block)
-        if start == 0 and depth < size:
-            lowest = _below(np.partition(products, size - depth, axis=1)[:, size - depth], bound)
-        new = np.flatnonzero(products >= lowest[:, np.newaxis])
-        found.append((new // size, new % size + start, products.ravel()[new]))
-        if sum(len(part[0]) for part in found) > limit:
-            found = [_best(found, lowest, depth, bound)]
-            limit = 2 * len(found[0][0])
-    if not found:
-        return [np.empty(0, dtype=np.intp)] * count
-    numbers, rows, _ = _best(found, lowest, depth, bound)
-    return np.split(rows, np.cumsum(np.bincount(numbers, minlength=count))[:-1])
-
-
-def _best(found: Sequence[_Found], lowest: Scores, depth: int, bound: float) -> _Found:
-    """Merge candidates by query and row, raise ``lowest``, and drop the products below it."""
-    numbers, rows, products = map(np.concatenate, zip(*found, strict=True))
-    order = np.argsort(numbers, kind="stable")
-    numbers, rows, products = numbers[order], rows[order], products[order]
-    ends = np.cumsum(np.bincount(numbers, minlength=len(lowest)))
-    for number, of_query in enumerate(np.split(products, ends[:-1])):
-        if len(of_query) > depth:
-            cutoff = len(of_query) - depth
-            lowest[number] = _below(np.partition(of_query, cutoff)[cutoff], bound)
-    kept = products >= lowest[numbers]
-    return numbers[kept], rows[kept], products[kept]
-
-
-def _below(best: Scores | np.float32, bound: float) -> Scores:
-    """Return 32-bit numbers that are at least ``bound`` below the best."""
-    below: Scores = np.nextafter((best - np.float64(bound)).astype(np.float32), np.float32(-np.inf))
-    return below
-
-
-def _blocks(documents: Scores, size: int) -> Iterator[tuple[int, Scores]]:
-    for start in range(0, len(documents), size):
-        yield start, documents[start : start + size]
+def _candidates(scores: Scores, depth: int, bound: float) -> Positions:
+    """Return the positions that can be among the ``depth`` best, ascending."""
+    if depth >= len(scores):
+        return np.flatnonzero(scores > -np.inf)
+    cutoff = len(scores) - depth
+    lowest = np.partition(scores, cutoff)[cutoff].astype(np.float64) - bound
+    return np.flatnonzero((scores >= lowest) & (scores > -np.inf))
 
 
 def exact_products(vectors: Scores, rows: Positions, query: Scores) -> npt.NDArray[np.float64]:
@@ -326,19 +283,10 @@ def nearest_documents(
         }
         approximate = aggregation.score(by_kind, parts.segments, len(parts.doc_ids))
         for query, estimates in zip(batch, approximate, strict=True):
-            documents = _candidate_documents(estimates, depth, error_bound(vectors.shape[1]))
+            documents = _candidates(estimates, depth, error_bound(vectors.shape[1]))
             scores = _exact_scores(vectors, query, documents, parts, aggregation)
             top = top_positions(scores, depth)
             yield documents[top], scores[top]
-
-
-def _candidate_documents(scores: Scores, depth: int, bound: float) -> Positions:
-    """Return the documents that can be among the ``depth`` best, ascending."""
-    if depth >= len(scores):
-        return np.flatnonzero(scores > -np.inf)
-    cutoff = len(scores) - depth
-    lowest = np.partition(scores, cutoff)[cutoff].astype(np.float64) - bound
-    return np.flatnonzero((scores >= lowest) & (scores > -np.inf))
 
 
 def _exact_scores(

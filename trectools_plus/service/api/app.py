@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Annotated
 
@@ -51,10 +52,10 @@ from trectools_plus.service.api.validate_and_score import choose_measures
 from trectools_plus.service.guard import (
     KEY_REMEDY,
     MAY_PUBLISH,
-    BearerKey,
     Guard,
     Observer,
     Rules,
+    has_key,
     is_loopback,
 )
 from trectools_plus.service.problems import (
@@ -63,7 +64,7 @@ from trectools_plus.service.problems import (
     answer_problem,
     json_response,
 )
-from trectools_plus.service.work import Parameters, RequestWork, Task
+from trectools_plus.service.work import Parameters, RequestWork
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Paths that need no key, so that process monitors can use them."""
@@ -111,7 +112,7 @@ class Context:
         self.work.check_free()
         with temporary_folder() as folder:
             uploads = await read_uploads(request, folder, expected) if expected else ()
-            outcome = await self.work.answer(Task(parameters, folder, uploads))
+            outcome = await self.work.answer(parameters, folder, uploads)
         if outcome.snapshot is not None:
             if not uploads:
                 self.store.set_own(outcome.snapshot)
@@ -250,51 +251,28 @@ def create_app(
     for kind in (HTTPException, ProblemError, Exception):
         app.add_exception_handler(kind, answer_problem)
     app.add_exception_handler(RequestValidationError, answer_invalid)
-    keys = Keys(key, publish_key)
+    keys = {may: text for may, text in ((False, key), (True, publish_key)) if text is not None}
     app.add_middleware(Guard, rules=make_rules(keys, settings.limits, context.metrics.observe))
-    app.openapi = lambda: models.make_document(app, with_key=keys.are_needed)  # type: ignore[method-assign]
+    app.openapi = lambda: models.make_document(app, with_key=bool(keys))  # type: ignore[method-assign]
     return app
 
 
-class Keys:
-    """The keys that requests can contain.
-
-    Args:
-        key: The key that may not publish figures.
-        publish_key: The key that may. Without keys, only this machine can reach the service; then
-            requests to other host names are refused, so that no web page can send requests through
-            such a name (DNS rebinding).
-    """
-
-    def __init__(self, key: str | None = None, publish_key: str | None = None) -> None:
-        given = {False: key, True: publish_key}
-        self._keys = {may: BearerKey(one) for may, one in given.items() if one is not None}
-
-    @property
-    def are_needed(self) -> bool:
-        """True if requests need a key."""
-        return bool(self._keys)
-
-    def find(self, headers: Headers) -> bool | None:
-        """Return true if the request may publish figures, ``None`` if it contains no valid key."""
-        found = {may for may, key in self._keys.items() if key.is_in(headers)}
-        return max(found) if found else None
-
-
-def make_rules(keys: Keys, limits: Limits, observe: Observer) -> Rules:
+def make_rules(keys: Mapping[bool, str], limits: Limits, observe: Observer) -> Rules:
     """Return the checks and limits of the service.
 
     Args:
-        keys: The keys.
+        keys: The keys that requests can contain, by whether they may publish figures. Without keys,
+            only this machine can reach the service; then requests to other host names are refused,
+            so that no web page can send requests through such a name (DNS rebinding).
         limits: The limits of a body.
         observe: Called after each response.
     """
 
     def check(scope: Scope, headers: Headers) -> None:
-        if not keys.are_needed:
+        if not keys:
             _check_local(headers)
-        elif (may_publish := keys.find(headers)) is not None:
-            scope[MAY_PUBLISH] = may_publish
+        elif valid := [may for may, key in keys.items() if has_key(headers, key)]:
+            scope[MAY_PUBLISH] = any(valid)
         elif scope["path"] not in OPEN_PATHS:
             raise ProblemError(
                 401,

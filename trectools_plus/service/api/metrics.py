@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,70 +91,61 @@ class RetrievalCollector:
 
     def collect(self) -> Iterator[Any]:
         """Yield the families of metrics; prometheus_client calls this method."""
-        found = list(self._snapshots())
-        yield from self._gauges(found)
-        yield self._timestamps(found)
-        yield self._latencies(found)
+        from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
 
-    def _gauges(self, snapshots: list[Snapshot]) -> Iterator[Any]:
-        from prometheus_client.core import GaugeMetricFamily
-
-        families: dict[str, Any] = {}
-
-        def add(name: str, text: str, labels: dict[str, str], number: float | None) -> None:
-            is_stratum = "query_type" in labels
-            name = f"{self._prefix}_{_STRATUM if is_stratum else ''}{name}"
-            if name not in families:
-                text += " Of one type of queries." if is_stratum else ""
-                families[name] = GaugeMetricFamily(name, text, labels=list(labels))
+        snapshots = list(self._snapshots())
+        gauges: dict[str, Any] = {}
+        for name, text, labels, number in chain.from_iterable(map(_gauges, snapshots)):
             if number is not None:
-                families[name].add_metric(list(labels.values()), number)
-
-        for snapshot in snapshots:
-            counted: dict[str | None, int] = {}
-            added: set[tuple[str | None, str]] = set()
-            for figure in snapshot.figures:
-                labels = _labels(snapshot, figure.query_type)
-                query_type = labels.get("query_type")
-                if (query_type, figure.measure) in added:
-                    continue  # two long query types with the same label
-                added.add((query_type, figure.measure))
-                counted[query_type] = max(counted.get(query_type, 0), figure.n)
-                name, further, text = _family(figure.measure)
-                ends = {"": figure.mean, "_low": figure.low, "_high": figure.high}
-                for ending, number in ends.items():
-                    add(name + ending, text + _INTERVAL_ENDS[ending], labels | further, number)
-            for query_type, count in counted.items():
-                add("queries", "Queries averaged over.", _labels(snapshot, query_type), count)
-        return (family for family in families.values() if family.samples)
-
-    def _timestamps(self, snapshots: list[Snapshot]) -> Any:
-        from prometheus_client.core import GaugeMetricFamily
-
-        family = GaugeMetricFamily(
+                full_name = f"{self._prefix}_{name}"
+                if name not in gauges:
+                    gauges[name] = GaugeMetricFamily(full_name, text, labels=[*labels])
+                gauges[name].add_metric([*labels.values()], number)
+        yield from gauges.values()
+        stamps = GaugeMetricFamily(
             f"{self._prefix}_run_timestamp_seconds",
             "When the figures were computed, in seconds since 1970.",
             labels=_LABELS,
         )
-        for one in snapshots:
-            family.add_metric([as_label(one.dataset), as_label(one.mode)], one.created)
-        return family
-
-    def _latencies(self, snapshots: list[Snapshot]) -> Any:
-        from prometheus_client.core import HistogramMetricFamily
-
-        family = HistogramMetricFamily(
-            f"{self._prefix}_latency_seconds",
-            "Time per query of the latest run.",
-            labels=_LABELS,
+        latencies = HistogramMetricFamily(
+            f"{self._prefix}_latency_seconds", "Time per query of the latest run.", labels=_LABELS
         )
-        for one in snapshots:
-            if one.latency_ms:
-                times = sorted(ms / 1000 for ms in one.latency_ms)
+        for snapshot in snapshots:
+            values = [*_labels(snapshot, None).values()]
+            stamps.add_metric(values, snapshot.created)
+            if times := sorted(ms / 1000 for ms in snapshot.latency_ms):
                 counts = [(str(end), float(bisect_right(times, end))) for end in BUCKETS]
-                counts.append(("+Inf", float(len(times))))
-                family.add_metric([as_label(one.dataset), as_label(one.mode)], counts, sum(times))
-        return family
+                latencies.add_metric(values, [*counts, ("+Inf", float(len(times)))], sum(times))
+        yield from (stamps, latencies)
+
+
+def _gauges(snapshot: Snapshot) -> Iterator[tuple[str, str, dict[str, str], float | None]]:
+    """Yield the name, description, labels and number of each gauge."""
+    counted: dict[str | None, int] = {}
+    added = set()
+    for figure in snapshot.figures:
+        labels = _labels(snapshot, figure.query_type)
+        query_type = labels.get("query_type")
+        if (query_type, figure.measure) in added:
+            continue  # two long query types with the same label
+        added.add((query_type, figure.measure))
+        counted[query_type] = max(counted.get(query_type, 0), figure.n)
+        name, further, text = _family(figure.measure)
+        ends = {"": figure.mean, "_low": figure.low, "_high": figure.high}
+        for ending, number in ends.items():
+            text_of_end = text + _INTERVAL_ENDS[ending]
+            yield _of_stratum(name + ending, text_of_end, labels | further, number)
+    for query_type, count in counted.items():
+        labels = _labels(snapshot, query_type)
+        yield _of_stratum("queries", "Queries averaged over.", labels, count)
+
+
+def _of_stratum(
+    name: str, text: str, labels: dict[str, str], number: float | None
+) -> tuple[str, str, dict[str, str], float | None]:
+    if "query_type" in labels:
+        return _STRATUM + name, f"{text} Of one type of queries.", labels, number
+    return name, text, labels, number
 
 
 _INTERVAL_ENDS = {

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from trectools_plus.benchmark.run.dataset import open_corpus
+from trectools_plus.benchmark.run.dataset import load_collection, open_corpus
 from trectools_plus.errors import TrectoolsPlusError
-from trectools_plus.formats.collection import is_named_collection, load_collection
+from trectools_plus.formats.collection import is_named_collection
 from trectools_plus.formats.corpus import load_corpus
 from trectools_plus.formats.tables import Corpus, Qrels, Run, Topics
 from trectools_plus.ontology.hpo import load_ontology

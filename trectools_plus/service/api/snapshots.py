@@ -175,25 +175,20 @@ class _ReportFile:
     def __init__(self, path: str) -> None:
         self.readable = False
         self._path = path
-        self._last_version: tuple[int, ...] | None = None
+        self._version: tuple[int, ...] = ()
         self._snapshots: list[Snapshot] = []
 
     def read(self) -> list[Snapshot]:
+        path = Path(self._path)
         try:
-            version = self._version()
-            if version != self._last_version or not self.readable:
-                self._snapshots = read_snapshots(self._path)
-                self._last_version = version
+            status = (path / REPORT_FILE if path.is_dir() else path).stat()
+            version = status.st_mtime_ns, status.st_size, status.st_ino
+            if version != self._version or not self.readable:
+                self._snapshots, self._version = read_snapshots(path), version
             self.readable = True
         except (OSError, TrectoolsPlusError):
             self.readable = False
         return self._snapshots
-
-    def _version(self) -> tuple[int, ...]:
-        """Return time, size and inode of the file."""
-        given = Path(self._path)
-        status = (given / REPORT_FILE if given.is_dir() else given).stat()
-        return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 _PLAIN = re.compile(r"(?P<label>[A-Za-z]+)(?:@(?P<cutoff>\d+))?")

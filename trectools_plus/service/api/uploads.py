@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copyfileobj
 from typing import Literal
 
 import yaml
@@ -90,7 +91,10 @@ async def read_uploads(request: Request, folder: Path, expected: Expected) -> tu
     media = _media_type(request.headers.get("content-type"))
     if expected.raw is not None and media in expected.types:
         part = Upload(expected.raw, folder / expected.raw, _form_of(media))
-        return (_put(part, await request.body()),)
+        with part.path.open("wb") as target:
+            async for chunk in request.stream():
+                target.write(chunk)
+        return (_checked(part),)
     if media != MULTIPART:
         accepted = ", ".join((MULTIPART, *expected.types))
         raise ProblemError(
@@ -112,9 +116,12 @@ async def read_uploads(request: Request, folder: Path, expected: Expected) -> tu
             if isinstance(value, UploadFile):
                 file = "".join(filter(str.isprintable, value.filename or ""))[:_LONGEST_NAME]
                 part = Upload(name, path, _form_of(_media_type(value.content_type)), file or None)
-                parts.append(_put(part, await value.read()))
+                with path.open("wb") as target:
+                    copyfileobj(value.file, target)
             else:
-                parts.append(_put(Upload(name, path), value.encode("utf-8", "replace")))
+                part = Upload(name, path)
+                path.write_text(value, "utf-8", "replace")
+            parts.append(_checked(part))
     return tuple(parts)
 
 
@@ -132,13 +139,13 @@ def _check_parts(counts: Counter[str], expected: Expected) -> None:
             raise ProblemError(422, "missing-part", what, remedy=remedy)
 
 
-def _put(part: Upload, data: bytes) -> Upload:
+def _checked(part: Upload) -> Upload:
+    data = part.path.read_bytes()
     if not data.strip():
         raise ProblemError(422, "empty-part", f"{part.name} is empty")
     if detect(data) is not None:
         what, remedy = f"{part.name} is compressed", "send it without compression"
         raise ProblemError(422, "compressed-part", what, remedy=remedy)
-    part.path.write_bytes(data)
     return part
 
 

@@ -18,7 +18,7 @@ from trectools_plus.service.api.parameters import ScoreParameters, ValidateParam
 from trectools_plus.service.api.settings import Limits
 from trectools_plus.service.api.uploads import Upload, check_size
 from trectools_plus.service.problems import ProblemError
-from trectools_plus.testsets.validation import TestSetChecker
+from trectools_plus.testsets.validation import validate_test_sets
 from trectools_plus.validation.engine import validate_qrels, validate_run
 from trectools_plus.validation.findings import FileReport, Severity
 from trectools_plus.validation.rendering.json import iter_json
@@ -99,7 +99,7 @@ def _validate(
         if kind == "testset" or part.form in ("json", "yaml"):
             path = part.as_document()
         check_size(path, limits)
-        return TestSetChecker().check(path) if kind == "testset" else validate_topics(path)
+        return next(validate_test_sets(path)) if kind == "testset" else validate_topics(path)
     if kind == "qrels":
         return validate_qrels(path)
     return validate_run(

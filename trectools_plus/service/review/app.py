@@ -24,7 +24,7 @@ from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.judging.plan import find_plan
 from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import DATABASE_NAME, open_store
-from trectools_plus.service.guard import KEY_REMEDY, BearerKey, Guard, Rules, is_loopback
+from trectools_plus.service.guard import KEY_REMEDY, Guard, Rules, has_key, is_loopback
 from trectools_plus.service.problems import (
     ProblemError,
     answer_invalid,
@@ -148,10 +148,9 @@ def make_rules(key: str | None) -> Rules:
     Args:
         key: The key; ``None`` for no key.
     """
-    expected = None if key is None else BearerKey(key)
 
     def check(scope: Scope, headers: Headers) -> None:
-        if expected is None and not is_loopback(headers.get("host", "")):
+        if key is None and not is_loopback(headers.get("host", "")):
             raise ProblemError(
                 403,
                 "foreign-host",
@@ -160,7 +159,7 @@ def make_rules(key: str | None) -> Rules:
             )
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         is_page = path in ("", "/") and scope["method"] in ("GET", "HEAD")
-        if expected is not None and not is_page and not expected.is_in(headers):
+        if key is not None and not is_page and not has_key(headers, key):
             raise ProblemError(
                 401,
                 "unauthorised",
@@ -171,7 +170,7 @@ def make_rules(key: str | None) -> Rules:
         if scope["method"] == "POST":
             _check_origin(headers)
 
-    return Rules(check, MAX_BODY_BYTES, BODY_SECONDS, headers=_HEADERS, reads_ahead=True)
+    return Rules(check, MAX_BODY_BYTES, BODY_SECONDS, headers=_HEADERS)
 
 
 def _check_origin(headers: Headers) -> None:

@@ -36,7 +36,6 @@ class QueryProgress:
     results: int
     chosen: bool
     cannot_judge: bool
-    commented: bool
     complete: bool
 
 
@@ -50,7 +49,6 @@ class State:
     choice: str | None
     result: str | None
     cannot_judge: str | None
-    comment: str
     missing: dict[str, str]
 
 
@@ -100,7 +98,7 @@ class ReviewController:
         self.material, self.store, self.guideline = material, store, guideline
         self.is_plan = material.planned is not None
         by_id = {query.query_id: query for query in material.queries}
-        order = list(by_id) if self.is_plan else order_queries(list(by_id), store.study.seed)
+        order = list(by_id) if self.is_plan else shuffled(list(by_id), store.study.seed, "query")
         self.queries = [by_id[name] for name in order]
 
     def show(self, annotator: Annotator, number: int) -> QueryView:
@@ -160,8 +158,8 @@ class ReviewController:
 
     def labels(self, annotator: Annotator, query: ReviewQuery) -> dict[str, str]:
         """Return the mode of each label."""
-        seed, modes = self.store.study.seed, self.material.modes
-        order = order_modes(modes, seed, annotator.key, query.query_id)
+        seed = self.store.study.seed
+        order = shuffled(self.material.modes, seed, "mode", annotator.key, query.query_id)
         return dict(zip(LABELS, order, strict=False))
 
     def state(self, annotator: Annotator, number: int) -> State:
@@ -177,16 +175,14 @@ class ReviewController:
             choice=None if judged.choice is None else labels[judged.choice],
             result=judged.result,
             cannot_judge=judged.cannot_judge,
-            comment=judged.comment or "",
             missing=judged.missing,
         )
 
     def _results(self, annotator: Annotator, query: ReviewQuery, mode: str) -> list[str]:
         """Return the results of a mode; those of a plan in random order."""
         results = list(query.results[mode])
-        if self.is_plan:
-            return order_documents(results, self.store.study.seed, annotator.key, query.query_id)
-        return results
+        keys = "document", annotator.key, query.query_id
+        return shuffled(results, self.store.study.seed, *keys) if self.is_plan else results
 
     def _progress(self, query: ReviewQuery, judged: QueryJudgments) -> QueryProgress:
         results = {doc_id for found in query.results.values() for doc_id in found}
@@ -201,47 +197,22 @@ class ReviewController:
             results=len(results),
             chosen=chosen,
             cannot_judge=cannot_judge,
-            commented=judged.comment is not None,
             complete=cannot_judge or (chosen and graded == len(results)),
         )
 
 
-def order_queries(query_ids: Sequence[str], seed: int) -> list[str]:
-    """Shuffle the queries, with the same result for every annotator.
+def shuffled(names: Sequence[str], seed: int, *keys: str) -> list[str]:
+    """Shuffle names; the order depends only on the arguments, not on the order of the names.
 
-    So annotators who stop early have judged the same random sample.
-
-    Args:
-        query_ids: All queries, each once.
-        seed: The seed of the shuffle.
-    """
-    return sorted(query_ids, key=lambda query_id: _sort_key(seed, "query", query_id))
-
-
-def order_modes(modes: Sequence[str], seed: int, annotator: str, query_id: str) -> list[str]:
-    """Shuffle the columns of a query for an annotator.
+    Queries have the same order for every annotator: those who stop early have judged the same
+    random sample. Modes and documents have one for each annotator and query.
 
     Args:
-        modes: The modes.
-        seed: The seed of the shuffle, together with annotator and query.
-        annotator: The key of the annotator; see
-            :func:`~trectools_plus.judging.review.judgments.key_of`.
-        query_id: The query.
-
-    Returns:
-        The modes from left to right: labels A, B, …
+        names: Names, each once.
+        seed: The seed.
+        keys: What is shuffled, for example ``mode``, and for whom.
     """
-    return sorted(modes, key=lambda mode: _sort_key(seed, "mode", annotator, query_id, mode))
-
-
-def order_documents(doc_ids: Sequence[str], seed: int, annotator: str, query_id: str) -> list[str]:
-    """Shuffle the pooled documents of a query for an annotator; see :func:`order_modes`.
-
-    The order depends only on the arguments: not on runs and ranks.
-    """
-    return sorted(
-        doc_ids, key=lambda doc_id: _sort_key(seed, "document", annotator, query_id, doc_id)
-    )
+    return sorted(names, key=lambda name: _sort_key(seed, *keys, name))
 
 
 def _sort_key(seed: int, *names: str) -> bytes:

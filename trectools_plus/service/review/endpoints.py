@@ -90,12 +90,6 @@ class CannotJudge(QueryMessage):
     reason: Reason | None
 
 
-class Comment(QueryMessage):
-    """Comment on a query; an empty text removes the comment."""
-
-    text: str = Field(max_length=4000)
-
-
 def _get_controller(request: Request) -> ReviewController:
     controller: ReviewController = request.app.state.controller
     return controller
@@ -108,7 +102,7 @@ def _get_annotator(
     controller: Controller, x_review_session: Annotated[str, Header()] = ""
 ) -> Annotator:
     annotator = judgments.find_session_annotator(controller.store, x_review_session)
-    if annotator is None or annotator.adjudicates:
+    if annotator is None:
         # The key is correct, so the status is not 401.
         raise ProblemError(403, "no-session", "the session is unknown", remedy="enter your name")
     return annotator
@@ -242,17 +236,11 @@ def set_cannot_judge(
     return _record(controller, annotator, body, "cannot_judge", reason)
 
 
-@router.post("/comments")
-def comment(controller: Controller, annotator: CurrentAnnotator, body: Comment) -> State:
-    """Record a comment on a query."""
-    return _record(controller, annotator, body, "comment", clean_text(body.text) or None)
-
-
 def _record(
     controller: ReviewController,
     annotator: Annotator,
     body: QueryMessage,
-    kind: Literal["result", "cannot_judge", "comment"],
+    kind: Literal["result", "cannot_judge"],
     value: str | None,
 ) -> State:
     query = controller.offer(annotator, body.query)

@@ -115,8 +115,7 @@ async function startSession(resume) {
       $("known").hidden = true;
       await resumeWork();
     } else if (answer.exists) {
-      const queries = answer.judged === 1 ? "1 query" : answer.judged + " queries";
-      $("known-text").textContent = `There are answers by “${answer.name}” for ${queries}. Are these yours?`;
+      $("known-text").textContent = `There are answers by “${answer.name}” for ${plural(answer.judged, "query", "queries")}. Are these yours?`;
       $("form").hidden = true;
       $("known").hidden = false;
       $("known-text").focus();
@@ -270,7 +269,6 @@ function updateView() {
   $("cannot").ariaPressed = String(cannot);
   $("reason-field").hidden = !cannot;
   if (document.activeElement !== $("reason")) $("reason").value = state.cannot_judge ?? "";
-  if (document.activeElement !== $("comment")) $("comment").value = state.comment;
   progress[view.query - 1] = state.progress;
   const complete = progress.filter((one) => one.complete).length;
   const here = state.progress;
@@ -370,7 +368,6 @@ function saveResult(docId) {
 }
 
 const saveReason = (reason) => save("cannot-judge", { query: view.query, reason }, reason === null ? "Can be judged." : "Cannot judge.");
-const saveComment = () => { if ($("comment").value !== state.comment) save("comments", { query: view.query, text: $("comment").value }, "Comment."); };
 
 function toggleCannot() {
   const cannot = state.cannot_judge === null;
@@ -415,8 +412,7 @@ function undo() {
     } else {
       await show(answer.state.query, answer.doc_id).catch(showError);
     }
-    const name = { grade: "grade", choice: "choice", result: "choice", comment: "comment" }[answer.what] ?? "answer";
-    showStatus(`The last ${name} was undone.`);
+    showStatus(`The last ${{ grade: "grade", choice: "choice", result: "choice" }[answer.what] ?? "answer"} was undone.`);
   });
 }
 
@@ -494,9 +490,8 @@ function goToIncomplete() {
 /* The list of all queries */
 
 function describe(one) {
-  const words = one.cannot_judge ? "cannot judge" : one.complete ? "complete"
+  return one.cannot_judge ? "cannot judge" : one.complete ? "complete"
     : one.judged || (one.chosen && !isPlan()) ? `${one.judged} of ${one.results} graded${one.chosen && !isPlan() ? ", chosen" : ""}` : "not started";
-  return words + (one.commented ? " · comment" : "");
 }
 
 function drawList() {
@@ -520,15 +515,6 @@ function openList() {
   });
 }
 
-function moveInList(event) {
-  const buttons = [...$("queries").querySelectorAll("button")];
-  const place = buttons.indexOf(document.activeElement);
-  if (event.key === "ArrowDown") (buttons[place + 1] ?? buttons[place])?.focus();
-  else if (event.key === "ArrowUp") (buttons[place - 1] ?? buttons[place])?.focus();
-  else return;
-  event.preventDefault();
-}
-
 const docHere = () => view.columns[at.column]?.results[at.row];
 const canGrade = () => Boolean(docHere());
 const ACTIONS = {
@@ -543,18 +529,15 @@ const ACTIONS = {
     else if (toggleFlag(docHere())) goToUngraded();
   },
   Delete: () => canGrade() && saveGrade(docHere(), null, false),
-  Backspace: () => canGrade() && saveGrade(docHere(), null, false),
   o: () => itemAt(at)?.classList.toggle("open"),
   d: toggleCannot,
-  m: () => $("comment").focus(),
   a: openList,
   i: () => { if (!$("guideline").hidden) $("guide").showModal(); },
-  Enter: goToIncomplete,
   c: () => saveChoice(view.columns[at.column].label),
   "=": () => saveChoice("none"),
   n: () => goTo(requested + 1),
   p: () => goTo(requested - 1),
-  g: goToIncomplete,
+  Enter: goToIncomplete, g: goToIncomplete,
   u: undo,
   "?": () => $("keys").showModal(),
 };
@@ -577,11 +560,10 @@ document.addEventListener("keydown", (event) => {
   }
   if (event.ctrlKey || event.metaKey || event.altKey || !$("single").checked) return;
   if (event.key === "Enter" && event.target.closest("button, summary")) return;
-  const action = Object.hasOwn(ACTIONS, event.key) ? ACTIONS[event.key] : null;
-  if (!action) return;
+  if (!Object.hasOwn(ACTIONS, event.key)) return;
   event.preventDefault();
   if (event.repeat && !event.key.startsWith("Arrow") && !"hjkl".includes(event.key)) return;
-  action();
+  ACTIONS[event.key]();
 });
 
 $("form").addEventListener("submit", (event) => { event.preventDefault(); startSession(false); });
@@ -602,13 +584,7 @@ $("reason").addEventListener("keydown", (event) => {
   focus(at);
   if (event.key === "Enter") goToIncomplete();
 });
-$("comment").addEventListener("change", saveComment);
-$("comment").addEventListener("keydown", (event) => {
-  if (event.key === "Escape" || (event.key === "Enter" && (event.ctrlKey || event.metaKey))) focus(at);
-});
-addEventListener("beforeunload", (event) => { if (view !== null && $("comment").value !== state.comment) event.preventDefault(); });
 $("all").addEventListener("click", openList);
-$("list").addEventListener("keydown", moveInList);
 $("guideline").addEventListener("click", () => $("guide").showModal());
 $("single").addEventListener("change", () => stored.set("single", $("single").checked ? "" : "off"));
 $("single").checked = stored.get("single") !== "off";

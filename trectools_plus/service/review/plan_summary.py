@@ -95,8 +95,7 @@ def _list_annotators(
 ) -> Iterator[AnnotatorLabels]:
     by_person: dict[str, list[Label]] = {}
     for label in people:
-        if not label.final:
-            by_person.setdefault(label.annotator, []).append(label)
+        by_person.setdefault(label.annotator, []).append(label)
     for kind, found in (("person", by_person), ("model", group_models(models))):
         for name, labels in found.items():
             latest = {(one.query_id, one.doc_id): one for one in labels if one.repeat == 0}

@@ -1,7 +1,7 @@
 """Summarise a review: agreement of the annotators, chosen results and modes, flags.
 
-Agreement is computed from the judgments of each annotator, chosen modes and positions from the
-labels that are exported.
+Agreement is computed from the judgments of each annotator, positions from the labels that are
+exported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from trectools_plus.judging.review.judgments import (
     QueryJudgments,
     choices_of,
     chosen_by,
-    final_choices,
     final_grades,
     final_results,
     grades_of,
@@ -371,10 +370,10 @@ def summarise_review(
             )
             for one, other in combinations(annotators, 2)
         ),
-        shares=share_choices(final_choices(store), modes, confidence),
+        shares=share_choices([*map(choices_of, counted.values())], modes, confidence),
         flags={mode: _count_flags(mode, counted.values(), shown) for mode in modes},
-        positions=find_positions(store, final_grades(store)),
-        chosen_results=find_positions(store, final_results(store), grade=1),
+        positions=find_positions(store, final_grades(store, annotators)),
+        chosen_results=find_positions(store, final_results(store, annotators), grade=1),
         remarks=tuple(list_remarks(store, annotators)),
     )
 

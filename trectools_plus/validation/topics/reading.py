@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from trectools_plus.formats.columns.decimals import DECIMAL
 from trectools_plus.formats.nodes.model import TreeError
@@ -14,8 +14,8 @@ from trectools_plus.formats.topic_records.documents import (
     has_judgments,
     parse_cases,
 )
-from trectools_plus.formats.topic_records.forms import STREAMED, Form, read_lines, read_text
-from trectools_plus.formats.topic_records.lines import is_skipped
+from trectools_plus.formats.topic_records.forms import Form, read_text
+from trectools_plus.formats.topic_records.lines import is_skipped, numbered_lines
 from trectools_plus.formats.topic_records.making import make_topics
 from trectools_plus.formats.topic_records.model import (
     Topic,
@@ -72,17 +72,10 @@ def read_content(
     other = _other_kind(text) if form == "tsv" else None
     if other is not None:
         problems.add(other)
-    elif form in STREAMED:
-        topics = read_lines(iter_numbered(text), form, options, problems.add, notes.append)
     else:
         topics = read_text(text, form, options, problems.add, notes.append)
     # A header of TSV is a finding.
     return TopicsContent.of_topics(topics, problems, [] if form == "tsv" else notes)
-
-
-def iter_numbered(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line."""
-    return ((number, line.removesuffix("\r")) for number, line in enumerate(text.split("\n"), 1))
 
 
 def _other_kind(text: str) -> TopicProblem | None:
@@ -91,7 +84,7 @@ def _other_kind(text: str) -> TopicProblem | None:
     lines = [line for line in lines if line and not line.startswith("#")]
     for kind, row in _OTHER_KINDS.items():
         if lines and all(row.fullmatch(line) for line in lines):
-            first = next(number for number, line in iter_numbered(text) if not is_skipped(line))
+            first = next(number for number, line in numbered_lines(text) if not is_skipped(line))
             what = f"the lines are not 'id TAB text'; this looks like {kind}"
             remedy = f"Use '{kind.split()[-1].removesuffix('s')}s validate' for it"
             return TopicProblem("T101", first, what, remedy=remedy, fix="no")

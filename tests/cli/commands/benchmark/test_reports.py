@@ -52,23 +52,6 @@ def reports(made: Path, tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "first", tmp_path / "second"
 
 
-def test_compare_runs_configurations(call: Call, bench: Any) -> None:
-    bench.make("made", {"bm25": {}})
-    bench.make("worse", {"bm25": dict.fromkeys(range(20), 0)})
-    for name, data in (("a", "made"), ("b", "worse")):
-        Path(f"{name}.yaml").write_text(
-            f"runs: {{bm25: {data}-data/bm25.run}}\nqrels: made-data/qrels.txt\n"
-            f"measures: [R@10]\nresamples: 100\noutput_dir: {name}-out\n"
-        )
-    code, out, err = call("compare", "a.yaml", "b.yaml")
-    assert code == 0, err
-    assert "A by 0.3333 on R@10 over 60 queries." in out
-    assert Path("a-out/BenchmarkReport.json").exists()
-    assert "b.yaml: b-out" in err
-    code, out, _ = call("compare", "a.yaml", "b-out", "--format", "json")
-    assert json.loads(out)["b"] == "b-out"
-
-
 def test_verify(call: Call, reports: tuple[Path, Path]) -> None:
     assert call("verify", reports[0])[0] == 0
     path = reports[0] / "runs" / "bm25.run"

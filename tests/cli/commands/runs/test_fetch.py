@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 from trectools_plus.cli.app import runs_app
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.tables import Run
-from trectools_plus.formats.trec_files import read_run, write_run
+from trectools_plus.formats.trec_files import write_run
 from trectools_plus.retrieval.backends.registry import BACKENDS
+from trectools_plus.validation.loading import load_run
 
 
 @pytest.fixture(autouse=True)
@@ -69,12 +70,12 @@ def saved(folder: Path, name: str, scores: dict[str, dict[str, float]]) -> str:
         (["--set", "k1=1", "--set", "k1=2"], "is set twice"),
         (["--set", "k1=much"], "--set k1"),
         (["--set", "k9=1"], "unknown setting 'k9'"),
-        (["--set", "fusion=rrf", "--set", "normalisation=z-score"], "fusion=rrf"),
+        (["--set", "fusion=rrf", "--set", "normalisation=z-score"], "no effect"),
         (["--set", "components=bm25"], "lexical, vector, splade"),
-        (["--set", "fusion=rrf", "--set", "weights=0.7,0.3"], "fusion=rrf"),
+        (["--set", "fusion=rrf", "--set", "weights=0.7,0.3"], "no effect"),
         (
             ["--set", "fusion=borda", "--set", "normalisation=none"],
-            "fusion=borda",
+            "no effect",
         ),
         (["--set", "fusion=median"], "--set fusion"),
     ],
@@ -159,7 +160,7 @@ def test_a_file_names_the_data_as_for_a_benchmark(collection: list[str], tmp_pat
     words = ["fetch", "--config", str(folder / "fetch.yaml"), "--output-dir", str(tmp_path / "out")]
     result = run_cli(*words)
     assert result.exit_code == 0, result.output
-    found = read_run(tmp_path / "out" / "lexical.run").to_dict()
+    found = load_run(tmp_path / "out" / "lexical.run").to_dict()
     assert {query: set(documents) for query, documents in found.items()} == {
         "q1": {"d1", "d2"},
         "q2": {"d2", "d3"},
@@ -170,7 +171,7 @@ def test_a_file_names_the_data_as_for_a_benchmark(collection: list[str], tmp_pat
     (tmp_path / "others.jsonl").write_text('{"key": "q7", "words": "heat", "n": 1}\n')
     words += ["--topics", str(tmp_path / "others.jsonl"), "--set", "k1=1.1"]
     assert run_cli(*words).exit_code == 0
-    assert read_run(tmp_path / "out" / "lexical.run").query_ids == ["q7"]
+    assert load_run(tmp_path / "out" / "lexical.run").query_ids == ["q7"]
     manifest = json.loads((tmp_path / "out" / "lexical.run.manifest.json").read_text())
     assert manifest["settings"]["k1"] == 1.1
 
@@ -193,7 +194,7 @@ def test_options_replace_the_data_of_the_file(
     Path("fetch.yaml").write_text(written + "modes: [lexical]\n")
     result = run_cli("fetch", "--config", "fetch.yaml", *options, "--output-dir", "out")
     assert result.exit_code == 0, result.output
-    assert read_run("out/lexical.run").query_ids == ["q1", "d3"]
+    assert load_run("out/lexical.run").query_ids == ["q1", "d3"]
 
 
 def test_a_file_says_modes_and_depth_unless_options_do(
@@ -203,9 +204,9 @@ def test_a_file_says_modes_and_depth_unless_options_do(
     words = [*collection, "--config", str(tmp_path / "fetch.yaml")]
     assert run_cli(*words).exit_code == 0
     assert [path.name for path in (tmp_path / "out").glob("*.run")] == ["lexical.run"]
-    assert read_run(tmp_path / "out" / "lexical.run").to_dict().keys() == {"q1", "d3"}
-    found = read_run(tmp_path / "out" / "lexical.run").to_dict()
+    assert load_run(tmp_path / "out" / "lexical.run").to_dict().keys() == {"q1", "d3"}
+    found = load_run(tmp_path / "out" / "lexical.run").to_dict()
     assert {query: len(documents) for query, documents in found.items()} == {"q1": 1, "d3": 1}
     assert "d3" not in found["d3"]
     assert run_cli(*words, "--modes", "vector", "--depth", "2").exit_code == 0
-    assert max(map(len, read_run(tmp_path / "out" / "vector.run").to_dict().values())) == 2
+    assert max(map(len, load_run(tmp_path / "out" / "vector.run").to_dict().values())) == 2

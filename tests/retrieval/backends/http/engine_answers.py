@@ -171,7 +171,7 @@ VESPA = Answers(
         '{"totalCount": 12}': vespa([], 12),
     },
     partial={
-        '"full": false': vespa(
+        '"degraded": {': vespa(
             [vespa_hit("d1", 2.5)],
             1,
             coverage={
@@ -181,7 +181,7 @@ VESPA = Answers(
                 "degraded": {"match-phase": False, "timeout": True},
             },
         ),
-        '"coverage": 0': vespa([], 0, coverage={**COVERAGE, "coverage": 0, "full": False}),
+        '"full": false': vespa([], 0, coverage={**COVERAGE, "coverage": 0, "full": False}),
     },
 )
 

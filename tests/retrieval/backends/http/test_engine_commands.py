@@ -17,8 +17,8 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import run_benchmark
 from trectools_plus.cli.app import benchmark_app, runs_app
 from trectools_plus.errors import InputError, UsageError
-from trectools_plus.formats.trec_files import read_run
 from trectools_plus.retrieval.fetch.run_files import FetchManifest
+from trectools_plus.validation.loading import load_run
 
 DOCUMENTS = {"d1": "swept wing", "d2": "heat transfer", "d3": "wing flutter"}
 PARTIAL = {"timed_out": True, "hits": {"total": {"value": 0}, "hits": []}}
@@ -114,7 +114,7 @@ def test_fetch_runs(engine: Engine, data: Path, batch: list[str]) -> None:
     words += ["--http", "backoff=0", "--modes", "lexical,vector", "--depth", "2"]
     result = CliRunner().invoke(runs_app, ["fetch", *words, "--output-dir", str(data / "runs")])
     assert result.exit_code == 0, result.output
-    run = read_run(data / "runs" / "lexical.run").frame
+    run = load_run(data / "runs" / "lexical.run").frame
     assert dict(run.select("query_id", "doc_id").filter(run["rank"] == 1).iter_rows()) == {
         "q1": "d1",
         "q2": "d2",

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.scoring.bounds import tie_bounds
-from trectools_plus.validation.engine import open_qrels, open_run, validate_run
+from trectools_plus.validation.engine import validate_run
 from trectools_plus.validation.views.pairs import MEASURES, PairView, find_sums
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
@@ -77,19 +76,6 @@ def test_bounds_are_the_extremes_of_all_orders(
         assert low == pytest.approx(lowest, abs=1e-9)
         assert high == pytest.approx(highest, abs=1e-9)
         assert n_changed == sum(most - least > 1e-9 for least, most in extremes[measure])
-
-
-def test_bounds_agree_with_the_measures_on_a_submitted_run(shared_data: Path) -> None:
-    folder = shared_data / "robust03"
-    run = open_run(folder / "input.aplrob03a.gz", None)
-    qrels = open_qrels(folder / "qrels.txt.gz")
-    assert isinstance(run, RunView)
-    assert isinstance(qrels, QrelsView)
-    table = tie_bounds(Qrels(qrels.frame), Run(run.frame), ["AP", "nDCG"])
-    for measure, (low, high, _) in _bounds(PairView(run, qrels)).items():
-        of_measure = table.filter(table["measure"] == measure)
-        assert low == pytest.approx(of_measure["worst"].mean(), abs=1e-6)
-        assert high == pytest.approx(of_measure["best"].mean(), abs=1e-6)
 
 
 def test_the_rule_names_the_bounds(tmp_path: Path) -> None:

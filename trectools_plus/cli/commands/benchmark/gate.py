@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trectools_plus import benchmark, measures, reporting
+from trectools_plus import benchmark, reporting
 from trectools_plus.cli.options.common import TextMarkdownJson, measure_option
-from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.options.runs import split_measures
+from trectools_plus.cli.printing import write_as, write_document
 from trectools_plus.cli.verbosity import inform, note
 from trectools_plus.errors import TrectoolsPlusError
 
@@ -85,11 +87,9 @@ def benchmark_gate(
       benchmark gate --current results/new --baseline results/main --non-inferior 5%
     """
     target = reporting.find_pull_request() if post else None
-    names: tuple[str, ...] = benchmark.DEFAULT_MEASURES
-    if measure is not None:
-        names = tuple(measures.split_names(",".join(measure)))
+    names = split_measures([], measure)[1] or benchmark.DEFAULT_MEASURES
     rules = benchmark.GateRules(
-        names,
+        tuple(names),
         None if max_drop is None else benchmark.parse_drop(max_drop),
         absolute,
         require_significant,
@@ -102,19 +102,15 @@ def benchmark_gate(
         _publish(reporting.render_refusal_markdown(str(error)), target, final=False)
         raise
     markdown = reporting.render_gate_markdown(result)
-    _print(result, markdown, output_format)
+    write_as(
+        output_format,
+        json=lambda: write_document(reporting.gate_document(result)),
+        markdown=lambda: markdown,
+        text=lambda: reporting.print_blocks(reporting.gate_blocks(result), sys.stdout, folds=True),
+    )
     _publish(markdown, target, final=result.passed)
     if not result.passed:
         raise typer.Exit(1 if result.decidable else 3)
-
-
-def _print(result: benchmark.GateResult, markdown: str, output_format: str) -> None:
-    if output_format == "json":
-        write_json(reporting.gate_document(result))
-    elif output_format == "markdown":
-        typer.echo(markdown, nl=False)
-    else:
-        reporting.print_blocks(reporting.gate_blocks(result), folds=True)
 
 
 def _publish(markdown: str, target: reporting.PullRequest | None, *, final: bool) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from trectools_plus import benchmark, measures, reporting
+from trectools_plus import benchmark, reporting
 from trectools_plus.cli.options.common import (
     Everything,
     Report,
@@ -18,9 +18,9 @@ from trectools_plus.cli.options.common import (
     measure_option,
 )
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.printing import print_table, write_json
+from trectools_plus.cli.options.runs import split_measures
+from trectools_plus.cli.printing import write_as, write_document
 from trectools_plus.cli.verbosity import inform, is_quiet, note, show_progress
-from trectools_plus.text import plural
 
 _MOST_PROBLEMS = 30
 """Maximum number of printed problems of a report."""
@@ -40,12 +40,9 @@ def benchmark_list(
     listing = benchmark.list_reports(folder)
     for problem in listing.problems:
         note(problem)
-    if output_format == "json":
-        write_json({"reports": [asdict(one) for one in listing.reports]})
-    elif listing.reports:
-        _print_list(listing.reports)
-    else:
+    if not listing.reports:
         inform(f"no report in {folder}")
+    write_document({"reports": [asdict(report) for report in listing.reports]}, output_format)
 
 
 @with_groups
@@ -85,25 +82,24 @@ def benchmark_show(
       benchmark show results/today --table paper/table.tex --table figures.csv
       benchmark show results/today --table t.tex -m nDCG@10,RR --systems rows --label tab:main
     """
-    found = benchmark.ReportFolder(report).report
-    names = measures.split_names(",".join(measure)) if measure else None
+    shown, layout = benchmark.ReportFolder(report).report, paper.layout()
+
+    def chosen() -> Any:
+        return reporting.report_table(shown, split_measures([], measure)[1] or None)
+
     if table:
-        reporting.write_table(reporting.report_table(found, names), *table, layout=paper.layout())
-    elif output_format == "latex":
-        shown = reporting.report_table(found, names)
-        typer.echo(reporting.table_as_latex(shown, paper.layout()), nl=False)
-    elif output_format == "csv":
-        typer.echo(reporting.table_as_csv(reporting.report_table(found, names)), nl=False)
-    elif output_format == "json":
-        typer.echo(reporting.render_json(found), nl=False)
-    elif output_format == "markdown":
-        typer.echo(reporting.render_markdown(found), nl=False)
-    else:
-        manifest = found.manifest
-        reporting.print_report(
-            found, sys.stdout, full=everything, notes=not is_quiet(), lines_after=1
-        )
-        typer.echo(f"{manifest.experiment_id}, {manifest.created_at}")
+        reporting.write_table(chosen(), *table, layout=layout)
+        return
+    write_as(
+        output_format,
+        latex=lambda: reporting.table_as_latex(chosen(), layout),
+        csv=lambda: reporting.table_as_csv(chosen()),
+        json=lambda: reporting.render_json(shown),
+        markdown=lambda: reporting.render_markdown(shown),
+        text=lambda: reporting.print_report(
+            shown, sys.stdout, full=everything, notes=not is_quiet(), lines_after=0
+        ),
+    )
 
 
 def benchmark_verify(
@@ -125,42 +121,10 @@ def benchmark_verify(
     """
     with show_progress() as progress:
         found = benchmark.verify_report(report, progress)
-    if output_format == "json":
-        write_json(found.as_dict())
-    else:
-        _print_verification(found, every=every)
+    document = found.as_dict()
+    if output_format == "text" and not every:
+        document["problems"] = found.problems[:_MOST_PROBLEMS]
+        document["further problems"] = max(0, len(found.problems) - _MOST_PROBLEMS) or None
+    write_document(document, output_format)
     if found.problems:
         raise typer.Exit(1)
-
-
-def _print_verification(found: reporting.Verification, *, every: bool) -> None:
-    checked = f"{plural(found.figures, 'figure')} and {plural(found.files, 'file')} checked"
-    if found.problems:
-        typer.echo(f"{checked}: {plural(len(found.problems), 'problem')}")
-    else:
-        typer.echo(f"{checked}: all hold")
-    shown = found.problems if every else found.problems[:_MOST_PROBLEMS]
-    for problem in shown:
-        typer.echo(f"  {problem}")
-    if len(shown) < len(found.problems):
-        typer.echo(f"  … and {len(found.problems) - len(shown)} more: --all lists them")
-    for warning in found.warnings:
-        typer.echo(f"warning: {warning}")
-    if found.unproven:
-        typer.echo(f"unproven: {'; '.join(found.unproven)}")
-
-
-def _print_list(reports: list[benchmark.ListedReport]) -> None:
-    rows = [
-        [
-            one.folder,
-            one.created_at[:16],
-            one.dataset,
-            f"{one.queries:,}",
-            ", ".join(one.modes) if len(one.modes) < 4 else f"{len(one.modes)} modes",
-            one.best,
-        ]
-        for one in reports
-    ]
-    header = ["Folder", "Made", "Dataset", "Queries", "Modes", "Best"]
-    print_table(header, rows)

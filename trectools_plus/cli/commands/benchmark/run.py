@@ -28,15 +28,13 @@ from trectools_plus.cli.options.retrieval import (
     assign_settings,
     list_settings,
 )
-from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
+from trectools_plus.cli.options.runs import read_runs
+from trectools_plus.cli.printing import write_as, write_files
 from trectools_plus.cli.verbosity import is_quiet, note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import (
     CheckFailedError,
     MissingExtraError,
-    TrectoolsPlusError,
-    UsageError,
-    raise_all,
 )
 from trectools_plus.provenance import format_command
 from trectools_plus.text import split_list
@@ -113,7 +111,7 @@ def benchmark_run(
       benchmark run --dataset hpo --modes bm25,dense,hybrid,hybrid+exact --enable-reranker
       benchmark run --dataset DIR --backend python --retriever my_search:search
     """
-    files, names = _given_runs(runs or [], further_runs or [], given.pop("measures", None))
+    files, names = read_runs(runs, further_runs, given.pop("measures", None))
     of_search = assign_settings(given, setting, benchmark.BenchmarkConfig)
     searching = SearchOptions(given.pop("retrieval", {}), of_search)
     settings = {**given, "runs": files, "measures": names, "retrieval": searching.values or None}
@@ -133,26 +131,6 @@ def benchmark_run(
         everything=everything,
         scheduler=scheduler,
         plots=plots,
-    )
-
-
-def _given_runs(
-    options: list[str], further: list[str], measures: str | None
-) -> tuple[dict[str, str] | None, list[str] | None]:
-    """Return the files of ``--runs`` by name, and the measures; arguments are further values.
-
-    Raises:
-        UsageError: If an argument is neither a run nor a measure, or a value is wrong.
-    """
-    files, names = split_measures([*options, *further], None if measures is None else [measures])
-    unknown = [one for one in further if one in files and "=" not in one]
-    if unknown and not options:
-        raise UsageError(
-            f"unexpected argument '{unknown[0]}'", remedy="write --runs before run files"
-        )
-    return (
-        name_files(parse_runs(files, "--runs")) or None,
-        names if names or measures is not None else None,
     )
 
 
@@ -188,47 +166,31 @@ def report_benchmark(
     if topics is not None and topics.read_as is not None:
         note(f"{topics.path} {topics.read_as}")
     files = reporting.write_reports(result, plots=plots)
-    if as_json:
-        typer.echo(reporting.render_json(result.report), nl=False)
-    else:
-        _show_result(result, files, everything=everything)
+    write_as(
+        "json" if as_json else "text",
+        json=lambda: reporting.render_json(result.report),
+        text=lambda: reporting.print_report(
+            result.report,
+            sys.stdout,
+            full=everything,
+            notes=not is_quiet(),
+            lines_after=_FILE_LINES,
+        ),
+    )
+    if not as_json:
+        written = {**files, "runs": result.output_dir / "runs"}
+        write_files(written, "html", "markdown", "json", "runs")
     of_data = [] if result.dataset is None else result.dataset.notes
     for text in (*of_data, *benchmark.input_notes(result.report, config)):
         note(text)
-    # The report is already written.
-    raise_all(_errors_of_modes(result))
-
-
-def _errors_of_modes(result: benchmark.BenchmarkResult) -> list[TrectoolsPlusError]:
-    """Return an error if modes could not be scored."""
-    unscored = result.report.unscored
-    if not unscored:
-        return []
-    all_modes = len(unscored) + len(result.report.modes)
-    reasons = "; ".join(f"{one.label} is {one.status}" for one in unscored.values())
-    return [
-        CheckFailedError(
+    if unscored := result.report.unscored:  # the report is already written
+        all_modes = len(unscored) + len(result.report.modes)
+        reasons = "; ".join(f"{mode.label} is {mode.status}" for mode in unscored.values())
+        raise CheckFailedError(
             f"{len(unscored)} of {all_modes} modes could not be scored: {reasons}",
             where=str(result.output_dir),
             remedy="see the reasons in the report",
         )
-    ]
-
-
-def _show_result(
-    result: benchmark.BenchmarkResult, files: dict[str, Path], *, everything: bool
-) -> None:
-    reporting.print_report(
-        result.report,
-        sys.stdout,
-        full=everything,
-        notes=not is_quiet(),
-        lines_after=_FILE_LINES,
-    )
-    typer.echo(
-        f"\nreport   {files['html']}\n         {files['markdown']}\n         {files['json']}"
-    )
-    typer.echo(f"runs     {result.output_dir / 'runs'}")
 
 
 _VECTOR_SETTINGS = SettingOptions(
@@ -355,11 +317,13 @@ def benchmark_multilingual(
             cached=not no_cache,
         )
     files = reporting.write_multilingual(result)
-    if output_format == "json":
-        typer.echo(reporting.render_json(result.report), nl=False)
-    else:
-        reporting.print_blocks(reporting.multilingual_blocks(result.report), kind=output_format)
+    write_as(
+        output_format,
+        json=lambda: reporting.render_json(result.report),
+        markdown=lambda: reporting.markdown(reporting.multilingual_blocks(result.report)),
+        text=lambda: reporting.print_blocks(
+            reporting.multilingual_blocks(result.report), sys.stdout
+        ),
+    )
     if output_format == "text":
-        typer.echo(f"\nreport   {files['markdown']}\n         {files['json']}")
-        for language in result.results:
-            typer.echo(f"{language:<8} {files[language]}")
+        write_files(files, "markdown", "json", *result.results)

@@ -13,7 +13,8 @@ from trectools_plus.cli.options.common import TextMarkdownJson
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import SearchOptions, Setting
-from trectools_plus.cli.options.runs import name_files, parse_runs, split_measures
+from trectools_plus.cli.options.runs import read_runs
+from trectools_plus.cli.printing import write_as, write_files
 from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.provenance import format_command
 
@@ -70,26 +71,24 @@ def benchmark_sweep(
       benchmark sweep --test-file mine-used.json --grid rerank_depth=20,50 --enable-reranker
     """
     searching = SearchOptions(given.pop("retrieval", {}), setting)
-    measures = given.pop("measures", None)
-    files, names = split_measures(
-        [*(runs or []), *(further_runs or [])], None if measures is None else [measures]
-    )
+    files, names = read_runs(runs, further_runs, given.pop("measures", None))
     settings = {
         **given,
-        "runs": name_files(parse_runs(files, "--runs")) or None,
-        "measures": names or None,
+        "runs": files,
+        "measures": names,
         "retrieval": searching.values or None,
     }
     configuration = benchmark.load_sweep_config(config, settings)
     with show_progress() as progress:
         result = benchmark.run_sweep(configuration, progress, command=format_command(sys.argv))
     written = reporting.write_sweep_report(result)
+    write_as(
+        output_format,
+        json=lambda: reporting.render_json(result.report),
+        markdown=lambda: reporting.markdown(reporting.sweep_blocks(result.report)),
+        text=lambda: reporting.print_blocks(
+            reporting.sweep_blocks(result.report, full=False), sys.stdout
+        ),
+    )
     if output_format == "text":
-        reporting.print_blocks(reporting.sweep_blocks(result.report, full=False))
-        places = [str(written[kind]) for kind in ("html", "md", "json", "run") if kind in written]
-        typer.echo("\nfiles    " + "\n         ".join(places))
-        return
-    if output_format == "json":
-        typer.echo(reporting.render_json(result.report), nl=False)
-    else:
-        reporting.print_blocks(reporting.sweep_blocks(result.report), kind="markdown")
+        write_files(written)

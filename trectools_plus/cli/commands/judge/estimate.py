@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +12,7 @@ import typer
 from trectools_plus import formats, judging, reporting
 from trectools_plus.cli.options.common import Confidence, TextMarkdownJson, measure_option
 from trectools_plus.cli.options.runs import split_measures
+from trectools_plus.cli.printing import write_as, write_files
 from trectools_plus.cli.verbosity import inform
 from trectools_plus.text import plural
 
@@ -75,12 +77,14 @@ def judge_estimate(
     written = reporting.write_judgment_report(report, output_dir or folder.path)
     judging.write_judgments(folder, model, output_dir or folder.path)
     judging.record_estimate(folder, report)
-    if output_format == "json":
-        typer.echo(reporting.render_json(report), nl=False)
-    else:
-        reporting.print_blocks(reporting.judgment_blocks(report), kind=output_format)
+    write_as(
+        output_format,
+        json=lambda: reporting.render_json(report),
+        markdown=lambda: reporting.markdown(reporting.judgment_blocks(report)),
+        text=lambda: reporting.print_blocks(reporting.judgment_blocks(report), sys.stdout),
+    )
     if output_format == "text":
-        typer.echo("\nfiles    " + "\n         ".join(str(path) for path in written.values()))
+        write_files(written)
     if not report.is_complete:
         raise typer.Exit(1)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,9 +14,10 @@ from trectools_plus import judging
 from trectools_plus.choices import DEFAULT_LONGEST, Panel
 from trectools_plus.cli.options.common import (
     TextOrJson,
+    refuse_options,
     split_assignments,
 )
-from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.errors import (
     UsageError,
@@ -132,17 +132,6 @@ def judge_label(
             rich_help_panel=Panel.WORK,
         ),
     ] = 120.0,
-    retries: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=20,
-            metavar="N",
-            help="Maximum number of retries after a timeout, a broken connection, an unusable "
-            "answer, or HTTP status 408, 425, 429, 500, 502, 503 or 504.",
-            rich_help_panel=Panel.WORK,
-        ),
-    ] = 4,
     output_format: TextOrJson = "text",
 ) -> None:
     """Asks a model to grade each pooled document of a plan from 0 (not relevant) to 3 (highly
@@ -168,15 +157,14 @@ def judge_label(
         raise UsageError("no plan given", remedy="name its folder: judge label PLAN")
     labeller: judging.Labeller
     if judge is not None:
-        _refuse_beside_judge(
-            {
-                "--endpoint": endpoint,
-                "--model": model,
-                "--prompt": prompt,
-                "--key-from-env": key_from_env,
-                "--set": setting,
-            }
-        )
+        of_models: dict[str, object] = {
+            "--endpoint": endpoint,
+            "--model": model,
+            "--prompt": prompt,
+            "--key-from-env": key_from_env,
+            "--set": setting,
+        }
+        refuse_options(of_models, "has no effect with --judge")
         labeller = judging.FunctionLabeller(judge)
     else:
         if endpoint is None or model is None:
@@ -193,7 +181,6 @@ def judge_label(
                 else judging.read_key(key_from_env, "--key-from-env"),
                 concurrency=concurrency,
                 timeout=timeout,
-                retries=retries,
             ),
             text,
         )
@@ -209,21 +196,12 @@ def judge_label(
             inform(f"all answers so far are in {plan}; continue with --resume")
             raise
     if output_format == "json":
-        write_json(summary.as_dict(price))
+        write_document(summary.as_dict(price))
     else:
         typer.echo(judging.describe_labels(summary, price))
-        if summary.left:
-            typer.echo("next   the same command with --resume")
-        else:
-            typer.echo(f"next   trectools-plus review serve {plan}")
-            typer.echo(f"       trectools-plus judge estimate {plan}")
+        command = "the same command with --resume" if summary.left else f"judge estimate {plan}"
+        inform(f"next: {command}")
     judging.raise_if_stopped(summary)
-
-
-def _refuse_beside_judge(options: Mapping[str, object]) -> None:
-    for name, value in options.items():
-        if value:
-            raise UsageError(f"{name} has no effect with --judge", remedy="leave it out")
 
 
 def _parse_parameters(assignments: list[str]) -> dict[str, Any]:
@@ -243,11 +221,11 @@ def _confirm(announcement: str, *, yes: bool) -> bool:
     Raises:
         UsageError: If nobody can be asked.
     """
-    if yes:
+    if yes or not sys.stdin.isatty():
         inform(announcement)
+    if yes:
         return True
     if not sys.stdin.isatty():
-        inform(announcement)
         raise UsageError(
             "the command asks before the first call, and there is no terminal",
             where="judge label",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -18,11 +17,12 @@ from trectools_plus.cli.options.common import (
     TopicFieldOptions,
     measure_option,
     output_dir_option,
+    refuse_options,
 )
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import RunArgument, parse_runs, split_measures
-from trectools_plus.cli.printing import print_numbers, write_json
-from trectools_plus.cli.verbosity import note, show_progress
+from trectools_plus.cli.printing import write_document
+from trectools_plus.cli.verbosity import inform, note, show_progress
 from trectools_plus.errors import (
     CheckFailedError,
     InputError,
@@ -121,7 +121,10 @@ def judge_plan(
     """
     files, names = split_measures(runs, measure)
     if extend is not None:
-        _refuse_with_extend({"--topics": topics, "--depth": depth, "--seed": seed})
+        refuse_options(
+            {"--topics": topics, "--depth": depth, "--seed": seed},
+            "is that of the plan that is extended",
+        )
     options = judging.PlanOptions(
         DEFAULT_POOL_DEPTH if depth is None else depth,
         DEFAULT_PEOPLE if people is None else people,
@@ -143,10 +146,8 @@ def judge_plan(
                 added = formats.stream_documents(None, corpus) or formats.load_corpus(corpus)
             options = replace(options, people=people or old.plan.people)
             plan = judging.extend_plan(old, found, output_dir, added, options, progress)
-    if output_format == "json":
-        write_json(plan.summary())
-    else:
-        _print_plan(plan)
+    write_document(plan.summary(), output_format)
+    inform(f"next: trectools-plus review serve {plan.path}, or judge label {plan.path}")
     if queries is not None and queries.read_as is not None:
         note(f"{queries.path} {queries.read_as}")
     for text in _notes_on_plan(plan, found):
@@ -175,10 +176,7 @@ def judge_pilot(
     """
     names = split_measures([], measure)[1] or None
     pilot = judging.plan_people(judging.PlanFolder(plan), width, names, confidence)
-    if output_format == "json":
-        write_json(pilot.as_dict())
-    else:
-        _print_pilot(pilot)
+    write_document(pilot.as_dict(), output_format)
 
 
 def _load_runs(given: list[RunArgument], columns: list[str] | None) -> dict[str, formats.Run]:
@@ -196,14 +194,6 @@ def _load_runs(given: list[RunArgument], columns: list[str] | None) -> dict[str,
     return formats.name_runs_of_files(loaded, paths, given=[run.name for run in given])
 
 
-def _refuse_with_extend(options: Mapping[str, object]) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise UsageError(
-                f"{name} is that of the plan that is extended", remedy=f"leave out {name}"
-            )
-
-
 def _open_data(
     dataset: str | None, topics: str | None, corpus: str | None, fields: TopicFieldOptions
 ) -> tuple[formats.Topics, formats.DocumentCollection]:
@@ -213,8 +203,8 @@ def _open_data(
         UsageError: If options exclude each other, or something is missing.
         InputError: If a file cannot be read.
     """
-    if dataset is not None and (topics or corpus):
-        raise UsageError("--dataset and --topics or --corpus exclude each other")
+    if dataset is not None:
+        refuse_options({"--topics": topics, "--corpus": corpus}, "is that of --dataset")
     documents = formats.stream_documents(dataset, corpus)
     if dataset is None:
         if topics is None or corpus is None:
@@ -226,81 +216,18 @@ def _open_data(
             documents or formats.load_corpus(corpus),
         )
     if documents is not None:
-        collection = formats.load_collection(dataset, with_corpus=False)
+        collection = benchmark.load_collection(dataset, with_corpus=False)
         return collection.topics, documents
     collection = benchmark.open_collection(dataset)
     assert collection.corpus is not None  # hpo
     return collection.topics, collection.corpus
 
 
-def _print_plan(found: judging.PlanFolder) -> None:
-    plan = found.plan
-    queries = plural(len(plan.queries), "query", "queries")
-    typer.echo(
-        f"{queries} with {plural(plan.pooled, 'pooled document')}; for the first {plan.people:,}, "
-        f"a person makes {plural(found.judgments, 'judgment')}.\n"
-    )
-    if plan.extends is not None:
-        typer.echo(f"{plural(found.new_pairs, 'pair')} are new; all judgments were copied.\n")
-    rows = [
-        [name, f"{one.pooled:,}", f"{one.unique:,}"] for name, one in found.contributions.items()
-    ]
-    print_numbers(["Run", "Pooled", "Only in this run"], rows)
-    typer.echo(f"plan   {found.path}")
-    typer.echo(f"next   trectools-plus review serve {found.path}")
-    typer.echo(f"       trectools-plus judge label {found.path} --endpoint URL --model NAME")
-    typer.echo(f"       trectools-plus judge pilot {found.path} --width 0.1")
-    typer.echo(f"       trectools-plus judge estimate {found.path}")
-
-
 def _notes_on_plan(found: judging.PlanFolder, runs: dict[str, formats.Run]) -> list[str]:
-    plan = found.plan
-    notes = []
-    reasons: dict[str, list[str]] = {}
-    for query_id, reason in plan.left_out.items():
-        reasons.setdefault(reason, []).append(query_id)
-    for reason, left_out in reasons.items():
-        topics = plural(len(left_out), "topic")
-        notes.append(f"{topics} left out, because {reason}: {listed(left_out)}")
-    if plan.lacking:
-        lacking = plural(plan.lacking, "pooled document")
-        notes.append(f"the corpus lacks {lacking}, which nobody can judge")
+    plan, notes = found.plan, []
     known = {*plan.queries, *plan.left_out}
     for name, run in runs.items():
         if others := [one for one in run.query_ids if one not in known]:
             queries = plural(len(others), "query", "queries")
             notes.append(f"{name}: {queries} without a topic, not in the plan: {listed(others)}")
     return notes
-
-
-def _print_pilot(pilot: judging.Pilot) -> None:
-    models = list(pilot.models)
-    queries = plural(pilot.people, "query", "queries")
-    typer.echo(
-        f"Queries that people need for {pilot.confidence * 100:g}% intervals of width "
-        f"{pilot.width:g}, estimated from {queries}; the plan has {pilot.total:,}."
-    )
-    if pilot.pairs > 1:
-        typer.echo(f"Those of differences are simultaneous for {pilot.pairs} pairs of runs.")
-    typer.echo()
-
-    def shown(number: int | None) -> str:
-        return f"over {pilot.total:,}" if number is None else f"{number:,}"
-
-    rows = []
-    for one in pilot.needed:
-        name = f"{one.measure}  {' − '.join(one.runs)}"
-        if one.width is None:
-            rows.append([f"{name}: all values are equal", "–", "–"])
-            continue
-        rows.append([name, f"{one.width:.3f}", shown(one.without)])
-        for model in models:
-            helps = one.helps(model)
-            needed = "will not help" if helps is False else shown(one.needed[model])
-            rows.append([f"  with {model}", "", needed])
-    print_numbers(["Measure and runs", "Width now", "Queries"], rows)
-    for model in models:
-        if not any(one.helps(model) for one in pilot.needed):
-            typer.echo(f"{model} will not help: it is worth less than a tenth more queries.")
-    if not models:
-        typer.echo("No model has judged this plan.")

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from trectools_plus import benchmark, formats, retrieval
 from trectools_plus.choices import MODES, Panel
-from trectools_plus.cli.options.common import TextOrJson, output_dir_option
+from trectools_plus.cli.options.common import TextOrJson, output_dir_option, refuse_options
 from trectools_plus.cli.options.from_models import Given, SettingOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.retrieval import SearchOptions, Setting
-from trectools_plus.cli.printing import write_json
+from trectools_plus.cli.printing import records_table, write_document, write_text
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
 from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_command
+from trectools_plus.text import listed
 
 _JUDGMENTS = ("qrels", "unknown_terms")
 _SETTINGS = SettingOptions(
@@ -106,11 +107,14 @@ def runs_fetch(
             dataset=settings.dataset,
             command=format_command(sys.argv),
         )
+    manifests = [file.manifest for file in files.values()]
     if output_format == "json":
-        write_json({"runs": [file.manifest.model_dump(mode="json") for file in files.values()]})
+        write_document({"runs": [manifest.model_dump(mode="json") for manifest in manifests]})
     else:
-        _print_fetched(list(files.values()), output_dir)
-    _note_missing(list(files.values()))
+        write_text(records_table(list(map(_describe, files.values()))))
+        typer.echo(f"written to {output_dir}, each with its manifest")
+    for file in files.values():
+        _note_missing(file)
 
 
 def _open_data(
@@ -155,14 +159,12 @@ def _open_data(
 
 
 def _check_data(settings: benchmark.FetchSettings) -> None:
-    files = settings.corpus or settings.topics
-    if settings.dataset != "hpo" or files:
+    if settings.dataset != "hpo" or settings.corpus or settings.topics:
         terms = {"--test-file": settings.test_file, "--ontology": settings.ontology}
-        for option, value in terms.items():
-            if value is not None:
-                raise UsageError(f"{option} needs --dataset hpo")
-    if settings.dataset is not None and files:
-        raise UsageError("--dataset and --corpus or --topics exclude each other")
+        refuse_options(terms, "needs --dataset hpo")
+    if settings.dataset is not None:
+        files = {"--corpus": settings.corpus, "--topics": settings.topics}
+        refuse_options(files, "and --dataset exclude each other")
     needed = [settings.topics, *([settings.corpus] if settings.needs_corpus else [])]
     if settings.dataset is None and None in needed:
         corpus = "--corpus and " if settings.needs_corpus else ""
@@ -172,38 +174,28 @@ def _check_data(settings: benchmark.FetchSettings) -> None:
         )
 
 
-def _print_fetched(files: list[retrieval.FetchedFile], output_dir: Path) -> None:
-    typer.echo(
-        f"{'run':<14} {'results':>11} {'queries':>20} {'p50 ms':>9} {'p95 ms':>9} {'p99 ms':>9}"
-    )
-    for file in files:
-        run, latency = file.manifest.run, file.manifest.latency_ms
-        answered = f"{run.queries:,} of {file.manifest.topics.count:,}"
-        times = (latency.p50, latency.p95, latency.p99) if latency else ()
-        shown = "".join(f" {value:>9.2f}" for value in times) or f" {'–':>9}" * 3
-        typer.echo(f"{run.path or '–':<14} {run.results:>11,} {answered:>20}{shown}")
-    typer.echo(f"written to {output_dir}, each with its manifest")
+def _describe(file: retrieval.FetchedFile) -> dict[str, Any]:
+    manifest, latency = file.manifest, file.manifest.latency_ms
+    times = {} if latency is None else {"p50 ms": latency.p50, "p95 ms": latency.p95}
+    return {
+        "run": manifest.run.path,
+        "results": manifest.run.results,
+        "queries": manifest.run.queries,
+        "of": manifest.topics.count,
+        **times,
+    }
 
 
-def _note_missing(files: list[retrieval.FetchedFile]) -> None:
-    for file in files:
-        manifest, count = file.manifest, file.manifest.topics.count
-        short = manifest.cut_short
-        if short:
-            limit = "the service's limit of results"
-            raised = limit if manifest.collapse is None else f"max_chunks, or {limit}"
-            note(
-                f"{manifest.mode} is incomplete: it found more, but returned fewer than "
-                f"{manifest.depth} documents for {_of_queries(short, count)}; raise {raised}, "
-                "or use a smaller --depth"
-            )
-        missing = manifest.run.missing_queries
-        if missing:
-            note(f"{manifest.mode} found nothing for {_of_queries(missing, count)}")
-
-
-def _of_queries(query_ids: list[str], count: int) -> str:
-    """Return ``2 of 9 queries: 3, 7``, with at most five ids."""
-    more = ", …" if len(query_ids) > 5 else ""
-    shown = f"{', '.join(query_ids[:5])}{more}"
-    return f"{len(query_ids)} of {count} queries: {shown}"
+def _note_missing(file: retrieval.FetchedFile) -> None:
+    manifest = file.manifest
+    of_all, missing = f"of {manifest.topics.count} queries", manifest.run.missing_queries
+    if manifest.cut_short:
+        limit = "the service's limit of results"
+        raised = limit if manifest.collapse is None else f"max_chunks, or {limit}"
+        note(
+            f"{manifest.mode} is incomplete: it found more, but returned fewer than "
+            f"{manifest.depth} documents for {len(manifest.cut_short)} {of_all}: "
+            f"{listed(manifest.cut_short)}; raise {raised}, or use a smaller --depth"
+        )
+    if missing:
+        note(f"{manifest.mode} found nothing for {len(missing)} {of_all}: {listed(missing)}")

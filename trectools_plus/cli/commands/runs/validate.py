@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -13,19 +12,9 @@ from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.choices import Dedup
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.validation import (
-    FIXES,
-    FixOutputOptions,
-    RuleOptions,
-    find_readable,
-)
-from trectools_plus.cli.validation import (
-    Fixer,
-    References,
-    finish,
-    refuse_columns_of_fixes,
-    report_references,
-)
+from trectools_plus.cli.options.runs import check_standard_input
+from trectools_plus.cli.options.validation import FIXES, FixOutputOptions, RuleOptions
+from trectools_plus.cli.validation import Fixer, check_files, read_topics
 from trectools_plus.cli.verbosity import note
 
 _LIMITS = "Further checks and limits"
@@ -69,16 +58,6 @@ def runs_validate(
             rich_help_panel=_LIMITS,
         ),
     ] = None,
-    max_tag_length: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Maximum length of the tag in characters.  [default: 64; 25 in profile "
-            "submission]",
-            rich_help_panel=_LIMITS,
-        ),
-    ] = None,
     columns: Columns = None,
     fields: TopicFieldOptions,
     rules: RuleOptions,
@@ -113,18 +92,9 @@ def runs_validate(
       trectools-plus runs validate base.run --fix fixed.run --fix R152 --diff
     """
     load_numpy_without_threads()
-    choices = rules.choices(max_depth=max_depth, max_tag_length=max_tag_length)
-    runs, unread = find_readable(runs, (qrels, topics, docids))
-    limits = choices.profile
-    references = References(
-        qrels,
-        topics=topics,
-        topic_options=None if topics is None else fields.options(),
-        docids=docids,
-        docid_pattern=docid_pattern,
-        columns=formats.column_names(columns),
-    )
-    refuse_columns_of_fixes(references.columns, output)
+    check_standard_input([*runs, qrels, topics, docids])
+    choices = rules.choices(max_depth=max_depth)
+    limits, names = choices.profile, formats.column_names(columns)
 
     def fix(path: str, target: str, codes: tuple[str, ...]) -> validation.FixSummary:
         options = validation.FixOptions(
@@ -139,34 +109,32 @@ def runs_validate(
             path, target, codes=codes, max_depth=depth, options=options, qrels=qrels
         )
 
-    fixer = Fixer(output, runs, fix, (qrels, topics, docids, choices.settings_file))
-    reports = _check(map(fixer.fixed, runs), references, choices, every=output.every)
-    finish(reports, choices, output, n_files=len(runs), fixer=fixer, unread=unread)
+    fixer = Fixer(output, runs, columns, fix, (qrels, topics, docids, choices.settings_file))
+    queries = read_topics(topics, fields.options(), choices)
+    documents = None
+    if docids is not None or docid_pattern is not None:
+        ids = None if docids is None else validation.read_document_ids(docids)
+        documents = validation.DocumentIds(ids, docid_pattern)
+    judgments = None
+    if qrels is not None:
+        judgments = validation.open_qrels(qrels, formats.columns_for_qrels(names))
 
-
-def _check(
-    runs: Iterable[str], references: References, choices: validation.Choices, *, every: bool
-) -> Iterator[validation.FileReport]:
-    """Yield the report on each run, and reports on qrels and topics that have errors."""
-    topics, documents = references.read_topics(choices), references.read_documents()
-    limits = choices.profile
-    judgments = None if references.qrels is None else references.open_qrels()
-    for run in runs:
-        opened: str | validation.RunView | validation.FileReport = run
-        if references.columns is not None:
-            columns = formats.columns_for_run(references.columns)
-            opened = validation.open_run(run, limits.max_depth, columns=columns)
+    def check(path: str) -> validation.FileReport:
+        opened: str | validation.RunView | validation.FileReport = path
+        if names is not None:
+            of_run = formats.columns_for_run(names)
+            opened = validation.open_run(path, limits.max_depth, columns=of_run)
         if isinstance(opened, validation.FileReport):
-            yield opened
-            continue
-        yield validation.validate_run(
+            return opened
+        return validation.validate_run(
             opened,
             qrels=judgments if isinstance(judgments, validation.QrelsView) else None,
-            topics=None if isinstance(topics, validation.FileReport) else topics,
+            topics=None if isinstance(queries, validation.FileReport) else queries,
             max_depth=limits.max_depth,
-            every_line=every,
+            every_line=output.every,
             max_tag_length=limits.max_tag_length,
             optional_rules=choices.optional_rules,
             collection=documents,
         )
-    yield from report_references(judgments, topics, every=every)
+
+    check_files(runs, check, choices, output, fixer=fixer, against=(judgments, queries))

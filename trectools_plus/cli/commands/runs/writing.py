@@ -10,12 +10,11 @@ import typer
 
 from trectools_plus import formats, retrieval, validation
 from trectools_plus.choices import (
-    RANK_FUSION,
     MissingDocuments,
     Normalisation,
     RunFormat,
 )
-from trectools_plus.cli.options.common import Columns
+from trectools_plus.cli.options.common import Columns, numbers
 from trectools_plus.cli.validation import Output, report_conversion
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
@@ -146,7 +145,7 @@ def runs_fuse(
     fusion = retrieval.Fusion(
         method=method,
         k=k,
-        weights=_parse_weights(weights),
+        weights=None if weights is None else numbers(weights, "--weights"),
         normalisation=normalisation,
         missing_documents=missing_documents,
     )
@@ -162,28 +161,9 @@ def runs_fuse(
     formats.write_run(fused, output, tag=method)
     typer.echo(
         f"{output}: {plural(len(fused.query_ids), 'query', 'queries')},"
-        f" {plural(fused.frame.height, 'result')} from {len(runs)} runs by {_describe(fusion)}"
+        f" {plural(fused.frame.height, 'result')} from {len(runs)} runs by {method}"
     )
     for run, path in zip(loaded, runs, strict=True):
         absent = len(fused.query_ids) - len(run.query_ids)
         if absent:
             note(f"{absent} of these queries are not in {path}")
-
-
-def _parse_weights(text: str | None) -> tuple[float, ...] | None:
-    if text is None:
-        return None
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError as error:
-        raise UsageError(
-            f"expected numbers with commas but got '{text}'", where="--weights"
-        ) from error
-
-
-def _describe(fusion: retrieval.Fusion) -> str:
-    """Return a method with its parameters, as in ``rrf (k = 60)``."""
-    if fusion.method in RANK_FUSION:
-        return f"rrf (k = {fusion.k})" if fusion.method == "rrf" else fusion.method
-    weights = ", ".join(f"{weight:g}" for weight in fusion.weights or ())
-    return f"{fusion.method} ({fusion.normalisation}{', weights ' + weights if weights else ''})"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -165,11 +164,9 @@ class EmbeddedSource(Source):
         """Return, by component name, the mode without that component."""
         if not isinstance(self._retriever, CompositeRetriever):
             return {}
-        rest = self._retriever.leave_one_out()
-        self._shared.add(rest.values())
         return {
             name: EmbeddedSource(retriever, self._shared, self.batch_size)
-            for name, retriever in rest.items()
+            for name, retriever in self._retriever.leave_one_out().items()
         }
 
 
@@ -177,8 +174,7 @@ class SharedSearch:
     """Searches each component once for each query, even if several retrievers use it.
 
     All components are searched to the same depth, so that a component's ranking is also the result
-    of its mode. The document with the query's id is dropped before rankings are merged. Rankings
-    are cached until every retriever that needs them has used them.
+    of its mode. The document with the query's id is dropped before rankings are merged.
 
     Args:
         retrievers: All retrievers that will search.
@@ -192,14 +188,7 @@ class SharedSearch:
         self._exclude_self = request.exclude_self
         self.depth = request.depth - request.exclude_self
         self._leaf_depth = max(_depth_needed(retriever, self.depth) for retriever in retrievers)
-        self._uses: Counter[int] = Counter()
-        self._found: dict[tuple[int, str], tuple[Ranking, float, int]] = {}
-        self.add(retrievers)
-
-    def add(self, retrievers: Iterable[Retriever]) -> None:
-        """Register more retrievers that will search."""
-        for retriever in retrievers:
-            self._uses.update(id(leaf) for leaf in leaves_of(retriever))
+        self._found: dict[tuple[int, str], tuple[Ranking, float]] = {}
 
     def search(
         self, retriever: Retriever, queries: Sequence[Query], depth: int
@@ -235,16 +224,9 @@ class SharedSearch:
             found = [ranking.head(self._leaf_depth) for ranking in found]
             ms = 1000 * (perf_counter() - started) / len(missing)
             for query, ranking in zip(missing, found, strict=True):
-                self._found[id(leaf), query.query_id] = ranking, ms, self._uses[id(leaf)]
-        answers = [self._take((id(leaf), query.query_id)) for query in queries]
+                self._found[id(leaf), query.query_id] = ranking, ms
+        answers = [self._found[id(leaf), query.query_id] for query in queries]
         return [ranking for ranking, _ in answers], [ms for _, ms in answers]
-
-    def _take(self, key: tuple[int, str]) -> tuple[Ranking, float]:
-        """Return a cached answer; remove it from the cache after its last use."""
-        ranking, ms, uses = self._found.pop(key)
-        if uses > 1:
-            self._found[key] = ranking, ms, uses - 1
-        return ranking, ms
 
 
 def _depth_needed(retriever: Retriever, depth: int) -> int:

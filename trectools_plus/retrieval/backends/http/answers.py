@@ -1,15 +1,15 @@
 """Read ids and scores from the answers of a service by paths, and refuse unusable answers.
 
-A service that finds nothing returns an empty list at the path of the ids. An answer is unusable if
-that list is missing, or if an object above the list reports an error.
+A service that finds nothing returns an empty list at the path of the ids. Three settings declare
+what else an answer shows: ``incomplete`` names its errors, ``total`` the number of results found,
+and ``list_required`` whether the list of ids may be missing if that number is 0.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,27 +18,13 @@ from trectools_plus.retrieval.backends.http.paths import Step, parse_path
 from trectools_plus.retrieval.source import Query
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-
-# Names of members in lower case, without _ and -.
-_ERROR = re.compile(
-    r"err(or)?(s|no|code|msg|message|description)?|exceptions?|fault|failures", re.IGNORECASE
-)
-"""Members that report an error unless they are empty."""
-_FLAG = re.compile(
-    r"(is|has)?(timed?out|errors?|fail(ed|ure)|degraded|(partial|incomplete)(results?)?)"
-    r"|searchcutoff"
-)
-"""Members whose value ``true`` reports an error or missing documents."""
-_COUNTS = ("failed", "partial")
-"""Flags that can also be a number of shards or clusters."""
-_SUCCESS = ("success", "successful", "succeeded", "ok")
-"""Members whose value ``false`` reports an error."""
-_STATUS = ("status", "statuscode", "code")
-"""Members that report an error by an HTTP status of 400 or more, or by a word."""
-_HEADERS = re.compile(r"status|meta(data)?|(response)?header|shards|clusters|coverage|degraded")
-"""Members whose value may be an object with such members."""
 _NO_ERROR = ("", "none", "null", "nil", "false", "0", "ok", "no error", "success")
-_ERROR_WORD = re.compile(r"errors?|fail(ed|ure)?|exception|timeout|timed out|unavailable|partial")
+"""Texts that mean that there is no error."""
+_ERRORS = (
+    *("error", "errors", "Error", "error_message", "exception", "failures", "timed_out"),
+    *("timedOut", "partial_results", "partialResults", "incomplete_results", "!success", "!ok"),
+)
+"""Paths of errors in the answers of many services, besides those of the settings."""
 
 
 class AnswerError(ValueError):
@@ -48,16 +34,16 @@ class AnswerError(ValueError):
         reason: The problem.
         shown: The part of the answer that the message quotes, if any.
         is_final: Whether a retry would give the same answer.
+        is_missing: Whether an object of the answer lacks the member with the list.
     """
 
-    def __init__(self, reason: str, shown: Any = None, *, is_final: bool = False) -> None:
+    def __init__(
+        self, reason: str, shown: Any = None, *, is_final: bool = False, is_missing: bool = False
+    ) -> None:
         super().__init__(reason)
         self.shown = shown
         self.is_final = is_final
-
-
-class MissingListError(AnswerError):
-    """An object of the answer lacks the member with the list."""
+        self.is_missing = is_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +53,11 @@ class AnswerEntry:
     Attributes:
         ids: Best first.
         scores: One per id, higher is better; ``None`` if the settings have no path of scores.
-        diagnostics: Additional data for the journal, if any.
         total: The number of results found; ``None`` if it is unknown.
     """
 
     ids: list[str]
     scores: list[float] | None
-    diagnostics: Any
     total: int | None
 
 
@@ -86,55 +70,48 @@ def read_answer(
         AnswerError: If the answer reports an error, the list of entries is missing, or entries
             are matched by position and their number differs from the number of queries.
     """
-    parts = [document]
-    if settings.results is not None:
-        parts = [part for _, part in _find(document, settings.results)]
-        if not parts:
-            reason = f"the answer has no entry at {settings.results} (http.results)"
-            raise AnswerError(reason, document)
-    if settings.results is None or settings.query_id is None:
+    refuse_incomplete(document, settings.incomplete, settings.ids)
+    if settings.results is None:
+        return [_try_read_entry([document], settings)]
+    parts = [part for _, part in _find(document, settings.results)]
+    if settings.query_id is None:
         if len(parts) != len(queries):
             reason = f"{len(parts)} entries ({settings.results}) for {len(queries)} queries"
-            raise AnswerError(reason, is_final=True)
-        return [_try_read_entry(part, settings) for part in parts]
-    by_id: dict[str, list[Any]] = defaultdict(list)
+            raise AnswerError(reason, document, is_final=bool(parts))
+        return [_try_read_entry([part], settings) for part in parts]
+    by_id: dict[str, list[Any]] = {query.query_id: [] for query in queries}
     for part in parts:
         for query_id in _values(part, settings.query_id):
-            by_id[str(query_id)].append(part)
-    entries: list[AnswerEntry | AnswerError] = []
-    for query in queries:
-        count = len(by_id[query.query_id])
-        if count == 1:
-            entries.append(_try_read_entry(by_id[query.query_id][0], settings))
-        else:
-            what = f"{count} entries" if count else "no entry"
-            reason = f"the answer has {what} for query {query.query_id}"
-            entries.append(AnswerError(reason, parts, is_final=count > 1))
-    return entries
+            by_id.get(str(query_id), []).append(part)
+    return [
+        _try_read_entry(of_query, settings, parts, f"query {query_id}")
+        for query_id, of_query in by_id.items()
+    ]
 
 
-def _try_read_entry(part: Any, settings: HttpSettings) -> AnswerEntry | AnswerError:
+def _try_read_entry(
+    parts: Sequence[Any], settings: HttpSettings, others: Any = None, name: str = "the query"
+) -> AnswerEntry | AnswerError:
+    """Return the entry in the only part of a query."""
+    if len(parts) != 1:
+        number = f"{len(parts)} entries" if parts else "no entry"
+        return AnswerError(f"the answer has {number} for {name}", others, is_final=bool(parts))
     try:
-        return _read_entry(part, settings)
+        return _read_entry(parts[0], settings)
     except AnswerError as error:
-        error.shown = part if error.shown is None else error.shown
+        error.shown = parts[0] if error.shown is None else error.shown
         return error
 
 
 def _read_entry(part: Any, settings: HttpSettings) -> AnswerEntry:
-    totals = [total for total in _values(part, settings.total) if type(total) is int]
-    total = totals[0] if totals else None
+    refuse_incomplete(part, settings.incomplete, settings.ids)
+    total = next((total for total in _values(part, settings.total) if type(total) is int), None)
     try:
         ids = dict(_find(part, settings.ids))
-    except MissingListError:
-        if total != 0 or settings.list_required:
+    except AnswerError as error:
+        if total != 0 or settings.list_required or not error.is_missing:
             raise
         ids = {}
-    for path in settings.incomplete:
-        for value in _values(part, path):
-            if not _is_empty(value):
-                name = str(parse_path(path)[-1])
-                raise AnswerError(f"the answer is incomplete ({path})", {name: value})
     if total and not ids:
         reason = f"the answer lists no results, but {settings.total} (http.total) is {total}"
         raise AnswerError(reason, part)
@@ -150,50 +127,70 @@ def _read_entry(part: Any, settings: HttpSettings) -> AnswerEntry:
             )
         sign = 1 if settings.higher_is_better else -1
         scores = [sign * _read_score(score, settings.scores) for score in found.values()]
-    texts = [_read_id(value, settings.ids) for value in ids.values()]
-    diagnostics = next(iter(_values(part, settings.diagnostics)), None)
-    return AnswerEntry(texts, scores, diagnostics, total)
+    for value in ids.values():
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise AnswerError(f"expected an id at {settings.ids}", [value], is_final=True)
+    return AnswerEntry([str(value) for value in ids.values()], scores, total)
 
 
-def _values(part: Any, path: str | None) -> list[Any]:
+def refuse_incomplete(part: Any, paths: Sequence[str] = (), of_results: str = "") -> None:
+    """Check the paths of errors, and of signs that documents are missing.
+
+    Args:
+        part: An answer, or the part for one query.
+        paths: Paths that must lead nowhere or to nothing: null, false, 0, or an empty text, list or
+            object. With ``!`` before it, a path must not lead to false.
+        of_results: The path of the results, which is not checked.
+
+    Raises:
+        AnswerError: If one does.
+    """
+    for path in (*_ERRORS, *paths):
+        steps = parse_path(path.removeprefix("!"))
+        for value in () if steps == parse_path(of_results)[:1] else _values(part, steps):
+            if value is False if path.startswith("!") else not _is_empty(value):
+                shown = {str(steps[-1]): value, **(part if isinstance(part, dict) else {})}
+                raise AnswerError(f"the answer reports an error or is incomplete ({path})", shown)
+
+
+def _is_empty(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return all(map(_is_empty, value.values() if isinstance(value, dict) else value))
+    return not value or (isinstance(value, str) and value.strip().lower() in _NO_ERROR)
+
+
+def _values(part: Any, path: str | tuple[Step, ...] | None) -> list[Any]:
     """Return the values at a path that may be missing."""
-    if path is None:
-        return []
-    return [value for _, value in _find(part, path, is_required=False)]
+    found = [] if path is None else _find(part, path, is_required=False)
+    return [value for _, value in found]
 
 
 Places = tuple[int, ...]
 
 
 def _find(
-    value: Any, path: str, places: Places = (), start: int = 0, *, is_required: bool = True
-) -> Iterator[tuple[Places, Any]]:
-    """Yield the values at a path, each with its places in the lists of the path.
+    value: Any, path: str | tuple[Step, ...], *, is_required: bool = True
+) -> list[tuple[Places, Any]]:
+    """Return the values at a path, each with its places in the lists of the path.
 
     Raises:
-        MissingListError: If an object above the first list lacks a required member.
-        AnswerError: If another step of a required path leads nowhere, or an object above the first
-            list reports an error. Below it are the documents, whose members may have any name.
+        AnswerError: If a step of a required path leads nowhere.
     """
-    for number, step in enumerate(parse_path(path)[start:], start + 1):
-        if is_required and not places:
-            refuse_error(value, step)
-        if step is None and isinstance(value, list):
-            for place, item in enumerate(value):
-                yield from _find(item, path, (*places, place), number, is_required=is_required)
-            return
-        if isinstance(step, int) and value == []:
-            return
-        if not _has(value, step):
-            if not is_required:
-                return
-            reason = f"the answer has no list, not even an empty one, at {path}"
-            if places:
-                reason = f"an item of the answer's list has nothing at {path}"
-            is_member = isinstance(value, dict) and isinstance(step, str) and not places
-            raise (MissingListError if is_member else AnswerError)(reason, value)
-        value = value[step]
-    yield places, value
+    found: list[tuple[Places, Any]] = [((), value)]
+    for step in parse_path(path) if isinstance(path, str) else path:
+        above, found = found, []
+        for places, part in above:
+            if step is None and isinstance(part, list):
+                found += [((*places, place), item) for place, item in enumerate(part)]
+            elif _has(part, step):
+                found.append((places, part[step]))
+            elif is_required and not (isinstance(step, int) and part == []):
+                reason = f"the answer has no list, not even an empty one, at {path}"
+                if places:
+                    reason = f"an item of the answer's list has nothing at {path}"
+                is_member = isinstance(part, dict) and isinstance(step, str) and not places
+                raise AnswerError(reason, part, is_missing=is_member)
+    return found
 
 
 def _has(value: Any, step: Step) -> bool:
@@ -203,73 +200,14 @@ def _has(value: Any, step: Step) -> bool:
     return isinstance(value, list) and step is not None and step < len(value)
 
 
-def refuse_error(value: Any, name_in_path: Step) -> None:
-    """Check that an object does not report an error or missing documents.
-
-    Args:
-        value: The object.
-        name_in_path: A member that is not checked, because it contains the results.
-
-    Raises:
-        AnswerError: If it does.
-    """
-    for name, member in value.items() if isinstance(value, dict) else ():
-        if name != name_in_path and _reports_error(name, member):
-            raise AnswerError("the answer reports an error", {name: member, **value})
-
-
-def _reports_error(name: str, member: Any) -> bool:
-    name = re.sub(r"[_-]", "", name).lower()
-    if _ERROR.fullmatch(name):
-        return not _is_empty(member)
-    if isinstance(member, dict):
-        is_partial = member.get("full") is False or _lacks_shards(member)
-        return bool(_HEADERS.fullmatch(name)) and (
-            is_partial or any(_reports_error(*item) for item in member.items())
-        )
-    word, is_number = str(member).strip().lower(), type(member) is int
-    if _FLAG.fullmatch(name):
-        is_count = name in _COUNTS and is_number and member > 0
-        return word in ("true", "yes", "omitted") or is_count
-    if name in _SUCCESS:
-        return word == "false"
-    is_status = _ERROR_WORD.fullmatch(word) or (is_number and 400 <= member < 600)
-    return name in _STATUS and bool(is_status)
-
-
-def _lacks_shards(header: dict[str, Any]) -> bool:
-    """Return whether fewer shards answered than there are; some count as not failed either."""
-    counts = [header.get(name) for name in ("successful", "total")]
-    return all(type(count) is int for count in counts) and counts[0] < counts[1]  # type: ignore[operator]
-
-
-def _is_empty(value: Any) -> bool:
-    """Return whether the value of an error member means that there is no error."""
-    if isinstance(value, dict | list):
-        return all(map(_is_empty, value.values() if isinstance(value, dict) else value))
-    return not value or (isinstance(value, str) and value.strip().lower() in _NO_ERROR)
-
-
-def _read_id(value: Any, path: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise AnswerError(f"expected an id at {path} but got {_kind(value)}", is_final=True)
-    return str(value)
-
-
 def _read_score(value: Any, path: str) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number and not (isinstance(value, str) and _DECIMAL.fullmatch(value)):
-        raise AnswerError(f"expected a score at {path} but got {_kind(value)}", is_final=True)
+        raise AnswerError(f"expected a score at {path}", [value], is_final=True)
     try:
         score = float(value)
     except OverflowError:
         score = math.inf
     if not math.isfinite(score):
-        reason = f"expected a score at {path} but got a number out of range"
-        raise AnswerError(reason, is_final=True)
+        raise AnswerError(f"expected a score at {path}, not out of range", [value], is_final=True)
     return score
-
-
-def _kind(value: Any) -> str:
-    names = {bool: "true or false", str: "text", int: "a number", float: "a decimal number"}
-    return "null" if value is None else names.get(type(value), "a list or an object")

@@ -6,21 +6,21 @@ import json
 import os
 import random
 import ssl
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from threading import Event, Lock
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 from trectools_plus.errors import UsageError
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.retrieval.backends.http.answers import AnswerError
-from trectools_plus.retrieval.backends.http.coding import ACCEPTED, CodingError, unpacked
 from trectools_plus.retrieval.backends.secrets import Secret
+from trectools_plus.retrieval.backends.timed_calls import CallThread, TimedOutError
 from trectools_plus.retrieval.source import Failure, FailureKind
 
 if TYPE_CHECKING:
@@ -41,36 +41,32 @@ _CLEANED_LENGTH = 10_000  # characters of an answer whose white space is collaps
 _ENVIRONMENT = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-class ClientSettings(Protocol):
-    """The service and the limits of requests; a part of the settings of the backend ``http``."""
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """A service, and the limits of requests.
 
-    @property
-    def url(self) -> str:
-        """The address of the service."""
+    Attributes:
+        url: The address of the service.
+        concurrency: Maximum number of simultaneous requests.
+        timeout: Seconds for one request.
+        retries: Maximum number of retries.
+        backoff: Seconds before the first retry.
+        max_wait: Maximum seconds between two attempts.
+        seed: Seed of the delays between attempts.
+    """
 
-    @property
-    def concurrency(self) -> int:
-        """Maximum number of simultaneous requests."""
+    url: str
+    concurrency: int = 4
+    timeout: float = 120.0
+    retries: int = 4
+    backoff: float = 0.5
+    max_wait: float = 120.0
+    seed: int = 42
 
-    @property
-    def timeout(self) -> float:
-        """Seconds for one request."""
-
-    @property
-    def retries(self) -> int:
-        """Maximum number of retries."""
-
-    @property
-    def backoff(self) -> float:
-        """Seconds before the first retry."""
-
-    @property
-    def max_wait(self) -> float:
-        """Maximum seconds between two attempts."""
-
-    @property
-    def seed(self) -> int:
-        """Seed of the delays between attempts."""
+    @classmethod
+    def of(cls, settings: Any) -> Self:
+        """Return the limits in other settings, which have the same names."""
+        return cls(*(getattr(settings, name) for name in cls.__slots__))
 
 
 class JsonClient:
@@ -88,7 +84,7 @@ class JsonClient:
 
     def __init__(
         self,
-        settings: ClientSettings,
+        settings: RequestLimits,
         headers: Mapping[str, str],
         key: Secret | None = None,
         transport: httpx.BaseTransport | None = None,
@@ -97,11 +93,6 @@ class JsonClient:
         self._key = key
         self._throttle = Throttle()
         self._client = _make_client(settings, headers, transport)
-        # Imported here, because it imports the network library.
-        from trectools_plus.retrieval.backends.http.deadline import Deadline, limit_time
-
-        self._deadline = Deadline()
-        limit_time(self._client, self._deadline)
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""
@@ -157,16 +148,17 @@ class JsonClient:
             )
 
     def _send(self, make: Callable[[], Mapping[str, Any]]) -> _Document | _Retry | Failure:
-        """Send one request."""
+        """Send one request, in a thread that is abandoned when its time is over.
+
+        The timeouts of httpx limit each read. A service that sends a byte from time to time, or
+        interim responses without end, would never exceed them.
+        """
         import httpx
 
+        thread = CallThread()
         try:
-            with (
-                self._deadline.set(self._settings.timeout),
-                self._client.stream(**make()) as response,
-            ):
-                return self._receive(response)
-        except httpx.TimeoutException:
+            return thread.call(self._exchange, make, seconds=self._settings.timeout)
+        except (httpx.TimeoutException, TimedOutError):
             seconds = f"{self._settings.timeout:g} s"
             return _Retry(f"no answer from {self._origin} within {seconds}", "unavailable")
         except (httpx.UnsupportedProtocol, httpx.LocalProtocolError) as error:
@@ -179,24 +171,28 @@ class JsonClient:
                 trust = "SSL_CERT_FILE names the authorities to trust"
                 return Failure(f"{reason}; {trust}", "unavailable", stops=True)
             return _Retry(reason, "unavailable")
-        except (httpx.RequestError, CodingError) as error:
+        except httpx.RequestError as error:
             return _Retry(self._describe("the answer cannot be read", error))
+        finally:
+            thread.close()
 
     @property
     def _origin(self) -> str:
         parts = urlsplit(self._settings.url)
         return f"{parts.scheme}://{parts.netloc}"
 
-    def _receive(self, response: httpx.Response) -> _Document | _Retry | Failure:
+    def _exchange(self, make: Callable[[], Mapping[str, Any]]) -> _Document | _Retry | Failure:
         """Read an answer within the limit of its size."""
-        chunks, size = [], 0
-        # The decoders of httpx have no limit.
-        for chunk in unpacked(_limited(response), response.headers.get("content-encoding")):
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > MAX_ANSWER_BYTES:
-                return Failure(f"the answer is larger than {MAX_ANSWER_BYTES // 2**20} MiB")
-        return self._classify(response, b"".join(chunks))
+        content = bytearray()
+        with self._client.stream(**make()) as response:
+            coding = response.headers.get("content-encoding", "identity").strip().lower()
+            if coding not in ("identity", "gzip", "deflate"):  # several would multiply the size
+                return _Retry(f"the answer cannot be read: it is packed as {coding[:100]}")
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > MAX_ANSWER_BYTES:
+                    return Failure(f"the answer is larger than {MAX_ANSWER_BYTES // 2**20} MiB")
+        return self._classify(response, bytes(content))
 
     def _classify(self, response: httpx.Response, content: bytes) -> _Document | _Retry | Failure:
         """Classify a complete answer by its status and content."""
@@ -252,25 +248,14 @@ class JsonClient:
         return text if self._key is None else self._key.scrub(text)
 
 
-def _limited(response: httpx.Response) -> Iterator[bytes]:
-    """Yield the body as it was sent."""
-    assert isinstance(response.stream, Iterable)
-    size = 0
-    for chunk in response.stream:
-        size += len(chunk)
-        if size > MAX_ANSWER_BYTES:  # without content, as in the name in a header of gzip
-            raise CodingError(f"it is larger than {MAX_ANSWER_BYTES // 2**20} MiB")
-        yield chunk
-
-
 def _make_client(
-    settings: ClientSettings, headers: Mapping[str, str], transport: httpx.BaseTransport | None
+    settings: RequestLimits, headers: Mapping[str, str], transport: httpx.BaseTransport | None
 ) -> httpx.Client:
     import httpx
 
     try:
         return httpx.Client(
-            headers={**headers, "accept-encoding": ACCEPTED},
+            headers={**headers, "accept-encoding": "gzip, deflate"},
             timeout=settings.timeout,
             limits=httpx.Limits(max_connections=settings.concurrency),
             follow_redirects=False,  # the key must not be sent to another host

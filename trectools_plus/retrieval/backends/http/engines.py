@@ -55,12 +55,12 @@ _HITS = {
     "scores": "$.hits.hits[*]._score",
     "total": "$.hits.total.value",
     "incomplete": [
-        "$.timed_out",
         "$.terminated_early",
+        "$._shards.failures",
         "$._shards.failed",
         "$._clusters.skipped",
+        "$._clusters.partial",
     ],
-    "diagnostics": "$.took",
     "key_header": "Authorization",
     "key_prefix": "ApiKey ",
 }
@@ -164,8 +164,10 @@ ENGINES: Mapping[str, Engine] = {
             "ids": "$.response.docs[*]{id_path}",
             "scores": "$.response.docs[*].score",
             "total": "$.response.numFound",
-            "incomplete": ["$.responseHeader.status", "$.responseHeader.partialResults"],
-            "diagnostics": "$.responseHeader.QTime",
+            "incomplete": [
+                "$.responseHeader.status",
+                "$.responseHeader.partialResults",
+            ],
             "key_header": "Authorization",
             "key_prefix": "Basic ",
         },
@@ -191,8 +193,11 @@ ENGINES: Mapping[str, Engine] = {
             "scores": "$.root.children[*].relevance",
             "total": "$.root.fields.totalCount",
             "list_required": False,
-            "incomplete": ["$.root.errors"],
-            "diagnostics": "$.root.coverage",
+            "incomplete": [
+                "$.root.errors",
+                "$.root.coverage.degraded",
+                "!$.root.coverage.full",
+            ],
             "key_header": "Authorization",
             "key_prefix": "Bearer ",
         },
@@ -216,7 +221,7 @@ ENGINES: Mapping[str, Engine] = {
             "ids": "$.result.points[*].id",
             "field_ids": "$.result.points[*].payload{id_path}",
             "scores": "$.result.points[*].score",
-            "diagnostics": "$.time",
+            "incomplete": ["$.status"],
             "key_header": "api-key",
         },
         {
@@ -250,7 +255,6 @@ ENGINES: Mapping[str, Engine] = {
             "ids": "$.data.Get['{index!}'][*]._additional.id",
             "field_ids": "$.data.Get['{index!}'][*]{id_path}",
             "scores": "$.data.Get['{index!}'][*]._additional.score",
-            "incomplete": ["$.errors"],
             "key_header": "Authorization",
             "key_prefix": "Bearer ",
         },
@@ -286,8 +290,7 @@ ENGINES: Mapping[str, Engine] = {
             "ids": "$.hits[*].document{id_path}",
             "scores": None,  # a text_match has more digits than a score
             "total": "$.found",
-            "incomplete": ["$.search_cutoff"],
-            "diagnostics": "$.search_time_ms",
+            "incomplete": ["$.code", "$.search_cutoff"],
             "key_header": "X-TYPESENSE-API-KEY",
         },
         {
@@ -311,7 +314,6 @@ ENGINES: Mapping[str, Engine] = {
             "ids": "$.data[*]{id_path}",
             "scores": "$.data[*].distance",
             "incomplete": ["$.code"],
-            "diagnostics": "$.cost",
             "key_header": "Authorization",
             "key_prefix": "Bearer ",
         },
@@ -367,7 +369,7 @@ def resolve_preset(name: str, mode: str, given: Mapping[str, Any]) -> dict[str, 
     elif is_batch and isinstance(own, str):
         body = json.loads(own)
     preset |= {name: value for name, value in batch.items() if name not in ("path", "body")}
-    body = _embed(batch.get("body", "{body}"), body)
+    body = _fill(batch.get("body", "{body}"), {"body": body}, where)
     field_ids = preset.pop("field_ids", None)
     if field_ids is not None and given.get("id_field") is not None:
         preset["ids"] = field_ids
@@ -453,12 +455,3 @@ def _fill(part: Any, values: Mapping[str, Any], where: str) -> Any:
     if isinstance(part, list):
         return [_fill(item, values, where) for item in part]
     return part
-
-
-def _embed(batch: Any, body: Any) -> Any:
-    """Replace ``{body}`` in the body of a batch."""
-    if batch == "{body}":
-        return body
-    if isinstance(batch, dict):
-        return {key: _embed(value, body) for key, value in batch.items()}
-    return [_embed(item, body) for item in batch] if isinstance(batch, list) else batch

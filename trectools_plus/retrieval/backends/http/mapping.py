@@ -76,8 +76,8 @@ EmbeddingModel = Annotated[NamedModel, BeforeValidator(_read_model)]
 class HttpSettings(Model):
     """A service and its mapping: the key ``http`` of ``benchmark.yaml``.
 
-    The placeholders ``{mode}``, ``{query_id}``, ``{query_text}``, ``{query_vector}``, ``{top_k}``
-    and ``{topic.FIELD}`` are replaced in ``url`` (escaped), ``params`` and ``body``. Inside a
+    The placeholders ``{mode}``, ``{query_id}``, ``{query_text}``, ``{query_vector}`` and
+    ``{top_k}`` are replaced in ``url`` (escaped), ``params`` and ``body``. Inside a
     longer text, ``{query_text|lucene}``, ``{query_text|json}`` and ``{query_text|odata}`` escape
     the text for a nested language. Paths have names, numbers and lists: ``hits.hits[*]._id``.
     """
@@ -168,11 +168,9 @@ class HttpSettings(Model):
     list_required: Flag = setting(True, "Whether the list of ids must be there if total is 0.")
     incomplete: Names = setting(
         (),
-        "Paths in an entry; if one leads to a value other than null, false, 0 or an empty text or "
-        "list, the answer is incomplete and therefore a failure.",
-    )
-    diagnostics: OptionalText = setting(
-        "$.diagnostics", "Path in an entry of additional data for the journal."
+        "Paths in the answer and in an entry, besides error, errors, timed_out and the like. If "
+        "one leads to a value other than null, false, 0, ok or an empty text or list, the answer "
+        "is incomplete and therefore a failure. With ! before it, a path must not lead to false.",
     )
     higher_is_better: Flag = setting(True, "false for distances.")
     batch_size: WholeNumber = setting(1, "Queries in a request.", ge=1, le=1000)
@@ -275,19 +273,21 @@ class HttpSettings(Model):
             ) from error
         return body
 
-    @field_validator("results", "query_id", "ids", "scores", "total", "diagnostics", "incomplete")
+    @field_validator("results", "query_id", "ids", "scores", "total", "incomplete")
     @classmethod
     def _check_paths(cls, paths: Any) -> Any:
         for path in paths if isinstance(paths, tuple) else filter(None, [paths]):
-            parse_path(path)
+            parse_path(path.removeprefix("!"))
         return paths
 
     @model_validator(mode="before")
     @classmethod
-    def _omit_body_of_get(cls, values: Any) -> Any:
-        if isinstance(values, dict) and values.get("method") == "GET":
-            return {"body": None, **values}
-        return values
+    def _read_values(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        # Reports of earlier versions have the setting diagnostics, which is not needed.
+        values = {name: value for name, value in values.items() if name != "diagnostics"}
+        return {"body": None, **values} if values.get("method") == "GET" else values
 
     @model_validator(mode="after")
     def _check_template(self) -> Self:

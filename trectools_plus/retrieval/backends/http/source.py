@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.models import SEPARATOR
 from trectools_plus.retrieval.backends.http.answers import AnswerEntry, AnswerError, read_answer
-from trectools_plus.retrieval.backends.http.client import JsonClient
+from trectools_plus.retrieval.backends.http.client import JsonClient, RequestLimits
 from trectools_plus.retrieval.backends.http.engines import ENGINES
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.backends.secrets import Secret, read_key
@@ -82,11 +82,6 @@ class HttpBackend(Backend):
         }
         facts = {"presets": presets} if presets else {}
         return facts | self._encoder_facts(request.modes)
-
-    def topic_fields(self, modes: Sequence[str]) -> list[str]:
-        """Return the fields of the topics in the placeholders of some modes."""
-        templates = [_settings_of(self._settings, mode).template() for mode in modes]
-        return list(dict.fromkeys(name for one in templates for name in one.topic_fields))
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:  # noqa: ARG002
         """Return the local model of a mode's query vectors, if it uses one."""
@@ -210,7 +205,7 @@ class HttpSource(Source):
         }
         if key is not None:
             headers[settings.key_header.lower()] = settings.key_prefix + key.value
-        self._client = JsonClient(settings, headers, key, transport)
+        self._client = JsonClient(RequestLimits.of(settings), headers, key, transport)
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""
@@ -221,10 +216,6 @@ class HttpSource(Source):
 
         A vector of zeros, for example of an empty text, has no direction: it finds nothing.
         """
-        needed = self._template.topic_fields
-        if missing := [name for name in needed if any(name not in one.fields for one in queries)]:
-            reason = f"the request needs the field '{missing[0]}' of a topic"
-            return [Failure(reason, stops=True)] * len(queries)
         vectors: Vectors = {}
         try:
             vectors = {} if self._encoder is None else self._encoder.encode(queries)
@@ -273,17 +264,4 @@ class HttpSource(Source):
             return Failure(self._client.describe_error(entry), attempts=attempts)
         if self._key is not None and any(map(self._key.is_in, entry.ids)):
             return Failure("an id holds the service's key", attempts=attempts)
-        diagnostics = self._scrub_value(entry.diagnostics)
-        return Hits(entry.ids, entry.scores, ms, attempts, diagnostics, total=entry.total)
-
-    def _scrub_value(self, value: Any) -> Any:
-        """Remove the key from all texts of a JSON value."""
-        if isinstance(value, str):
-            return self._client.scrub(value)
-        if isinstance(value, list):
-            return [self._scrub_value(item) for item in value]
-        if isinstance(value, dict):
-            return {
-                self._client.scrub(name): self._scrub_value(item) for name, item in value.items()
-            }
-        return value
+        return Hits(entry.ids, entry.scores, ms, attempts, total=entry.total)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -43,11 +43,9 @@ ESCAPES: Mapping[str, Callable[[str], str]] = {
 """Functions that escape a text for a nested language, by the name after ``|``."""
 
 _ESCAPE_NAMES = "|".join(ESCAPES)
-_TOPIC = "topic."
 _NAMES = ("mode", "query_id", "query_text", "query_vector", "top_k")
-_FIELD = r"topic\.[^{}|]+"
-_PLACEHOLDER = re.compile(rf"\{{({'|'.join(_NAMES)}|{_FIELD})(?:\|({_ESCAPE_NAMES}))?\}}")
-_OF_QUERY = re.compile(rf"\{{(?:query_(?:id|text|vector)|{_FIELD})(?:\|(?:{_ESCAPE_NAMES}))?\}}")
+_PLACEHOLDER = re.compile(rf"\{{({'|'.join(_NAMES)})(?:\|({_ESCAPE_NAMES}))?\}}")
+_OF_QUERY = re.compile(rf"\{{query_(?:id|text|vector)(?:\|(?:{_ESCAPE_NAMES}))?\}}")
 _LIKE_PLACEHOLDER = re.compile(r"(?<!\{)\{[A-Za-z_][\w.-]*(?:\|\w*)?\}(?!\})")
 _QUOTED = {'"': escape_json, "'": escape_odata}
 
@@ -64,7 +62,7 @@ def parse_body(body: str, body_format: str | None) -> list[Any]:
 
 
 class Template:
-    """A request with placeholders for mode, query, fields of its topic, and depth.
+    """A request with placeholders for mode, query and depth.
 
     Args:
         url: The URL.
@@ -77,9 +75,6 @@ class Template:
     Raises:
         ValueError: If a placeholder is unknown, if there is none for the query's text or vector, or
             no list for the queries of a batch.
-
-    Attributes:
-        topic_fields: The fields of topics whose values are placeholders.
     """
 
     def __init__(
@@ -95,12 +90,10 @@ class Template:
         self._is_ndjson = body_format == "ndjson"
         self._documents = [] if body is None else parse_body(body, body_format)
         outside = [url, *params.values()]
-        everywhere = [*outside, *params, *_texts_of(self._documents)]
+        everywhere = [*outside, *params, json.dumps(self._documents)]
         for text in everywhere:
             _refuse_unknown(text)
         names = [match[1] for text in everywhere for match in _PLACEHOLDER.finditer(text)]
-        fields = [name.removeprefix(_TOPIC) for name in names if name.startswith(_TOPIC)]
-        self.topic_fields = list(dict.fromkeys(fields))
         self.uses_text, self.uses_vector = "query_text" in names, "query_vector" in names
         if not (self.uses_text or self.uses_vector):
             raise ValueError(
@@ -142,7 +135,6 @@ class Template:
                 "query_id": query.query_id,
                 "query_text": query.text,
                 "query_vector": (vectors or {}).get(query.query_id),
-                **{f"{_TOPIC}{name}": query.fields.get(name) for name in self.topic_fields},
             }
             for query in queries
         ]
@@ -198,21 +190,10 @@ def _insert(match: re.Match[str], values: Values) -> str:
     return text if escape is None else escape(text)
 
 
-def _texts_of(part: Any) -> Iterator[str]:
-    """Yield all texts of a JSON value, also those of keys."""
-    if isinstance(part, str):
-        yield part
-    elif isinstance(part, dict):
-        yield from _texts_of([*part, *part.values()])
-    elif isinstance(part, list):
-        for item in part:
-            yield from _texts_of(item)
-
-
 def _refuse_unknown(text: str) -> None:
     for match in _LIKE_PLACEHOLDER.finditer(text):
         if not _PLACEHOLDER.fullmatch(match[0]):
-            known = ", ".join(f"{{{name}}}" for name in (*_NAMES, f"{_TOPIC}FIELD"))
+            known = ", ".join(f"{{{name}}}" for name in _NAMES)
             raise ValueError(
                 f"unknown placeholder {match[0]} — the placeholders are {known}, each also with "
                 f"{', '.join(f'|{name}' for name in ESCAPES)}; for braces that are sent as they "
