@@ -60,7 +60,6 @@ def test_commands_are_found() -> None:
 OTHER_TESTS = {
     "docs/backends.md": "tests/retrieval/backends/test_docs.py",
     "docs/judging.md": "tests/judging/estimates/test_estimate.py",
-    "docs/plots.md": "tests/reporting/plots/test_page.py",
     "docs/review.md": "tests/service/review/test_app.py",
 }
 """Pages with Python blocks that need files or servers, and the tests of these blocks."""

@@ -200,9 +200,11 @@ def _text(report: BenchmarkReport, names: Sequence[str]) -> str:
     further = f"; {plural(measures, 'further measure')} in to_pandas()" if measures else ""
     legend = f"Means over {plural(report.manifest.dataset.queries, 'query', 'queries')}{further}."
     if report.comparisons:
-        state = "to_pandas() lists significant" if table.test else "No significant"
+        found = "No significant difference."
+        if table.test:
+            found = "to_pandas() lists significant differences."
         letters = f"A letter: significantly above that {report.noun}."
-        legend += f" {letters if table.letters() else f'{state} differences.'} {table.method}"
+        legend += f" {letters if table.letters() else found} {table.method}"
     shown = "".join(f"{line.rstrip()}\n" for line in lines)
     return f"{_verdict(report)}\n\n{shown}{more}\n{legend}"
 
