@@ -155,27 +155,27 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 
 CEILINGS = {
-    "formats": Size(5_022, 65_213),
-    "validation": Size(4_580, 69_483),
-    "retrieval": Size(4_342, 59_833),
-    "benchmark": Size(4_249, 63_245),
-    "reporting": Size(2_891, 42_708),
-    "service": Size(1_833, 24_620),
-    "cli": Size(2_380, 37_575),
-    "measures": Size(2_207, 30_664),
-    "extraction": Size(1_673, 23_613),
-    "judging": Size(1_958, 26_720),
+    "formats": Size(4_659, 60_789),
+    "validation": Size(3_686, 57_452),
+    "retrieval": Size(4_039, 56_591),
+    "benchmark": Size(3_814, 58_457),
+    "reporting": Size(2_409, 38_073),
+    "service": Size(1_765, 23_825),
+    "cli": Size(1_842, 32_014),
+    "measures": Size(1_738, 25_102),
+    "extraction": Size(1_671, 23_588),
+    "judging": Size(1_691, 24_225),
     "statistics": Size(1_198, 17_620),
-    "trec_eval": Size(1_091, 15_117),
-    ".": Size(811, 8_834),
-    "testsets": Size(764, 11_241),
-    "ontology": Size(662, 9_260),
-    "distributed": Size(127, 1_591),
+    "trec_eval": Size(948, 13_078),
+    ".": Size(768, 8_507),
+    "testsets": Size(542, 8_068),
+    "ontology": Size(430, 6_140),
+    "distributed": Size(127, 1_563),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(31_361, 498_207)
-MOST_MODULES = 436
-MOST_SCRIPT_LINES = 1_627
+TESTS_CEILING = Size(30_446, 483_886)
+MOST_MODULES = 413
+MOST_SCRIPT_LINES = 1_594
 
 
 @pytest.mark.parametrize("folder", CEILINGS)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from trectools_plus.formats.tables import Qrels, Run
-    from trectools_plus.measures.definitions.base import FloatArray
+    from trectools_plus.statistics.arrays import FloatArray
 
 IntArray = npt.NDArray[np.int64]
 
