@@ -105,6 +105,9 @@ class _StoredInputs(BenchmarkInputs):
         self.unproven = dict.fromkeys(_ALWAYS_UNPROVEN)
         super().__init__(source.config.model_copy(update={"output_dir": str(output_dir)}))
 
+    def cache_key(self, contents: Mapping[str, str]) -> None:
+        """Return nothing: the results are computed again, and are not reused."""
+
     def load_dataset(self) -> Dataset:
         """Read the data from their source if they are unchanged, else from the folder."""
         source, info = self.source, self.source.report.manifest.dataset

@@ -101,6 +101,11 @@ class BenchmarkInputs:
         """Read the data; see :func:`~trectools_plus.benchmark.run.dataset.load_dataset`."""
         return load_dataset(self.config)
 
+    def cache_key(self, contents: Mapping[str, str]) -> str | None:
+        """Return the key of the results; see
+        :func:`~trectools_plus.benchmark.run.reuse.make_cache_key`."""
+        return make_cache_key(self.config, contents)
+
     def prepare_modes(self, dataset: Dataset, folder: OutputFolder, progress: Progress) -> Modes:
         """Write the run of each mode to the folder; see
         :func:`~trectools_plus.benchmark.run.modes.prepare_modes`."""
@@ -223,8 +228,8 @@ def run_on_inputs(
         dataset = inputs.load_dataset()
         progress("reading the data", 1, 1)
         contents = dataset.hash_contents(progress)
-        key = make_cache_key(config, contents) if cached else None
-        earlier = None if key is None else find_cached(key, folder.path)
+        key = inputs.cache_key(contents)
+        earlier = find_cached(key, folder.path) if cached and key is not None else None
         if earlier is not None:
             if strict_input:
                 refuse_errors(_input_findings(earlier.report, config), strict_input=True)

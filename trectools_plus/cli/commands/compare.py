@@ -67,10 +67,11 @@ def compare_runs(
         ),
     ] = None,
     plot: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Also draw the means into a file ending in .pdf, .svg or .png (extra plots).",
+            help="Also draw the means into a file ending in .pdf, .svg or .png (extra plots); "
+            "repeatable.",
         ),
     ] = None,
     output_format: Annotated[
@@ -131,9 +132,10 @@ def compare_runs(
             raise UsageError("no judgments given", where="--qrels", remedy="add --qrels FILE")
         qrels, *files = files
     reporting.check_suffixes(*(to or ()))
-    if plot is not None and plot.suffix.lower() not in _PLOTS:
-        what = f"unsupported plot format: {plot.suffix or 'a file without suffix'}"
-        raise UsageError(what, where=str(plot), remedy=f"use {', '.join(_PLOTS)}")
+    for path in plot or ():
+        if path.suffix.lower() not in _PLOTS:
+            what = f"unsupported plot format: {path.suffix or 'a file without suffix'}"
+            raise UsageError(what, where=str(path), remedy=f"use {', '.join(_PLOTS)}")
     evaluation, tables, _, exclusions = scoring.score(qrels, files, names)
     of_files = {name: run.path or "" for name, run in tables.items()}
     baselines = formats.name_baselines(split_list(baseline or ""), of_files)
@@ -143,8 +145,8 @@ def compare_runs(
     if exclusions is not None:
         found.report.manifest.config["exclude"] = exclusions.record
     reporting.write_comparisons(found, *(to or ()), layout=paper.layout())
-    if plot is not None:
-        found.plot().savefig(plot)
+    for path in plot or ():
+        found.plot().savefig(path)
     _print(found, output_format, paper, details.of(found), everything=everything)
     print_notes(found.evaluation)
 

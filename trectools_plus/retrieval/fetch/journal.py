@@ -178,9 +178,12 @@ def _as_answer(entry: dict[str, Any]) -> Answer:
 
 def _check_facts(path: Path, header: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
     """Check that the journal belongs to this fetch; the error lists the differences."""
-    if header["key"] == _key(facts):
+    earlier = header["facts"]
+    if facts.get("settings", ...) is None:
+        earlier = {**earlier, "settings": None}  # settings that the backend does not use
+    if header["key"] == _key(facts) or _key(earlier) == _key(facts):
         return
-    differences = ", ".join(_differences("", header["facts"], facts))
+    differences = ", ".join(_differences("", earlier, facts))
     raise UsageError(
         f"the journal belongs to another fetch: {differences or 'its key differs'}",
         where=str(path),
