@@ -158,7 +158,7 @@ def test_the_deciding_test(tmp_path: Path) -> None:
         ({"dataset": "hpo", "cutoffs": ""}, "no cutoff"),
         ({"dataset": "hpo", "cutoffs": "0"}, "at least 1"),
         ({"dataset": "hpo", "cutoffs": "1,x"}, "got 'x' — cutoffs"),
-        ({"dataset": "hpo", "annotations": "x"}, "annotations — add a measure"),
+        ({"dataset": "hpo", "annotations": "x"}, "annotations — add one"),
     ],
 )
 def test_what_does_not_go_together_is_a_usage_error(values: dict[str, Any], words: str) -> None:

@@ -164,6 +164,9 @@ def combine_judgments(
             each is at the level 1 - alpha / k (Bonferroni).
         weight: A fixed weight instead of the tuned one, 0 to 1.
 
+    Returns:
+        The mean with people only, with the model only, and combined, with their intervals.
+
     Raises:
         UsageError: If shapes do not fit, a query is judged twice, there are fewer than two queries,
             a value is not finite, or the weight or level is out of range.

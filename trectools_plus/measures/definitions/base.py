@@ -85,6 +85,10 @@ class Definition(Displayed):
     see_also: str | None = None
     aggregate: Aggregate = "mean"
 
+    def _text(self) -> str:
+        """The name and the formula."""
+        return f"{self.name}: {self.formula}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain JSON values.
 
