@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from trectools_plus.benchmark.report import BenchmarkReport, load_report
+from trectools_plus.benchmark.report import load_report
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.choices import DEFAULT_MEASURES
@@ -53,7 +53,7 @@ def test_reference_figures(result: BenchmarkResult) -> None:
 
 
 def test_the_verdict_is_one_sentence_and_the_terminal_has_40_lines(
-    result: BenchmarkResult,
+    result: BenchmarkResult, tmp_path: Path
 ) -> None:
     report = result.report
     assert report.verdict is not None
@@ -82,7 +82,9 @@ def test_the_verdict_is_one_sentence_and_the_terminal_has_40_lines(
     document = json.loads((result.output_dir / "BenchmarkReport.json").read_text())
     for name in ("primary_measure", "headline_measures", "verdict", "best_overall"):
         del document[name]
-    assert BenchmarkReport.model_validate(document) == report
+    earlier = tmp_path / "BenchmarkReport.json"
+    earlier.write_text(json.dumps(document))
+    assert load_report(earlier) == report
 
 
 def test_every_figure_equals_ir_measures_on_the_written_files(result: BenchmarkResult) -> None:

@@ -319,6 +319,8 @@ OPENED = {
     # Only with the content that the report names.
     "SourceFile.path",
     # Validated as a configuration; see below.
+    "Manifest.cache_key",
+    "Manifest.cached_from",
     "Manifest.config",
 }  # fmt: skip
 TEXTS = """

@@ -16,24 +16,6 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", ["official", "all_trec"])
-def test_sets_of_trec_eval(program: Any, tmp_path: Path, name: str) -> None:
-    words = ["trectools-plus", "eval", FILES["qrels"], FILES["a"], "-m", name, "--format", "json"]
-    found = json.loads(program(words, tmp_path).text)["runs"][0]["measures"]
-    assert {"map", "Rprec", "bpref", "recip_rank", "P_10", "iprec_at_recall_0.00"} <= {*found}
-    words = ["trectools-plus", "trec-eval", "-c", "-m", name, FILES["qrels"], FILES["a"]]
-    printed = {
-        line.split()[0]: line.split()[2] for line in program(words, tmp_path).text.splitlines()
-    }
-    for measure, figures in found.items():
-        if measure in printed and "mean" in figures:
-            assert float(printed[measure]) == pytest.approx(figures["mean"], abs=5e-5), measure
-    assert len({*found} & {*printed}) >= len(found) - 3
-    words = ["trectools-plus", "compare", FILES["a"], FILES["b"], "--qrels", FILES["qrels"]]
-    compared = program([*words, "-m", name, "--format", "json"], tmp_path)
-    assert json.loads(compared.text)["primary_measure"] in ("map", "ndcg_cut_10")
-
-
 @pytest.mark.parametrize("given", ["lexical", "lexical.run", FILES["a"]])
 def test_a_baseline_may_be_named_by_its_file(program: Any, tmp_path: Path, given: str) -> None:
     runs = [FILES["a"], FILES["b"]]

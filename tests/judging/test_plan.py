@@ -122,7 +122,11 @@ def test_runs_are_in_files_whatever_their_names(tmp_path: Path) -> None:
     names = ("a/b", "a_b", "A B", "..", "Ä", "ß")
     plan = make_small(tmp_path, names=("x",))
     run = plan.runs["x"]
-    runs = {name: Run(run.frame, f"tag {number}") for number, name in enumerate(names)}
+    results = {
+        query_id: {doc_id: -float(place) for place, doc_id in enumerate(scores)}
+        for query_id, scores in run.to_dict().items()
+    }
+    runs = {name: Run.from_dict(results, f"tag {number}") for number, name in enumerate(names)}
     options = PlanOptions(depth=2, measures=("P@2",))
     made = make_plan(
         runs, topics_of(12), load_corpus(tmp_path / "corpus.jsonl"), tmp_path / "other", options

@@ -189,7 +189,7 @@ TOP = {
     "compare": CommandEntry(
         "compare:compare_runs",
         "Compare run files: the best one, significance, a table for a paper.",
-        results=["to"],
+        results=["to", "plot"],
     ),
     "explain": CommandEntry(
         "explain:explain_name", "Explain what a measure computes, or what a validation rule checks."

@@ -583,7 +583,10 @@ def notes_without_relevant(without: Sequence[str], averaging: Averaging) -> list
     """Return a note on the queries without a relevant document, if there are any."""
     if not without:
         return []
-    is_zero = averaging.no_relevant == "zero"
-    effect = "count 0, as in trec_eval" if is_zero else "are left out of every mean"
-    queries = plural(len(without), "query", "queries")
-    return [f"{queries} of the qrels without a relevant document {effect}: {listed(without)}"]
+    is_zero, is_single = averaging.no_relevant == "zero", len(without) == 1
+    effect = f"{'counts' if is_single else 'count'} 0, as in trec_eval"
+    if not is_zero:
+        effect = f"{'is' if is_single else 'are'} left out of every mean"
+    queries = f"{plural(len(without), 'query', 'queries')} of the qrels"
+    verb = "has" if is_single else "have"
+    return [f"{queries} {verb} no relevant document and {effect}: {listed(without)}"]

@@ -79,13 +79,6 @@ def test_groups_have_two_runs() -> None:
     assert all(len(group) > 1 for group in groups)
 
 
-def test_a_run_of_less_depth_is_noted() -> None:
-    cut = {q: dict(list(docs.items())[:1]) for q, docs in GOOD.items()}
-    notes = compare(QRELS, {"a": GOOD, "b": cut}, ["R@1000"], resamples=200).evaluation.notes
-    assert [note.partition(":")[0] for note in notes if "1,000" in note] == ["b"]
-    assert not compare(QRELS, {"a": GOOD, "b": GOOD}, ["R@1000"], resamples=200).evaluation.notes
-
-
 def test_a_worse_run_is_not_listed_as_the_best(invoke_benchmark: Any) -> None:
     listed = invoke_benchmark(baseline="good")
     assert "2 worse" in listed.best

@@ -109,7 +109,7 @@ def test_an_evaluation_with_runs_is_refused() -> None:
 def test_a_file_with_an_error_is_refused(tmp_path: Path) -> None:
     broken = tmp_path / "broken.run"
     broken.write_text("q1 Q0 d1 1 nan x\n")
-    with pytest.raises(FindingsError, match="NaN"):
+    with pytest.raises(FindingsError, match="nan"):
         compare(QRELS, {"a": LEXICAL, "b": broken}, **FAST)
 
 

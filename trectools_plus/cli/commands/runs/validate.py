@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -88,8 +87,10 @@ def runs_validate(
     choices = rules.choices(max_depth=max_depth)
     limits, names = choices.profile, formats.column_names(columns)
 
-    options = validation.FixOptions(tag, limits.max_tag_length)
-    fix = partial(validation.fix_run, options=options)
+    def fix(path: str, target: str, *, codes: tuple[str, ...]) -> validation.FixSummary:
+        options = validation.FixOptions(tag, limits.max_tag_length)
+        return validation.fix_run(path, target, codes=codes, options=options)
+
     fixer = Fixer(output, runs, columns, fix, (qrels, topics, docids, choices.settings_file))
     queries = read_topics(topics, fields.options(), choices)
     documents = None
