@@ -153,14 +153,14 @@ def changed(**fields):
         (changed(text="absent"), r"text is missing .*\(T105\)"),
         (changed(text="  "), r"topic q1 has no text \(T121\)"),
         (changed(query_id=7.5), r"id 7.5 is a number, not text \(T114\)"),
-        (changed(query_id="a b"), r"space in id 'a b' \(T113\)"),
+        (changed(query_id="a b"), r"id 'a b' .*\(T113\)"),
         (changed(relevant=[]), "a grade above 0"),
         (
             changed(relevant=[{"doc_id": "HP:1", "grade": 128}]),
             "grade: expected at most 127",
         ),
         (changed(relevant=[{"doc_id": "HP:1", "grade": "3"}]), r"grade '3' .*\(Q110\)"),
-        (changed(relevant=[{"doc_id": "HP:1", "grade": True}]), r"grade true .*\(T115\)"),
+        (changed(relevant=[{"doc_id": "HP:1", "grade": True}]), r"grade 'true' .*\(T115\)"),
         (
             changed(relevant=[]),
             "at least one term with a grade above 0",

@@ -197,7 +197,7 @@ ENGLISH = ("pain in the chest and the arm", "a child with a swelling of the hand
 @pytest.mark.parametrize(
     ("language", "texts", "message"),
     [
-        ("en", (*ENGLISH, *GERMAN), "query 2 looks like de, not en (2 such texts in all)"),
+        ("en", (*ENGLISH, *GERMAN), "query 2 looks like de, not en (2 such texts)"),
         ("de", (*ENGLISH[:1], *GERMAN), "query 0 looks like en, not de"),
         ("pl", (*ENGLISH, *GERMAN), None),
         ("de", ("Arachnodaktylie", "Fieber"), None),

@@ -155,7 +155,7 @@ STOPS = {
     "a grade that needs 8 GB": (QRELS + "1 0 c 1000000000\n", RUN, "8.0 GB"),
     "a grade of twenty thousand million": (QRELS + "1 0 c 20000000000\n", RUN, "Q122"),
     "a large grade with letters": (QRELS + "1 0 c 20000000000x\n", RUN, "a grade is above"),
-    "a score of NaN": (QRELS, RUN.replace("2.0", "nan"), "NaN"),
+    "a score of NaN": (QRELS, RUN.replace("2.0", "nan"), "nan"),
     "an infinite score": (QRELS, RUN.replace("2.0", "-inf"), "R111"),
     "a score that overflows": (QRELS, RUN.replace("2.0", "1e999"), "R111"),
     "a score like infinity": (QRELS, RUN.replace("2.0", "infinite"), "infinite"),

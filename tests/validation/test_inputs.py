@@ -215,17 +215,6 @@ def test_validate_finds_out_what_it_is_given(files: dict[str, Path]) -> None:
         tp.validate(files["qrels"], qrels=QRELS)
 
 
-def test_a_benchmark_takes_runs_in_every_form(files: dict[str, Path], tmp_path: Path) -> None:
-    given = {"runs": {"a": PYTERRIER, "b": files["run"]}, "measures": ["AP", "RR"]}
-    config = tp.BenchmarkConfig(**given, qrels=QRELS, output_dir=tmp_path / "out")
-    assert config == tp.BenchmarkConfig(**given, qrels=QRELS, output_dir=tmp_path / "out")
-    report = tp.run_benchmark(config).report
-    assert [report.modes[name].measures["AP"].mean for name in "ab"] == [0.75, 0.75]
-    assert report.modes["a"].measures["RR"].mean == tp.evaluate(QRELS, RUN, ["RR"]).mean("RR")
-    with pytest.raises(UsageError):
-        tp.BenchmarkConfig(runs={"a": 5}, qrels=QRELS)
-
-
 def test_printed_objects_are_short() -> None:
     run, qrels = tp.Run.from_dict(RUN, "bm25"), tp.Qrels.from_dict(QRELS)
     assert repr(run) == "<Run bm25: 2 queries, 3 results>"

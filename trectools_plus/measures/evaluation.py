@@ -276,7 +276,7 @@ class Evaluation(Displayed):
             [
                 run,
                 *(
-                    f"{as_cell(self.mean(run, name))}{f' (n = {self.n(run, name)})' * differs}"
+                    f"{_shown(self.mean(run, name))}{f' (n = {self.n(run, name)})' * differs}"
                     for name, differs in shown.items()
                 ),
                 f"{len(self.query_ids[run]):,}",
@@ -577,6 +577,10 @@ def _averaged_over(averaging: Averaging, level: int) -> str:
     if averaging.missing == "zero":
         return f"{queries}; a query without results counts 0"
     return f"{queries} {'with' if averaging.no_relevant == 'zero' else 'and'} results in the run"
+
+
+def _shown(mean: float) -> str:
+    return "–" if math.isnan(mean) else as_cell(mean)
 
 
 def notes_without_relevant(without: Sequence[str], averaging: Averaging) -> list[str]:

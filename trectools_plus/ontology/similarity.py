@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from trectools_plus.display import Displayed
 from trectools_plus.errors import FormatError, UsageError
@@ -40,6 +39,7 @@ from trectools_plus.ontology.ids import TermIds
 from trectools_plus.text import listed
 
 if TYPE_CHECKING:
+    import polars as pl
     from scipy.sparse import csr_array
 
 FROM_GRAPH = (
@@ -113,6 +113,8 @@ def read_annotations(path: str | Path) -> Annotations:
         FormatError: If it has no header with ``database_id`` and ``hpo_id``, a row lacks one of
             them, or there are no rows.
     """
+    import polars as pl
+
     source = read_file(path)
     text = source.text
     header = _HEADER.search(text)
@@ -177,6 +179,7 @@ def information_from_annotations(
     Raises:
         FormatError: If the ontology has none of the annotated terms.
     """
+    import polars as pl
     from scipy.sparse import csr_array
 
     terms = annotations.frame["term"].unique(maintain_order=True)
@@ -407,6 +410,8 @@ def best_matches(
 
 def _live_terms(lists: TermLists, ids: TermIds) -> pl.DataFrame:
     """Return a row for each id with a live term: its query and the number of the term."""
+    import polars as pl
+
     query = np.repeat(np.arange(len(lists)), [len(terms) for terms in lists])
     terms = pl.DataFrame({"query": query, "term": ids.numbers([*chain.from_iterable(lists)])})
     return terms.filter(pl.col("term") >= 0)

@@ -238,8 +238,7 @@ def test_evaluate_a_function_without_measures() -> None:
     assert found.mean("MRR") == found.median("MRR") == 0.25
     assert found.std("MRR") == pytest.approx(0.125**0.5)
     text = str(found)
-    assert all(name in text for name in (*found.measure_names, "Mean", "Median", "Std"))
-    assert "0.3536" in text
+    assert all(name in text for name in found.measure_names)
     partial_name = evaluate(partial(_ranked_by, {}), TESTS, ["MRR"]).run_names
     assert partial_name == ["_ranked_by"]
 

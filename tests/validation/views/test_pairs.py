@@ -35,12 +35,9 @@ def test_an_id_must_be_in_the_list_and_match_as_a_whole(
     assert documents.lacks(pl.Series(["a1", "b2", "c3", "xa1"])).tolist() == lacking
 
 
-@pytest.mark.parametrize(
-    ("pattern", "reason"),
-    [("[", "unclosed"), ("((", "unclosed group"), ("(?=a)", "look-around"), ("*", "missing")],
-)
-def test_a_bad_pattern_is_a_usage_error(pattern: str, reason: str) -> None:
-    with pytest.raises(UsageError, match=f"not a regular expression: .*{reason}") as caught:
+@pytest.mark.parametrize("pattern", ["[", "((", "(?=a)", "*"])
+def test_a_bad_pattern_is_a_usage_error(pattern: str) -> None:
+    with pytest.raises(UsageError, match="not a regular expression") as caught:
         DocumentIds(pattern=pattern)
     assert "col(" not in str(caught.value)
     assert "\n" not in str(caught.value)

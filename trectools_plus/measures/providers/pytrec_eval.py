@@ -69,8 +69,8 @@ def score_requests(
         By key, one value per query; 0 for a query without results.
     """
     values: dict[str, FloatArray] = {}
-    by_length = [one for one in requests if one.sees == "length"]
-    for group in (by_length, [one for one in requests if one.sees != "length"]):
+    by_length = [one for one in requests if one.sees == "length" and not judged_only]
+    for group in (by_length, [one for one in requests if one not in by_length]):
         if not group:
             continue
         # trec_eval removes unjudged documents, and must not be left without documents.

@@ -205,8 +205,9 @@ class _FolderComparison:
         self.problems += [f"{name}: the file is missing" for name in hashes if name not in actual]
         self.problems += [
             f"{name}: the file changed (its hash differs)"
-            for name, digest in (*actual.items(), *available.items())
-            if digest != {**originals, **hashes}[name]
+            for known, now in ((hashes, actual), (originals, available))
+            for name, digest in now.items()
+            if digest != known[name]
         ]
 
     def choose_report(self, path: Path, again: _Report) -> _Report:

@@ -93,7 +93,7 @@ def test_lists_that_the_service_cut_are_reported(
     found = load_report(tmp_path / "report/BenchmarkReport.json").modes["dense"].diagnostics
     assert (found.status, found.cut_short) == ("incomplete", ["q2", "q4"])
     assert found.notes == [
-        "fewer than 10 documents for 2 queries (q2, q4), although the search found more"
+        "fewer than 10 documents for 2 of 4 queries (q2, q4), although the search found more"
     ]
     assert "dense is incomplete: fewer than 10 documents" in " ".join(result.stdout.split())
     result = CliRunner().invoke(benchmark_app, ["verify", str(tmp_path / "report")])
