@@ -50,7 +50,7 @@ class TestAveraging:
             "n_extra": 1,
         }
         assert evaluation.notes[0] == (
-            "1 query of the qrels without a relevant document count 0, as in trec_eval: 3"
+            "1 query of the qrels has no relevant document and counts 0, as in trec_eval: 3"
         )
 
     def test_queries_without_a_relevant_document_can_be_left_out(self):
@@ -62,7 +62,7 @@ class TestAveraging:
         counts = evaluation.counts["first"]
         assert (counts.n_qrels, counts.n_scored, counts.n_missing) == (4, 3, 1)
         assert evaluation.notes[0].endswith(
-            "without a relevant document are left out of every mean: 3"
+            "has no relevant document and is left out of every mean: 3"
         )
 
     @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ class TestAveraging:
         assert [evaluation.mean(name) for name in ("RR", "nDCG@10")] == [0.0, 0.0]
         assert math.isnan(evaluation.mean("MinRank"))
         of_queries, of_query, of_file = evaluation.notes[:3]
-        assert of_queries.startswith("2 queries of the qrels without a relevant document count 0")
+        assert of_queries.startswith("2 queries of the qrels have no relevant document and count 0")
         assert "Q132 query 2 " in of_query
         assert "no grade above 0 in 2 rows; every query scores 0" in of_file
         with pytest.raises(CheckFailedError, match="no_relevant=drop"):
