@@ -86,11 +86,6 @@ def on(count: int, noun: str = "row") -> str:
     return f" (on {plural(count, noun)})" if count > 1 else ""
 
 
-def in_all(count: int, noun: str) -> str:
-    """Return `` (3 gaps in all)`` to append to a message about the first gap; empty for one."""
-    return f" ({plural(count, noun)} in all)" if count > 1 else ""
-
-
 def listed(ids: Sequence[str], limit: int = MAX_IDS_LISTED) -> str:
     """List the first ids (see :func:`visible`) and the number of the others."""
     shown = ", ".join(visible(text, 24) for text in ids[:limit])

@@ -7,10 +7,9 @@ import io
 import pytest
 
 from trectools_plus.display import TextTable
-from trectools_plus.reporting import print_table
+from trectools_plus.reporting import print_blocks
 from trectools_plus.reporting.document import markdown_table, numeric_columns
 from trectools_plus.reporting.wording import show
-from trectools_plus.text import make_console
 
 ROWS = [
     ["lexical", "0.3417", "+0.0190", "[+0.001, +0.038]", "1,400", "<0.001", "nDCG@10", "*"],
@@ -34,7 +33,7 @@ def test_the_terminal_and_markdown_align_the_same_columns() -> None:
     header = ["Mode", "Mean", "Difference", "Interval", "Rows", "p", "Measure", ""]
     table = TextTable.of(header, ROWS)
     stream = io.StringIO()
-    print_table(make_console(stream, 120), table)
+    print_blocks([table], stream, width=120)
     lines = [line for line in stream.getvalue().splitlines() if "lexical" in line or "vec" in line]
     for text in ("1,400", "<0.001", "+0.0190"):
         end = lines[0].index(text) + len(text)

@@ -209,7 +209,3 @@ def test_ids_of_the_set_languages_and_counts_are_refused(maker) -> None:
     for count in (0, 3):
         with pytest.raises(UsageError, match=f"cannot replace {count} of 2"):
             refresh_test_set(old, maker.make({"3": "gamma"}), count)
-
-
-def test_a_version_of_ones_own(old: TestSet, pool: TestSet) -> None:
-    assert refresh_test_set(old, pool, 1, version="2.0.0").test_set.metadata.version == "2.0.0"

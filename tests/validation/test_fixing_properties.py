@@ -146,8 +146,10 @@ def test_after_a_safe_fix_no_safe_rule_is_broken(tmp_path: Path, content: bytes)
         return
     report = validate_run(tmp_path / "once", max_depth=None)
     left = {finding.code for finding in report.findings}
-    stray = left & {"R101", "R102", "R112"}  # then ranks stay as they are
-    assert stray or not left & SAFE - {"R131"}
+    stray = left & {"R101", "R102", "R110", "R112"}  # then ranks stay as they are
+    # Where scores rise with rank, it is not known which of them is right.
+    kept = {"R120", "R122", "R123", "R124", "R125"} if "R121" in left else set()
+    assert stray or not left & SAFE - {"R131"} - kept
 
 
 @SETTINGS

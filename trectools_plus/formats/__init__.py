@@ -13,7 +13,7 @@ __getattr__, __dir__ = import_lazily(
         "formats.collection": ["Collection", "SAMPLE", "SAMPLE_FOLDER", "sample_files"],
         "formats.corpus": ["DocumentCollection", "load_corpus"],
         "formats.files.atomic": ["atomic_write", "refuse_other_content", "write_new"],
-        "formats.files.opening": ["check_readable", "is_address", "is_catalogue_name"],
+        "formats.files.opening": ["is_address", "is_catalogue_name"],
         "formats.files.outputs": ["refuse_link_out", "refuse_lost_data", "refuse_overwriting"],
         "formats.interchange.names": [
             "ColumnNames",

@@ -81,25 +81,6 @@ def _order(
     return ordered["row"].to_numpy()
 
 
-def rank_ties_by_grade(frame: pl.DataFrame, *, best: bool) -> pl.DataFrame:
-    """Rank documents by score in 32 bits, and within each tie by grade.
-
-    This order gives the lowest or highest possible value of every measure that does not decrease
-    when a higher grade moves up.
-
-    Args:
-        frame: ``query, score, grade`` and any other columns; unjudged documents have grade 0.
-        best: True if higher grades come first within a tie, false if they come last.
-
-    Returns:
-        The same rows, ordered by ``query`` and ``rank`` (from 1).
-    """
-    score = pl.col("score").cast(pl.Float32)
-    return frame.sort("query", score, "grade", descending=[False, True, best]).with_columns(
-        rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("query")
-    )
-
-
 def separate_ties(frame: pl.DataFrame) -> pl.DataFrame:
     """Lower tied scores to the next smaller 32-bit floats until no query has equal scores.
 

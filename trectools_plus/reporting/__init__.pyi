@@ -10,7 +10,6 @@ from trectools_plus.reporting.comparison import report_table as report_table
 from trectools_plus.reporting.document import Bullets as Bullets
 from trectools_plus.reporting.document import markdown as markdown
 from trectools_plus.reporting.document import print_blocks as print_blocks
-from trectools_plus.reporting.document import print_table as print_table
 from trectools_plus.reporting.export import check_suffixes as check_suffixes
 from trectools_plus.reporting.export import frame_as_csv as frame_as_csv
 from trectools_plus.reporting.export import render_json as render_json

@@ -133,12 +133,6 @@ def print_blocks(
             stream.write(f"{line}\n")
 
 
-def print_table(console: Console, table: TextTable) -> None:
-    """Print a table; columns that exceed the width follow below, each with the first column."""
-    for part in _fit(console, table):
-        console.print(_as_rich(part))
-
-
 def block_lines(console: Console, block: Block, *, folds: bool = False) -> list[str]:
     """Return the lines of a block on a console."""
     match block:

@@ -150,6 +150,7 @@ def _labelled(
 ) -> TestSet:
     """Return the set with other queries and another name, and one language for all queries."""
     named = tuple(query.model_copy(update={"language": language or None}) for query in queries)
-    facts = {"dataset_id": dataset_id, "language": language or ""}
-    metadata = test_set.metadata.model_copy(update=facts)
+    metadata = test_set.metadata.model_copy(
+        update={"dataset_id": dataset_id, "language": language or ""}
+    )
     return test_set.model_copy(update={"queries": named, "metadata": metadata})

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -101,8 +100,8 @@ def split_test_set(
         "parent": parent_of(test_set),
     }
     return Split(
-        _part(test_set, "used", [at not in chosen for at in range(len(test_set.queries))], split),
-        _part(test_set, "held-out", [at in chosen for at in range(len(test_set.queries))], split),
+        _part(test_set, "used", {*range(len(test_set.queries))} - chosen, split),
+        _part(test_set, "held-out", chosen, split),
     )
 
 
@@ -119,22 +118,22 @@ def write_split(split: Split, folder: str | Path) -> tuple[Path, Path]:
     make_folder(root)
     parts = (split.used, split.held_out)
     names = [f"{_FILE_NAME.sub('-', part.metadata.dataset_id)}.json" for part in parts]
-    refuse_foreign(root, names, {name for name in names if _is_part(root / name)})
+    known = {name: (read_manifest(root / name) or {}).get("metadata") for name in names}
+    parts_of_splits = {
+        name
+        for name, metadata in known.items()
+        if isinstance(metadata, dict) and "split" in metadata
+    }
+    refuse_foreign(root, names, parts_of_splits)
     for name, part in zip(names, parts, strict=True):
         write_test_set(part, root / name)
     return root / names[0], root / names[1]
 
 
-def _is_part(file: Path) -> bool:
-    """Return whether a file is a part of a test set that was split."""
-    metadata = (read_manifest(file) or {}).get("metadata")
-    return isinstance(metadata, dict) and "split" in metadata
-
-
 def parent_of(test_set: TestSet) -> dict[str, str]:
     """Return ``dataset_id`` and ``version`` of a set, and the ``sha256`` of its JSON."""
     named = test_set.metadata.model_dump(include={"dataset_id", "version"})
-    return {**named, "sha256": sha256_text(render_test_set(test_set))}
+    return named | {"sha256": sha256_text(render_test_set(test_set))}
 
 
 def strata_fields(*sets: TestSet) -> tuple[StratumField, ...]:
@@ -218,14 +217,12 @@ def _choose(
     return chosen
 
 
-def _part(
-    test_set: TestSet, part: str, is_in_part: Sequence[bool], split: dict[str, Any]
-) -> TestSet:
-    dataset_id = test_set.metadata.dataset_id
-    metadata = test_set.metadata.model_copy(
-        update={"dataset_id": f"{dataset_id}-{part}", "split": {"part": part, **split}}
+def _part(test_set: TestSet, part: str, chosen: set[int], split: dict[str, Any]) -> TestSet:
+    metadata = test_set.metadata
+    metadata = metadata.model_copy(
+        update={"dataset_id": f"{metadata.dataset_id}-{part}", "split": {"part": part, **split}}
     )
-    queries = tuple(compress(test_set.queries, is_in_part))
+    queries = [query for at, query in enumerate(test_set.queries) if at in chosen]
     return checked_test_set({"metadata": metadata, "queries": queries}, metadata.dataset_id)
 
 
@@ -250,7 +247,6 @@ def refresh_test_set(
     count: int,
     *,
     seed: int = DEFAULT_SEED,
-    version: str | None = None,
 ) -> Refreshed:
     """Replace queries by new ones of the same query type, category and difficulty.
 
@@ -266,7 +262,6 @@ def refresh_test_set(
         pool: The source of new queries, in the same language.
         count: The number of queries to replace.
         seed: The seed of the random choice.
-        version: The version of the new set; by default the next minor version.
 
     Returns:
         The new set, with the removed and the added queries.
@@ -328,7 +323,7 @@ def refresh_test_set(
             f"ids of new queries are already used in the set: {listed(sorted(taken))}",
             remedy="change the ids in the pool",
         )
-    new_version = next_version(test_set.metadata.version) if version is None else version
+    new_version = next_version(test_set.metadata.version)
     changes = {
         "version": new_version,
         "parent": parent_of(test_set),
@@ -338,8 +333,7 @@ def refresh_test_set(
     }
     earlier = (test_set.metadata.model_extra or {}).get("changes")
     all_changes = [*(earlier if isinstance(earlier, list) else []), changes]
-    update = {"version": new_version, "changes": all_changes}
-    metadata = test_set.metadata.model_copy(update=update)
+    metadata = test_set.metadata.model_copy(update={"version": new_version, "changes": all_changes})
     refreshed = TestSet(metadata=metadata, queries=tuple(queries))
     return Refreshed(refreshed, tuple(removed), tuple(added))
 
@@ -403,7 +397,7 @@ def next_version(version: str) -> str:
     if match is None:
         raise UsageError(
             f"the version after '{version}' is unknown: expected numbers as in 1.0.0",
-            remedy="give the new version",
+            remedy="write the version of the set in this form",
         )
     prefix, major, minor, patch = match.groups()
     return f"{prefix}{major}.{int(minor or 0) + 1}{'.0' if patch else ''}"

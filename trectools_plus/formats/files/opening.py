@@ -189,16 +189,6 @@ def file_size(path: str | Path) -> int:
     return 0 if is_address(path) else Path(path).stat().st_size
 
 
-def check_readable(path: str | Path) -> None:
-    """Open and close a file or an address.
-
-    Raises:
-        InputError: If it does not exist, is a folder or is not readable.
-    """
-    with opened(path):
-        pass
-
-
 def is_plain_file(path: str | Path) -> bool:
     """Return true for a regular, uncompressed text, from which any part can be read directly.
 

@@ -23,7 +23,6 @@ from trectools_plus.text import plural, quoted, visible
 
 LineForm = Literal["priority", "colon", "labelled", "smart"]
 
-_ID_AND_TEXT = re.compile(r"""[ ]*([^\s,;:"'{}\[\]<>|]+)[ ]+([^ ].*)""")
 _LINES_CHECKED = 200
 BLANKS = " \t\v\f"
 """The characters of lines that count as blank."""
@@ -84,8 +83,7 @@ def iter_tsv(lines: Iterable[tuple[int, str]], report: Report, note: Note) -> It
         is_first = False
         if not tab:
             what, remedy = f"no tab between id and text in {quoted(line)}", "Write id, tab, text"
-            fix: Literal["no"] | None = None if with_tab(line) else "no"
-            report(TopicProblem("T101", number, what, remedy=f"{remedy} on each line", fix=fix))
+            report(TopicProblem("T101", number, what, remedy=f"{remedy} on each line"))
             continue
         if "\t" in text:
             what = "tab inside the text, read as a blank"
@@ -115,15 +113,6 @@ def is_skipped(line: str) -> bool:
     return not line.strip(BLANKS) or (line.startswith("#") and "\t" not in line)
 
 
-def with_tab(line: str) -> str | None:
-    """Replace the first blanks of a line by a tab; ``None`` if the first word cannot be an id.
-
-    Commas, semicolons and quotes in the first word indicate another separator.
-    """
-    match = _ID_AND_TEXT.fullmatch(line)
-    return f"{match[1]}\t{match[2]}" if match else None
-
-
 def find_line_records(text: str, form: LineForm, report: Report) -> Records:
     """Find the records of lines of one form; report the other lines."""
     records = _smart_records(text) if form == "smart" else _pattern_records(text, form, report)
@@ -135,9 +124,7 @@ def find_line_records(text: str, form: LineForm, report: Report) -> Records:
 
 def other_form(line: int, what: str) -> TopicProblem:
     """Return the warning that a file is not TSV (T101)."""
-    return TopicProblem(
-        "T101", line, what, remedy="Write id TAB text", severity="warning", fix="no"
-    )
+    return TopicProblem("T101", line, what, remedy="Write id TAB text", severity="warning")
 
 
 def _pattern_records(text: str, form: LineForm, report: Report) -> list[Record]:
@@ -150,7 +137,7 @@ def _pattern_records(text: str, form: LineForm, report: Report) -> list[Record]:
             records.append(Record(number, {"text": value}, match[1].strip()))
         elif line.strip():
             what = f"expected {NAMES[form].removeprefix('lines ')}, as on the first line"
-            report(TopicProblem("T101", number, what, remedy="Write id TAB text", fix="no"))
+            report(TopicProblem("T101", number, what, remedy="Write id TAB text"))
     return records
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.formats.topic_records.model import (
@@ -236,7 +236,7 @@ class TopicMaker:
     def _report_error(self, problem: TopicProblem) -> None:
         """Report an id that is not text, unless it is a whole number."""
         if problem.severity != "warning":
-            self._report(replace(problem, fix="no", quote=None))
+            self._report(problem)
 
     def _text_names(self, record: Record) -> list[str]:
         """Return the text fields of a record, or else the element's own text."""

@@ -92,10 +92,8 @@ class TopicProblem:
         severity: If it differs from the severity of the rule: ``warning`` if the topics can be read
             as meant.
         remedy: What the user can do about it, if it differs from the remedy of the rule.
-        fix: If it differs from the fix of the rule: ``no`` if no program can fix it.
         blocks_scoring: ``False`` if the file can be scored.
         refused: True if loaders refuse the file, although this is only a warning.
-        quote: The text at this place that should be in quotes.
     """
 
     code: str
@@ -106,10 +104,8 @@ class TopicProblem:
     doc_id: str | None = None
     severity: Literal["error", "warning", "info"] | None = None
     remedy: str | None = None
-    fix: Literal["safe", "ask", "no"] | None = None
     blocks_scoring: bool | None = None
     refused: bool = False
-    quote: str | None = None
 
     @classmethod
     def at(cls, node: Node, code: str, message: str, **further: Any) -> TopicProblem:
@@ -215,7 +211,6 @@ def _report_quotes(
         severity="warning" if is_same else None,
         remedy=f'Quote it: "{visible(node.text)}"',
         refused=code == "T115",
-        quote=node.text,
     )
     report(problem)
 
@@ -241,9 +236,9 @@ def read_text(node: Node, topic: Topic, report: Report) -> None:
         _report_quotes(node, "T115", message, query_id, report, is_same=_is_same(node))
     if node.cut is not None:
         what = f"text is cut at '#': {quoted(node.text)}"
-        problem = TopicProblem.at(node, "T117", what, query_id=query_id, quote=node.text)
+        problem = TopicProblem.at(node, "T117", what, query_id=query_id)
         if node.cut != node.line:  # it begins and ends on different lines
-            problem = replace(problem, line=node.cut, column=None, fix="no")
+            problem = replace(problem, line=node.cut, column=None)
         report(problem)
 
 

@@ -312,7 +312,6 @@ class _Reader:
                 query_id=query_id,
                 doc_id=doc_id,
                 remedy=None if code == "Q111" else "Write a whole number",
-                fix="no",  # quotes would not fix a grade
                 blocks_scoring=False if is_integral else None,
             )
         if isinstance(node, Scalar) and (is_integral or (node.meaning == "integer" and not code)):

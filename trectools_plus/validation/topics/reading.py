@@ -87,5 +87,5 @@ def _other_kind(text: str) -> TopicProblem | None:
             first = next(number for number, line in numbered_lines(text) if not is_skipped(line))
             what = f"the lines are not 'id TAB text'; this looks like {kind}"
             remedy = f"Use '{kind.split()[-1].removesuffix('s')}s validate' for it"
-            return TopicProblem("T101", first, what, remedy=remedy, fix="no")
+            return TopicProblem("T101", first, what, remedy=remedy)
     return None

@@ -28,7 +28,6 @@ from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.tables import TableView, fields_of, other_format
 
 LAYOUT = "qid iter docid grade"
-_GRADE = r"^[+-]?[0-9]{1,3}$"
 
 
 def missing_column(qrels: QrelsView, _: Places) -> Mapping[str, Value]:
