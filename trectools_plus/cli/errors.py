@@ -57,8 +57,6 @@ def translated_errors() -> Iterator[None]:
         sys.exit(0)
     except OSError as error:
         _exit_with(_describe(error), UNREADABLE)
-    except EndedBySignal as signalled:
-        sys.exit(signalled.exit_code)
     except KeyboardInterrupt:
         _exit_with("interrupted — no partly written file remains", INTERRUPTED)
 
@@ -86,15 +84,11 @@ def run_command(command: Callable[..., object], name: str) -> None:
         gc.freeze()
 
 
-class EndedBySignal(KeyboardInterrupt):
+class EndedBySignal(SystemExit):
     """A signal other than SIGINT asks the process to end.
 
-    Args:
-        number: The signal.
+    It is not a ``KeyboardInterrupt``, for which Typer exits with its own code.
     """
-
-    def __init__(self, number: int) -> None:
-        self.exit_code = 128 + number
 
 
 def _end_for_signals() -> None:
@@ -115,7 +109,7 @@ def _end_for_signals() -> None:
 
 
 def _raise(number: int, _: object) -> None:
-    raise EndedBySignal(number)
+    raise EndedBySignal(128 + number)
 
 
 def _watch(reader: int) -> None:

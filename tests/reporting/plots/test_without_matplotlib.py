@@ -23,9 +23,15 @@ QRELS = {"1": {"a": 1}, "2": {"c": 1}}
 
 
 def write(folder: Path, **options: Any) -> Path:
-    config = tp.BenchmarkConfig(
-        runs={"mine": RUN, "theirs": OTHER}, qrels=QRELS, output_dir=folder, resamples=100
-    )
+    files = {name: str(folder.parent / f"{name}.run") for name in ("mine", "theirs")}
+    qrels = folder.parent / "qrels.txt"
+    for name, run in (("mine", RUN), ("theirs", OTHER)):
+        rows = [(query, *row) for query, scores in run.items() for row in scores.items()]
+        Path(files[name]).write_text(
+            "".join(f"{query} Q0 {doc} 1 {score} {name}\n" for query, doc, score in rows)
+        )
+    qrels.write_text("1 0 a 1\n2 0 c 1\n")
+    config = tp.BenchmarkConfig(runs=files, qrels=str(qrels), output_dir=folder, resamples=100)
     return write_reports(tp.run_benchmark(config), **options)["json"].parent
 
 
