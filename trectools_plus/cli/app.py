@@ -70,10 +70,6 @@ TESTSET = {
         "sets:testset_agreement",
         "Compare two annotators' grades: Cohen's kappa with its interval, and the disagreements.",
     ),
-    "overfitting": CommandEntry(
-        "sets:testset_overfitting",
-        "Flag modes whose scores differ significantly between the used and the held-out part.",
-    ),
 }
 BENCHMARK = {
     "run": CommandEntry(
@@ -189,12 +185,11 @@ TOP = {
     "compare": CommandEntry(
         "compare:compare_runs",
         "Compare run files: the best one, significance, a table for a paper.",
-        results=["to", "plot"],
+        results=["to"],
     ),
     "explain": CommandEntry(
         "explain:explain_name", "Explain what a measure computes, or what a validation rule checks."
     ),
-    "measures": CommandEntry("explain:list_measures", "List the measures by family."),
     "query": CommandEntry(
         "search:query_text", "Search the terms of an ontology, or other documents, for one text."
     ),
@@ -205,13 +200,7 @@ TOP = {
     "trec-eval": CommandEntry(
         "trec_eval:score_like_trec_eval",
         "Score a run as trec_eval does, byte for byte.",
-        # -h is a flag of trec_eval; `parse_arguments` reads all flags.
-        settings={
-            "help_option_names": ["--help"],
-            "ignore_unknown_options": True,
-            "allow_interspersed_args": False,
-        },
-        reads_flags=True,
+        reads_flags=True,  # -h is a flag of trec_eval, for example
     ),
 }
 

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
 import os
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from time import sleep
 from typing import Any
 
 import typer
 
-from trectools_plus.cli.verbosity import is_verbose
-from trectools_plus.errors import (
-    TrectoolsPlusError,
-    UsageError,
-    missing_package,
-)
+from trectools_plus.cli.verbosity import Verbosity
+from trectools_plus.errors import TrectoolsPlusError, UsageError, missing_package
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.text import printable
 
 INTERRUPTED = 130  # the exit code that shells use for a process ended by Ctrl-C
 UNREADABLE = 2
-_SECONDS_FOR_CLEANING = 2.0
-_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 # Typer does not export the base class of its usage errors, and its module differs by version.
 _CLICK_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
@@ -51,12 +41,15 @@ def translated_errors() -> Iterator[None]:
             raise
         missing = missing_package(error.name)
         _exit_with(str(missing), missing.exit_code)
-    except BrokenPipeError:
-        # The reader (head, less) has ended; avoid a second error when the interpreter exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:
-        _exit_with(_describe(error), UNREADABLE)
+        if not error.filename:
+            # Nobody reads stdout (head, less), or its disk is full: the interpreter must not write
+            # the rest when it exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            sys.exit(0)
+        reason = (error.strerror or type(error).__name__).lower()
+        _exit_with(f"{reason} — {error.filename or 'standard output'}", UNREADABLE)
     except KeyboardInterrupt:
         _exit_with("interrupted — no partly written file remains", INTERRUPTED)
 
@@ -71,64 +64,15 @@ def run_command(command: Callable[..., object], name: str) -> None:
     Raises:
         SystemExit: Always; with 0 after success, or if the reader of stdout has ended.
     """
-    # A command ends soon and frees little of what it loads. Garbage collection would take a fifth
-    # of the time of a small command.
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    _prepare_streams()
-    if hasattr(os, "register_at_fork") and threading.current_thread() is threading.main_thread():
-        _end_for_signals()
-    try:
-        with translated_errors():
-            sys.exit(_call(command, name))
-    finally:
-        gc.freeze()
-
-
-class EndedBySignal(SystemExit):
-    """A signal other than SIGINT asks the process to end.
-
-    It is not a ``KeyboardInterrupt``, for which Typer exits with its own code.
-    """
-
-
-def _end_for_signals() -> None:
-    """Let signals raise an error, so that temporary files are removed, and end the process soon.
-
-    The error does not arrive while the main thread is busy in C, or in a read that goes on after a
-    signal, as it does once Polars is imported. Therefore a thread ends the process after a while.
-    """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # under nohup, SIGHUP is ignored
-            signal.signal(number, _raise)
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    # The signals of a child do not concern this process.
-    os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
-    threading.Thread(target=_watch, args=[reader], daemon=True).start()
-
-
-def _raise(number: int, _: object) -> None:
-    raise EndedBySignal(128 + number)
-
-
-def _watch(reader: int) -> None:
-    while True:
-        number = os.read(reader, 1)[0]
-        if signal.getsignal(number) in (_raise, signal.default_int_handler):  # not of a server
-            sleep(_SECONDS_FOR_CLEANING)
-            atexit._run_exitfuncs()  # removes temporary folders
-            os._exit(128 + number)
-
-
-def _prepare_streams() -> None:
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed by the shell: >&-
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
+    if threading.current_thread() is threading.main_thread():
+        # An error instead of a sudden end, so that temporary files are removed.
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    with translated_errors():
+        sys.exit(_call(command, name))
 
 
 def _call(command: Callable[..., object], name: str) -> int:
@@ -193,23 +137,19 @@ def _report_usage(error: Any) -> int:
     what = error.format_message().rstrip(".").replace("Value error, ", "")
     words = [part for word in sys.argv[1:] for part in word.split("=", 1)]
     remedy = next((_REMOVED[word] for word in words if word in _REMOVED), None)
-    if remedy is None and str(program).endswith("benchmark run"):
-        from trectools_plus.cli.options.retrieval import moved_option
+    if remedy is None and program and (option := getattr(error, "option_name", None)):
+        from trectools_plus.cli.options.settings import moved_option
 
-        assignment = moved_option(getattr(error, "option_name", ""))
-        remedy = assignment and f"write --set {assignment}"
+        assignment = moved_option(option)
+        has_set = any("--set" in parameter.opts for parameter in context.command.params)
+        remedy = assignment and has_set and f"write --set {assignment}"
     remedy = remedy or (f"see {program} -h" if program else None)
     print(f"error: {UsageError(what[:1].lower() + what[1:], remedy=remedy)}", file=sys.stderr)
     return int(error.exit_code)
 
 
-def _describe(error: OSError) -> str:
-    reason = (error.strerror or type(error).__name__).lower()
-    return f"{reason} — {error.filename}" if error.filename else reason
-
-
 def _exit_with(message: str, code: int) -> None:
-    if is_verbose():
+    if Verbosity.current.verbose:
         traceback.print_exc()
     print(f"error: {hide_secrets(printable(message, breaks=True))}", file=sys.stderr)
     sys.exit(code)

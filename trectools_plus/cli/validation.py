@@ -1,22 +1,20 @@
-"""Common parts of the ``… validate`` and ``… convert`` commands: reference files, fixes, output."""
+"""Common parts of the ``… validate`` and ``… convert`` commands: fixes, checks, output."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from trectools_plus import formats, testsets, validation
-from trectools_plus.cli.options.validation import FixOutputOptions, OutputOptions
+from trectools_plus import formats, validation
+from trectools_plus.cli.options.validation import CheckOptions
 from trectools_plus.cli.verbosity import inform, note
 from trectools_plus.errors import (
     CheckFailedError,
-    FormatError,
     InputError,
     TrectoolsPlusError,
     UsageError,
@@ -26,9 +24,8 @@ from trectools_plus.text import plural
 
 CLEAN_FILES_NAMED = 10
 """With more files than this, files without findings are counted instead of listed."""
-MakeFix = Callable[..., "validation.FixSummary"]
-"""Fixes a file. Takes its path, the path to write, and the ``codes`` given with ``--fix``."""
-
+_COUNTED = ("R115", "R123", "R126")
+"""Infos on most runs of usual tools, of which the text shows only the number."""
 
 Output = Annotated[
     str,
@@ -51,134 +48,50 @@ def report_conversion(
         note(text)
 
 
-def read_topics(
-    path: str | None, options: formats.TopicOptions, choices: validation.Choices
-) -> formats.Topics | validation.FileReport | None:
-    """Read the queries of topics or a test set; if the file has errors, return the report.
-
-    Raises:
-        FormatError: If the file cannot be parsed, and no chosen rule reports the reason.
-    """
-    if path is None:
-        return None
-    try:
-        topics = formats.read_topics(path, options)
-    except FormatError:
-        if path == "-":  # can be read only once
-            raise
-        report = validation.validate_topics(path, options=options)
-        if choices.apply(report).errors:
-            return report
-        if report.kind != "testset":
-            raise
-        return testsets.topics_of(testsets.load_test_set(path), path)
-    if topics.read_as is not None:
-        note(f"{path} {topics.read_as}")
-    return topics
-
-
-class Fixer:
-    """Writes fixed copies of files if ``--fix`` is given, and prints the fixes.
+def fix_file(
+    values: Sequence[str],
+    paths: Sequence[str],
+    fix: Callable[..., validation.FixSummary],
+    *,
+    columns: list[str] | None = None,
+    inputs: Sequence[str | Path | None] = (),
+) -> validation.FixSummary:
+    """Write a fixed copy of a file, and print the fixes.
 
     Args:
-        output: The options.
-        paths: All files to fix.
+        values: The values of ``--fix``: the file to write, and codes of rules.
+        paths: The file.
+        fix: Takes the file, the file to write, and the ``codes``.
         columns: The columns of tables with other names, which cannot be fixed.
-        fix: Fixes one of them.
-        other_inputs: Other files that are read: topics, judgments, settings.
+        inputs: Other files that are read: topics, judgments, settings.
 
     Raises:
-        UsageError: If ``--fix`` does not name exactly one file or folder to write to, two copies
-            would have the same path, or a copy would overwrite an input.
+        UsageError: If there are several files or other columns, or the copy would overwrite an
+            input.
+        CheckFailedError: If standard input, which cannot be read again, is not fixed.
     """
-
-    def __init__(
-        self,
-        output: FixOutputOptions,
-        paths: Sequence[str],
-        columns: list[str] | None,
-        fix: MakeFix,
-        other_inputs: Sequence[str | Path | None] = (),
-    ) -> None:
-        self._output, self._fix = output, fix
-        self._targets: dict[str, str] = {}
-        self._codes: tuple[str, ...] = ()
-        self._summaries: dict[str, validation.FixSummary] = {}
-        if output.fix:
-            if columns:
-                raise UsageError(
-                    "--fix does not read tables with other names of columns",
-                    where="--columns",
-                    remedy="convert the file: runs convert, qrels convert",
-                )
-            target, self._codes = validation.split_fix_values(output.fix)
-            self._targets = _targets(paths, target)
-            for written in self._targets.values():
-                formats.refuse_overwriting(written, (*paths, *other_inputs))
-
-    def fixed(self, path: str) -> str:
-        """Return the file to check: the fixed copy, or ``path`` itself if nothing was written.
-
-        Raises:
-            CheckFailedError: If ``path`` is standard input, which cannot be read again, and no
-                copy was written.
-        """
-        if path not in self._targets:
-            return path
-        summary = self._fix(path, self._targets[path], codes=self._codes)
-        checked = summary.output or path
-        self._summaries[checked] = summary
-        if summary.output is None and path == "-":
-            raise CheckFailedError(f"not fixed, nothing written: {summary.refused}", where=path)
-        self._print(summary)
-        return checked
-
-    def extras(self, report: validation.FileReport) -> dict[str, Any]:
-        """Return the fixes of a file, to add to its entry in the JSON document."""
-        summary = self._summaries.get(report.path)
-        return {} if summary is None else {"fixes": summary.to_dict()}
-
-    def _print(self, summary: validation.FixSummary) -> None:
-        if self._output.diff:
-            sys.stdout.writelines(summary.iter_diff())
-        if self._output.output_format == "text":
-            sys.stdout.write(f"{summary.to_text()}\n")
-        elif self._output.output_format == "github":
-            inform(summary.to_text(), newline=False)
-
-
-def _targets(paths: Sequence[str], target: str) -> dict[str, str]:
-    """Return the path to write for each path to read: ``target``, or a file in that folder."""
-    if not Path(target).is_dir():
-        if len(paths) > 1:
-            raise UsageError(
-                "expected a folder for several files",
-                where=f"--fix {target}",
-                remedy="make the folder, or fix one file at a time",
-            )
-        return {paths[0]: target}
-    names = {path: "stdin" if path == "-" else Path(path).name for path in paths}
-    targets = {path: str(Path(target) / name) for path, name in names.items()}
-    if len(set(targets.values())) < len(paths):
+    if columns or len(paths) > 1:
         raise UsageError(
-            "two files have the same name",
-            where=f"--fix {target}",
-            remedy="fix one file at a time",
+            "--fix takes one file, without --columns",
+            where=f"--fix {values[0]}",
+            remedy="fix one file at a time; convert a table with runs convert or qrels convert",
         )
-    return targets
-
-
-_COUNTED = ("R115", "R123", "R126")
-"""Infos on most runs of usual tools, of which the text shows only the number."""
+    target, codes = validation.split_fix_values(values)
+    formats.refuse_overwriting(target, (*paths, *inputs))
+    summary = fix(paths[0], target, codes=codes)
+    if summary.output is None and summary.path == "-":
+        raise CheckFailedError(f"not fixed, nothing written: {summary.refused}", where="-")
+    inform(summary.to_text(), newline=False)
+    return summary
 
 
 def check_files(
     paths: Sequence[str],
     check: Callable[[str], validation.FileReport],
     choices: validation.Choices,
-    output: OutputOptions,
+    options: CheckOptions,
     *,
-    fixer: Fixer | None = None,
+    fixed: validation.FixSummary | None = None,
     against: Sequence[object] = (),
 ) -> None:
     """Check files and write the selected findings of each; exit with 1 if the check fails.
@@ -189,8 +102,8 @@ def check_files(
         paths: The files that the user named.
         check: Returns the report on a file.
         choices: The rules to report, and the severities that fail the check.
-        output: The format of the output.
-        fixer: The fixer of the files, if the command has ``--fix``.
+        options: The format of the output.
+        fixed: The fixes of the only file, whose copy is checked instead.
         against: Other files that they are checked against; one with errors is reported too, because
             nothing can be checked or scored against it.
 
@@ -198,51 +111,41 @@ def check_files(
         InputError: If a file cannot be read.
         typer.Exit: With code 1 if a finding fails the check.
     """
+    if fixed is not None and fixed.output is not None:
+        paths = [fixed.output]
     unread: list[TrectoolsPlusError] = []
-
-    def checked() -> Iterator[validation.FileReport]:
-        for path in paths:
-            try:
-                yield check(path if fixer is None else fixer.fixed(path))
-            except InputError as error:
-                unread.append(error)
-        yield from _reports_on(against, every=output.every)
-
-    failed: list[bool] = []
-
-    def judge(report: validation.FileReport) -> validation.FileReport:
-        judged = choices.apply(report)
-        failed.append(choices.fails(judged))
-        return judged
-
-    judged = map(judge, checked())
-    first = list(islice(judged, 1))
-    if not first:
-        raise_all(unread)
-    judged_reports = chain(first, judged)
-    if output.output_format == "text":
-        validation.print_text(
-            judged_reports,
-            sys.stdout,
-            list_clean=len(paths) <= CLEAN_FILES_NAMED,
-            counted=() if choices.selects else _COUNTED,
-        )
-    else:
-        renderer: Any = validation.RENDERERS[output.output_format]
-        if output.output_format == "json":
-            extras = None if fixer is None else fixer.extras
-            renderer = partial(renderer, extras=extras)
-        sys.stdout.writelines(renderer(judged_reports))
-    raise_all(unread)
-    if any(failed):
-        raise typer.Exit(1)
-
-
-def _reports_on(against: Sequence[object], *, every: bool) -> Iterator[validation.FileReport]:
+    reports: list[validation.FileReport] = []
+    for path in paths:
+        try:
+            reports.append(choices.apply(check(path)))
+        except InputError as error:
+            unread.append(error)
     for opened in against:
         report = opened
         if isinstance(opened, validation.RunView | validation.QrelsView):
-            opened.every_line = every
+            opened.every_line = options.every
             report = validation.report_view(opened)
         if isinstance(report, validation.FileReport) and report.errors:
-            yield report
+            reports.append(choices.apply(report))
+    if reports:
+        _print(reports, choices, options, fixed)
+    raise_all(unread)
+    if any(map(choices.fails, reports)):
+        raise typer.Exit(1)
+
+
+def _print(
+    reports: Sequence[validation.FileReport],
+    choices: validation.Choices,
+    options: CheckOptions,
+    fixed: validation.FixSummary | None,
+) -> None:
+    if options.output_format == "text":
+        counted = () if choices.selects else _COUNTED
+        list_clean = len(reports) <= CLEAN_FILES_NAMED
+        validation.print_text(reports, sys.stdout, list_clean=list_clean, counted=counted)
+    else:
+        renderer: Any = validation.RENDERERS[options.output_format]
+        if fixed is not None and options.output_format == "json":
+            renderer = partial(renderer, extras=lambda _: {"fixes": fixed.to_dict()})
+        sys.stdout.writelines(renderer(reports))

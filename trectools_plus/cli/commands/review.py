@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from trectools_plus import formats, judging, service, statistics, validation
 from trectools_plus.cli.options.common import Confidence, Host, Port, TextOrJson
@@ -15,63 +16,39 @@ from trectools_plus.cli.verbosity import inform
 from trectools_plus.text import plural, split_list
 
 Database = Annotated[
-    Path,
-    typer.Argument(
-        metavar="DB",
-        help="The review database, or the folder with its review.db.",
-    ),
+    Path, Argument(metavar="DB", help="The review database, or the folder with its review.db.")
 ]
 
 
 def review_serve(
     report: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="REPORT", help="A BenchmarkReport.json, a plan of judge plan, or its folder."
         ),
     ],
-    database: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DB",
-            help="The review database of a report.  [default: review.db in the report's folder]",
-        ),
-    ] = None,
     host: Host = "127.0.0.1",
     port: Port = 8000,
     modes: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Modes to show, comma-separated.  [default: all]"),
+        Option(metavar="NAMES", help="Modes to show, comma-separated.  [default: all]"),
     ] = None,
     depth: Annotated[
-        int,
-        typer.Option("--depth", metavar="N", help="Maximum number of results per query and mode."),
+        int, Option(metavar="N", help="Maximum number of results per query and mode.")
     ] = 10,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Seed of the order of queries and columns.  [default: random]",
-        ),
-    ] = None,
     key_from_env: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="VARIABLE",
             help="Environment variable with the key that annotators must enter.",
         ),
     ] = None,
     guideline: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Text to show on the page as a guideline.",
-        ),
+        Path | None, Option(metavar="FILE", help="Text to show on the page as a guideline.")
     ] = None,
     share: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--share",
             help="Let people share the queries of a plan: after the first ten, which everyone "
             "judges, each query is judged by one person.",
@@ -95,18 +72,15 @@ def review_serve(
     options = service.ReviewOptions(
         modes=None if modes is None else split_list(modes),
         depth=depth,
-        seed=seed,
         key=None if key_from_env is None else service.read_key(key_from_env),
         guideline=guideline,
         share=share,
     )
-    service.run_review(report, database, options, host=host, port=port, notify=inform)
+    service.run_review(report, None, options, host=host, port=port, notify=inform)
 
 
 def review_show(
-    database: Database,
-    confidence: Confidence = 0.95,
-    output_format: TextOrJson = "text",
+    database: Database, confidence: Confidence = 0.95, output_format: TextOrJson = "text"
 ) -> None:
     """The command works while the page is served. The output names the modes; do not show it to
     annotators who have not finished. Of a plan, it shows how many queries people and models have
@@ -118,35 +92,27 @@ def review_show(
       trectools-plus review show results/today/review.db --format json
       trectools-plus review show plan
     """
+    resampling = statistics.Resampling(confidence=confidence)
     if (plan := judging.find_plan(database)) is not None:
-        of_plan = service.summarise_plan(plan, statistics.Resampling(confidence=confidence))
-        write_document(of_plan.as_dict(), output_format)
+        write_document(service.summarise_plan(plan, resampling).as_dict(), output_format)
         return
     with closing(service.read_store(database)) as store:
-        summary = service.summarise_review(store, statistics.Resampling(confidence=confidence))
+        summary = service.summarise_review(store, resampling)
     write_document(summary.as_dict(), output_format)
 
 
 def review_export(
     database: Database,
     qrels: Annotated[
-        Path, typer.Option(metavar="FILE", help="File to write; - is standard output.")
+        Path, Option(metavar="FILE", help="File to write; - is standard output.")
     ] = Path("-"),
     annotator: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Export the judgments of this annotator only.  [default: all annotators, merged]",
         ),
     ] = None,
-    choices: Annotated[
-        bool,
-        typer.Option(
-            "--choices",
-            help="Export the chosen results (relevance 1, other shown results 0) instead of the "
-            "grades.",
-        ),
-    ] = False,
 ) -> None:
     """If several annotators graded a pair, the merged qrels contain the median of their grades; of
     an even number, the lower of the two middle grades. Results flagged as irrelevant have grade 0.
@@ -154,34 +120,24 @@ def review_export(
     \b
     Examples:
       trectools-plus review export results/today/review.db --qrels judged.txt
-      trectools-plus review export results/today/review.db --choices --qrels chosen.txt
       trectools-plus review export results/today/review.db --annotator Anna --qrels anna.txt
     """
     formats.refuse_link_out(qrels, database if database.is_dir() else database.parent)
     with closing(service.read_store(database)) as store:
-        found = service.export_qrels(store, annotator, choices=choices)
-    formats.write_qrels(found, qrels)
-    queries = found.frame["query_id"].n_unique()
-    judged = plural(found.frame.height, "judgment")
-    inform(f"{judged} of {plural(queries, 'query', 'queries')}")
+        exported = service.export_qrels(store, annotator)
+    formats.write_qrels(exported, qrels)
+    queries = plural(exported.frame["query_id"].n_unique(), "query", "queries")
+    inform(f"{plural(exported.frame.height, 'judgment')} of {queries}")
 
 
 def review_import(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of a plan.")],
+    plan: Annotated[Path, Argument(metavar="PLAN", help="The folder of a plan.")],
     qrels: Annotated[
-        Path, typer.Argument(metavar="QRELS", help="Judgments of people, with grades up to 3.")
+        Path, Argument(metavar="QRELS", help="Judgments of people, with grades up to 3.")
     ],
     annotator: Annotated[
-        str, typer.Option(metavar="NAME", help="The name under which they are stored.")
+        str, Option(metavar="NAME", help="The name under which they are stored.")
     ] = "qrels",
-    leave_out: Annotated[
-        bool,
-        typer.Option(
-            "--leave-out",
-            help="Leave out queries of which the qrels lack more than a tenth of the pool, instead "
-            "of asking people about the rest.",
-        ),
-    ] = False,
 ) -> None:
     """The judgments become those of an annotator of the plan, as if they were made on the page.
     Negative grades count as 0. If the qrels lack at most a tenth of the pooled documents of a
@@ -192,15 +148,15 @@ def review_import(
     Examples:
       trectools-plus review import plan judged.txt --annotator Anna
     """
-    found = service.import_judgments(
-        judging.PlanFolder(plan), validation.load_qrels(qrels), annotator, leave_out=leave_out
+    judgments = validation.load_qrels(qrels)
+    imported = service.import_judgments(judging.PlanFolder(plan), judgments, annotator)
+    typer.echo(
+        f"{plural(imported.graded, 'judgment')} of {plural(imported.queries, 'query', 'queries')} "
+        f"imported; {imported.missing:,} pooled documents lack a grade; {imported.ignored:,} "
+        "judgments are of other pairs."
     )
-    lacking = f"; {found.missing:,} pooled documents lack a grade" if found.missing else ""
-    ignored = f"; {found.ignored:,} judgments are of other pairs" if found.ignored else ""
-    queries = plural(found.queries, "query", "queries")
-    typer.echo(f"{plural(found.graded, 'judgment')} of {queries} imported{lacking}{ignored}.")
-    if found.open:
-        left = plural(found.open, "query", "queries")
+    if imported.open:
+        left = plural(imported.open, "query", "queries")
         typer.echo(
             f"{left} lack more than a tenth of their pool; review serve asks {annotator} about the "
             "rest."

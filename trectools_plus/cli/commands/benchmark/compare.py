@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from trectools_plus import benchmark, reporting
-from trectools_plus.cli.options.common import Everything
-from trectools_plus.cli.printing import write_as, write_document
+from trectools_plus.cli.options.common import Everything, TextMarkdownJson
+from trectools_plus.cli.printing import print_result
 
 
 def benchmark_compare(
     first: Annotated[
         Path,
-        typer.Argument(metavar="A", help="A BenchmarkReport.json, or its folder."),
+        Argument(metavar="A", help="A BenchmarkReport.json, or its folder."),
     ],
-    second: Annotated[Path, typer.Argument(metavar="B", help="The report to compare with A.")],
+    second: Annotated[Path, Argument(metavar="B", help="The report to compare with A.")],
     test: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Paired test that decides on significance, adjusted by Holm: t_test, "
             "paired_bootstrap, randomisation or wilcoxon.",
         ),
     ] = "t_test",
-    output_format: Annotated[
-        Literal["table", "markdown", "json"],
-        typer.Option(
-            "--format", help="Output format: table to read, markdown for a page, json for programs."
-        ),
-    ] = "table",
+    output_format: TextMarkdownJson = "text",
     everything: Everything = False,
 ) -> None:
     """The modes and measures that both reports contain are compared, with intervals, tests,
@@ -45,11 +39,10 @@ def benchmark_compare(
       benchmark compare results/monday results/tuesday --test wilcoxon --format markdown
     """
     contrast = benchmark.compare_reports(first, second, test=test)
-    write_as(
+    full = everything or output_format == "markdown"
+    print_result(
         output_format,
-        json=lambda: write_document(reporting.contrast_document(contrast)),
-        markdown=lambda: reporting.markdown(reporting.contrast_blocks(contrast)),
-        table=lambda: reporting.print_blocks(
-            reporting.contrast_blocks(contrast, full=everything), sys.stdout, folds=everything
-        ),
+        reporting.contrast_document(contrast),
+        reporting.contrast_blocks(contrast, full=full),
+        folds=everything,
     )

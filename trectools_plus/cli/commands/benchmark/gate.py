@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from trectools_plus import benchmark, reporting
-from trectools_plus.cli.options.common import TextMarkdownJson, measure_option
-from trectools_plus.cli.options.runs import split_measures
-from trectools_plus.cli.printing import write_as, write_document
+from trectools_plus.cli.options.common import TextMarkdownJson, measure_names, measure_option
+from trectools_plus.cli.printing import print_result
 from trectools_plus.cli.verbosity import inform, note
 from trectools_plus.errors import TrectoolsPlusError
 
@@ -19,13 +18,13 @@ from trectools_plus.errors import TrectoolsPlusError
 def benchmark_gate(
     current: Annotated[
         Path,
-        typer.Option(
+        Option(
             metavar="REPORT", help="The report to check: a BenchmarkReport.json, or its folder."
         ),
     ],
     baseline: Annotated[
         Path,
-        typer.Option(
+        Option(
             metavar="REPORT",
             help="The report to compare with: a BenchmarkReport.json, or its folder.",
         ),
@@ -33,7 +32,7 @@ def benchmark_gate(
     measure: Annotated[list[str] | None, measure_option("R@10")] = None,
     max_drop: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SHARE",
             help="Allowed drop, for example 5% or 0.05.  [default: 5%, or no limit with "
             "--non-inferior]",
@@ -41,23 +40,15 @@ def benchmark_gate(
     ] = None,
     non_inferior: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SHARE",
             help="Pass only if the interval of the difference excludes a drop of this size, for "
             "example 5%; needs per_query.parquet of both reports.",
         ),
     ] = None,
-    absolute: Annotated[
-        bool,
-        typer.Option(
-            "--absolute",
-            help="Read --max-drop and --non-inferior in units of the measure, not as shares of "
-            "the baseline.",
-        ),
-    ] = False,
     require_significant: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--require-significant",
             help="Fail only if the drop is also significant; needs per_query.parquet of both "
             "reports. Not with --non-inferior.",
@@ -66,7 +57,7 @@ def benchmark_gate(
     output_format: TextMarkdownJson = "text",
     post: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--post-comment",
             help="Post the result as a comment on the pull request, or update the comment; needs "
             "GITHUB_TOKEN.",
@@ -87,13 +78,13 @@ def benchmark_gate(
       benchmark gate --current results/new --baseline results/main --non-inferior 5%
     """
     target = reporting.find_pull_request() if post else None
-    names = split_measures([], measure)[1] or benchmark.DEFAULT_MEASURES
     rules = benchmark.GateRules(
-        tuple(names),
+        tuple(measure_names(measure) or benchmark.DEFAULT_MEASURES),
         None if max_drop is None else benchmark.parse_drop(max_drop),
-        absolute,
-        require_significant,
-        None if non_inferior is None else benchmark.parse_drop(non_inferior, "--non-inferior"),
+        require_significant=require_significant,
+        non_inferior=None
+        if non_inferior is None
+        else benchmark.parse_drop(non_inferior, "--non-inferior"),
     )
     try:
         result = benchmark.run_gate(current, baseline, rules)
@@ -101,14 +92,9 @@ def benchmark_gate(
         # Replace an older comment, which may contain "passed".
         _publish(reporting.render_refusal_markdown(str(error)), target, final=False)
         raise
-    markdown = reporting.render_gate_markdown(result)
-    write_as(
-        output_format,
-        json=lambda: write_document(reporting.gate_document(result)),
-        markdown=lambda: markdown,
-        text=lambda: reporting.print_blocks(reporting.gate_blocks(result), sys.stdout, folds=True),
-    )
-    _publish(markdown, target, final=result.passed)
+    blocks = reporting.gate_blocks(result)
+    print_result(output_format, reporting.gate_document(result), blocks, folds=True)
+    _publish(reporting.render_gate_markdown(result), target, final=result.passed)
     if not result.passed:
         raise typer.Exit(1 if result.decidable else 3)
 

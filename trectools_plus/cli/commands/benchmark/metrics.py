@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from trectools_plus import service
 from trectools_plus.cli.options.common import Report
@@ -16,10 +16,10 @@ def benchmark_metrics(
     report: Report,
     textfile: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the metrics to a .prom file for node_exporter."),
+        Option(metavar="FILE", help="Write the metrics to a .prom file for node_exporter."),
     ] = None,
     prefix: Annotated[
-        str, typer.Option(metavar="PREFIX", help="Prefix of the names of metrics.")
+        str, Option(metavar="PREFIX", help="Prefix of the names of metrics.")
     ] = "trectools_plus",
 ) -> None:
     """Without --textfile, the metrics are printed. Needs the extra service.

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from trectools_plus import formats, judging, reporting
-from trectools_plus.cli.options.common import Confidence, TextMarkdownJson, measure_option
-from trectools_plus.cli.options.runs import split_measures
-from trectools_plus.cli.printing import write_as, write_files
+from trectools_plus.cli.options.common import (
+    Confidence,
+    TextMarkdownJson,
+    measure_names,
+    measure_option,
+)
+from trectools_plus.cli.printing import print_result, write_files
 from trectools_plus.cli.verbosity import inform
 from trectools_plus.text import plural
 
+Plan = Annotated[Path, Argument(metavar="PLAN", help="The folder of the plan.")]
+Model = Annotated[
+    str | None, Option(metavar="NAME", help="The model, if several have judged the plan.")
+]
+
 
 def judge_estimate(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of the plan.")],
+    plan: Plan,
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="RUN...", help="Runs of the plan, by name or file.  [default: all]"),
+        Argument(metavar="RUN...", help="Names of runs of the plan.  [default: all]"),
     ] = None,
     measures: Annotated[list[str] | None, measure_option("those of the plan")] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The model, if several have judged the plan."),
-    ] = None,
-    relevant: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=3,
-            metavar="GRADE",
-            help="Lowest relevant grade of measures whose names do not state one.  [default: the "
-            "lowest that the model's prompt calls relevant, otherwise 1]",
-        ),
-    ] = None,
+    model: Model = None,
     confidence: Confidence = 0.95,
-    seed: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Seed of the intervals of agreement.")
-    ] = 42,
     output_dir: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder for the files.  [default: the plan's folder]"),
+        Option(metavar="DIR", help="Folder for the files.  [default: the plan's folder]"),
     ] = None,
     output_format: TextMarkdownJson = "text",
 ) -> None:
@@ -63,26 +56,19 @@ def judge_estimate(
       judge estimate plan --model llama-3.1-8b --format json
     """
     folder = judging.PlanFolder(plan)
-    reporting.check_judgment_folder(output_dir or folder.path)
-    chosen, names = split_measures(runs or [], measures)
+    target = output_dir or folder.path
+    reporting.check_judgment_folder(target)
     report = judging.estimate(
         folder,
-        measures=names or None,
-        runs=chosen or None,
+        measures=measure_names(measures) or None,
+        runs=runs,
         model=model,
-        relevant=relevant,
         confidence=confidence,
-        seed=seed,
     )
-    written = reporting.write_judgment_report(report, output_dir or folder.path)
-    judging.write_judgments(folder, model, output_dir or folder.path)
+    written = reporting.write_judgment_report(report, target)
+    judging.write_judgments(folder, model, target)
     judging.record_estimate(folder, report)
-    write_as(
-        output_format,
-        json=lambda: reporting.render_json(report),
-        markdown=lambda: reporting.markdown(reporting.judgment_blocks(report)),
-        text=lambda: reporting.print_blocks(reporting.judgment_blocks(report), sys.stdout),
-    )
+    print_result(output_format, report, reporting.judgment_blocks(report))
     if output_format == "text":
         write_files(written)
     if not report.is_complete:
@@ -90,21 +76,18 @@ def judge_estimate(
 
 
 def judge_qrels(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of the plan.")],
+    plan: Plan,
     qrels: Annotated[
-        Path, typer.Option(metavar="FILE", help="File to write; - is standard output.")
+        Path, Option(metavar="FILE", help="File to write; - is standard output.")
     ] = Path("-"),
     by: Annotated[
         Literal["people", "model", "both"],
-        typer.Option(
+        Option(
             help="Judgments of people, of a model, or of both: those of the model where people "
             "have not judged.",
         ),
     ] = "both",
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The model, if several have judged the plan."),
-    ] = None,
+    model: Model = None,
 ) -> None:
     """The second column of each line names who judged: person, or model:NAME. Pairs without a grade
     are left out. No interval of compare or benchmark run covers the errors of a model; both print a

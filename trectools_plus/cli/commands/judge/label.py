@@ -5,133 +5,106 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from trectools_plus import judging
-from trectools_plus.choices import DEFAULT_LONGEST, Panel
-from trectools_plus.cli.options.common import (
-    TextOrJson,
-    refuse_options,
-    split_assignments,
-)
+from trectools_plus.cli.options.common import TextOrJson, refuse_options, split_assignments
 from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import inform, show_progress
-from trectools_plus.errors import (
-    UsageError,
-)
+from trectools_plus.errors import UsageError
 
 
-def judge_label(
-    plan: Annotated[
-        Path | None, typer.Argument(metavar="PLAN", help="The folder of the plan.")
-    ] = None,
+@dataclass(frozen=True)
+class ModelOptions:
+    """The model that judges, and the requests to it."""
+
     endpoint: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="URL",
             help="An OpenAI-compatible service for chat completions, for example "
             "http://localhost:8080.",
         ),
-    ] = None,
-    model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model that judges.")
-    ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODULE:FUNCTION",
-            help="A function (query, document) that returns a grade from 0 to 3, instead of a "
-            "model.",
-        ),
-    ] = None,
+    ] = None
+    model: Annotated[str | None, Option(metavar="NAME", help="The model that judges.")] = None
     key_from_env: Annotated[
         str | None,
-        typer.Option(metavar="VARIABLE", help="Environment variable with the key of the service."),
-    ] = None,
+        Option(metavar="VARIABLE", help="Environment variable with the key of the service."),
+    ] = None
     prompt: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Another prompt, with {query} and {document} where the texts belong.",
         ),
-    ] = None,
-    show_prompt: Annotated[
-        bool, typer.Option("--show-prompt", help="Print the prompt, and ask nothing.")
-    ] = False,
+    ] = None
     setting: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="NAME=VALUE",
             help="Parameter of the requests; none leaves one out. Repeatable.  [default: "
             "temperature=0, max_tokens=1024]",
         ),
-    ] = None,
-    max_characters: Annotated[
+    ] = None
+    concurrency: Annotated[
         int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Longer documents are cut at the end of a sentence, and marked.",
+        Option(min=1, max=64, metavar="N", help="Maximum number of simultaneous requests."),
+    ] = 4
+
+    def labeller(self) -> judging.Labeller:
+        """Return the model.
+
+        Raises:
+            UsageError: If none is named.
+        """
+        if self.endpoint is None or self.model is None:
+            raise UsageError(
+                "no judge given", remedy="give --endpoint and --model, or --judge MODULE:FUNCTION"
+            )
+        key = self.key_from_env and judging.read_key(self.key_from_env, "--key-from-env")
+        endpoint = judging.EndpointOptions(
+            self.endpoint,
+            self.model,
+            parameters=_parse_parameters(self.setting or []),
+            key=key or None,
+            concurrency=self.concurrency,
+        )
+        return judging.ModelLabeller(endpoint, judging.read_prompt(self.prompt))
+
+
+def judge_label(
+    plan: Annotated[Path, Argument(metavar="PLAN", help="The folder of the plan.")],
+    model: ModelOptions,
+    judge: Annotated[
+        str | None,
+        Option(
+            metavar="MODULE:FUNCTION",
+            help="A function (query, document) that returns a grade from 0 to 3, instead of a "
+            "model.",
         ),
-    ] = DEFAULT_LONGEST,
+    ] = None,
     repeat: Annotated[
         float,
-        typer.Option(
+        Option(
             metavar="P",
-            help="Ask this proportion of the documents twice, for example 0.05, and report the "
-            "agreement.",
+            help="Ask this proportion of the documents twice, for example 0.05; review show prints "
+            "the agreement.",
         ),
     ] = 0.0,
     max_calls: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Stop after this number of calls, with retries."),
+        Option(min=1, metavar="N", help="Stop after this number of calls, with retries."),
     ] = None,
     resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Ask only what has no answer from this judge yet."),
+        bool, Option("--resume", help="Ask only what has no answer from this judge yet.")
     ] = False,
-    reuse: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="PLAN",
-            help="Another plan, whose answers are reused if texts, prompt, model, host and "
-            "parameters are equal. Repeatable.",
-        ),
-    ] = None,
-    price: Annotated[
-        tuple[float, float] | None,
-        typer.Option(
-            metavar="IN OUT",
-            help="Price of a million tokens of questions and of answers, for example 0.15 0.6; the "
-            "output has the cost.",
-        ),
-    ] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask before the first call.")
-    ] = False,
-    concurrency: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=64,
-            metavar="N",
-            help="Maximum number of simultaneous requests.",
-            rich_help_panel=Panel.WORK,
-        ),
-    ] = 4,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            min=0.1,
-            metavar="SECONDS",
-            help="Seconds for one request.",
-            rich_help_panel=Panel.WORK,
-        ),
-    ] = 120.0,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before the first call.")] = False,
     output_format: TextOrJson = "text",
 ) -> None:
     """Asks a model to grade each pooled document of a plan from 0 (not relevant) to 3 (highly
@@ -146,61 +119,27 @@ def judge_label(
       judge label plan --endpoint https://api.example.org/v1 --model large --key-from-env LLM_KEY \\
         --max-calls 500
       judge label plan --judge my_module:grade
-      judge label plan2 --endpoint http://localhost:8080 --model llama-3.1-8b --reuse plan
-      judge label --show-prompt
     """
-    text = judging.read_prompt(prompt)
-    if show_prompt:
-        typer.echo(text.text, nl=False)
-        return
-    if plan is None:
-        raise UsageError("no plan given", remedy="name its folder: judge label PLAN")
-    labeller: judging.Labeller
-    if judge is not None:
-        of_models: dict[str, object] = {
-            "--endpoint": endpoint,
-            "--model": model,
-            "--prompt": prompt,
-            "--key-from-env": key_from_env,
-            "--set": setting,
-        }
+    if judge is None:
+        labeller = model.labeller()
+    else:
+        of_models = {"--endpoint": model.endpoint, "--model": model.model, "--prompt": model.prompt}
         refuse_options(of_models, "has no effect with --judge")
         labeller = judging.FunctionLabeller(judge)
-    else:
-        if endpoint is None or model is None:
-            raise UsageError(
-                "no judge given", remedy="give --endpoint and --model, or --judge MODULE:FUNCTION"
-            )
-        labeller = judging.ModelLabeller(
-            judging.EndpointOptions(
-                endpoint,
-                model,
-                parameters=_parse_parameters(setting or []),
-                key=None
-                if key_from_env is None
-                else judging.read_key(key_from_env, "--key-from-env"),
-                concurrency=concurrency,
-                timeout=timeout,
-            ),
-            text,
-        )
-    options = judging.LabelOptions(max_characters, repeat, max_calls, resume, reuse or ())
+    options = judging.LabelOptions(repeat=repeat, max_calls=max_calls, resume=resume)
     with closing(judging.Labelling(judging.PlanFolder(plan), labeller, options)) as labelling:
         if labelling.questions and not _confirm(labelling.announcement, yes=yes):
             inform("nothing was asked")
             return
         try:
-            with show_progress(unit="pairs") as progress:
+            with show_progress() as progress:
                 summary = labelling.run(progress)
         except KeyboardInterrupt:
             inform(f"all answers so far are in {plan}; continue with --resume")
             raise
-    if output_format == "json":
-        write_document(summary.as_dict(price))
-    else:
-        typer.echo(judging.describe_labels(summary, price))
-        command = "the same command with --resume" if summary.left else f"judge estimate {plan}"
-        inform(f"next: {command}")
+    write_document(summary.as_dict(), output_format)
+    command = "the same command with --resume" if summary.left else f"judge estimate {plan}"
+    inform(f"next: {command}")
     judging.raise_if_stopped(summary)
 
 
@@ -223,9 +162,8 @@ def _confirm(announcement: str, *, yes: bool) -> bool:
     """
     if yes or not sys.stdin.isatty():
         inform(announcement)
-    if yes:
-        return True
-    if not sys.stdin.isatty():
+        if yes:
+            return True
         raise UsageError(
             "the command asks before the first call, and there is no terminal",
             where="judge label",

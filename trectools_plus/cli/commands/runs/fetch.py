@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from trectools_plus import benchmark, formats, retrieval
 from trectools_plus.choices import MODES, Panel
 from trectools_plus.cli.options.common import TextOrJson, output_dir_option, refuse_options
-from trectools_plus.cli.options.from_models import Given, SettingOptions
-from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.retrieval import SearchOptions, Setting
+from trectools_plus.cli.options.settings import Given, SettingOptions, refuse_unused
 from trectools_plus.cli.printing import records_table, write_document, write_text
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
@@ -28,15 +27,12 @@ _SETTINGS = SettingOptions(
 )
 
 
-@with_groups
 def runs_fetch(
-    *,
     output_dir: Annotated[Path, output_dir_option("Folder for the run files; created if missing.")],
     given: Annotated[Given, _SETTINGS],
-    setting: Setting = None,
     config: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Configuration file (benchmark.yaml) with the documents, the topics, the backend "
             "and the settings of the search; options override it.",
@@ -45,7 +41,7 @@ def runs_fetch(
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--resume",
             help="Continue an interrupted fetch: search only for queries that are not in its "
             "journals.",
@@ -66,26 +62,19 @@ def runs_fetch(
       runs fetch --dataset hpo --modes bm25,dense,hybrid+exact --output-dir runs
       runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
       runs fetch --topics topics.tsv --engine solr --http-url http://localhost:8983/solr/articles \\
-        --http text_fields=title,text --output-dir runs
+        --set http.text_fields=title,text --output-dir runs
     """
-    searching = SearchOptions(given.pop("retrieval", {}), setting)
-    retrieval.make_settings(searching.values)  # reports errors of --set
-    settings = benchmark.load_fetch_settings(
-        config, {**given, "retrieval": searching.values or None}
-    )
-    names = list(settings.modes)
+    settings = benchmark.load_fetch_settings(config, given)
+    names, searched = list(settings.modes), given.get("retrieval", {})
     if not names and "modes" not in given:
         names = list(retrieval.default_modes(settings.retriever, settings.http) or MODES)
-    if searching.values and not settings.needs_corpus:
-        raise UsageError(
-            f"the backend {settings.backend} does not use --set or models",
-            remedy="put its settings into the file that --config names",
-        )
     if settings.is_embedded:
         names = list(retrieval.expand_modes(names, settings.retrieval))
         retrieval.check_modes(names, settings.retrieval)
     else:
         settings.check_backend_modes(names)
+        reason = f"has no effect: the backend is {settings.backend}"
+        refuse_options({f"the setting {name}": searched[name] for name in searched}, reason)
     with show_progress() as progress:
         backend = settings.make_backend()
         documents, queries = _open_data(settings, progress)
@@ -97,8 +86,8 @@ def runs_fetch(
             settings.retrieval,
             backend,
         )
-        if settings.needs_corpus:
-            searching.check_used(names, request.settings)
+        if settings.is_embedded:
+            refuse_unused(searched, names, request.settings)
         files = retrieval.fetch_to_dir(
             request,
             output_dir,
@@ -107,9 +96,9 @@ def runs_fetch(
             dataset=settings.dataset,
             command=format_command(sys.argv),
         )
-    manifests = [file.manifest for file in files.values()]
     if output_format == "json":
-        write_document({"runs": [manifest.model_dump(mode="json") for manifest in manifests]})
+        manifests = [file.manifest.model_dump(mode="json") for file in files.values()]
+        write_document({"runs": manifests})
     else:
         write_text(records_table(list(map(_describe, files.values()))))
         typer.echo(f"written to {output_dir}, each with its manifest")
@@ -176,13 +165,13 @@ def _check_data(settings: benchmark.FetchSettings) -> None:
 
 def _describe(file: retrieval.FetchedFile) -> dict[str, Any]:
     manifest, latency = file.manifest, file.manifest.latency_ms
-    times = {} if latency is None else {"p50 ms": latency.p50, "p95 ms": latency.p95}
     return {
         "run": manifest.run.path,
         "results": manifest.run.results,
         "queries": manifest.run.queries,
         "of": manifest.topics.count,
-        **times,
+        "p50 ms": latency and latency.p50,
+        "p95 ms": latency and latency.p95,
     }
 
 
@@ -190,12 +179,11 @@ def _note_missing(file: retrieval.FetchedFile) -> None:
     manifest = file.manifest
     of_all, missing = f"of {manifest.topics.count} queries", manifest.run.missing_queries
     if manifest.cut_short:
-        limit = "the service's limit of results"
-        raised = limit if manifest.collapse is None else f"max_chunks, or {limit}"
         note(
             f"{manifest.mode} is incomplete: it found more, but returned fewer than "
             f"{manifest.depth} documents for {len(manifest.cut_short)} {of_all}: "
-            f"{listed(manifest.cut_short)}; raise {raised}, or use a smaller --depth"
+            f"{listed(manifest.cut_short)}; raise the service's limit of results (or max_chunks), "
+            "or use a smaller --depth"
         )
     if missing:
         note(f"{manifest.mode} found nothing for {len(missing)} {of_all}: {listed(missing)}")

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from trectools_plus import validation
-from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.cli.options.common import TextOrJson
 from trectools_plus.cli.printing import write_document
 
 
 def runs_info(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Run file; - is standard input.")],
+    run: Annotated[str, Argument(metavar="RUN", help="Run file; - is standard input.")],
     output_format: TextOrJson = "text",
 ) -> None:
     """The summary contains the numbers of queries and rows, the depth, the tag, the range of
@@ -25,5 +24,4 @@ def runs_info(
       runs info lexical.run
       runs info lexical.run --format json
     """
-    load_numpy_without_threads()
     write_document(validation.describe_file(run), output_format)

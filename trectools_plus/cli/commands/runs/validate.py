@@ -2,72 +2,52 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from trectools_plus import formats, validation
-from trectools_plus.blas import load_numpy_without_threads
+from trectools_plus import formats, testsets, validation
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
-from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import check_standard_input
-from trectools_plus.cli.options.validation import FIXES, FixOutputOptions, RuleOptions
-from trectools_plus.cli.validation import Fixer, check_files, read_topics
+from trectools_plus.cli.options.validation import CheckOptions, Fix
+from trectools_plus.cli.validation import check_files, fix_file
+from trectools_plus.cli.verbosity import note
+from trectools_plus.errors import FormatError
 
-_LIMITS = "Further checks and limits"
 
-
-@with_groups
 def runs_validate(
-    *,
-    runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Run files; - is standard input.")
-    ],
+    runs: Annotated[list[str], Argument(metavar="RUN...", help="Run files; - is standard input.")],
+    fields: TopicFieldOptions,
+    options: CheckOptions,
     qrels: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Check query and document ids against judgments."),
+        str | None, Option(metavar="FILE", help="Check query and document ids against judgments.")
     ] = None,
     topics: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Check that all topics have results.")
+        str | None, Option(metavar="FILE", help="Check that all topics have results.")
     ] = None,
     docids: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Check document ids against a list with one id per line.",
-            rich_help_panel=_LIMITS,
-        ),
+        Option(metavar="FILE", help="Check document ids against a list with one id per line."),
     ] = None,
     docid_pattern: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="REGEX",
             help="Check that a regular expression matches each whole document id.",
-            rich_help_panel=_LIMITS,
         ),
     ] = None,
     max_depth: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Maximum number of results per query.  [default: 100; 1000 in profile trec]",
-            rich_help_panel=_LIMITS,
         ),
     ] = None,
     columns: Columns = None,
-    fields: TopicFieldOptions,
-    rules: RuleOptions,
-    output: FixOutputOptions,
-    tag: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="For --fix R151, R152: tag to write.",
-            rich_help_panel=FIXES,
-        ),
-    ] = None,
+    fix: Fix = None,
 ) -> None:
     """Report every problem in one pass, once per rule and file, with its line and a remedy.
 
@@ -80,24 +60,21 @@ def runs_validate(
       trectools-plus runs validate base.run
       trectools-plus runs validate *.run --qrels qrels.txt --profile trec
       trectools-plus runs validate base.run --format json --ignore R123,R106
-      trectools-plus runs validate base.run --fix fixed.run --fix R152 --diff
+      trectools-plus runs validate base.run --fix fixed.run --fix R152
     """
-    load_numpy_without_threads()
     check_standard_input([*runs, qrels, topics, docids])
-    choices = rules.choices(max_depth=max_depth)
-    limits, names = choices.profile, formats.column_names(columns)
-
-    def fix(path: str, target: str, *, codes: tuple[str, ...]) -> validation.FixSummary:
-        options = validation.FixOptions(tag, limits.max_tag_length)
-        return validation.fix_run(path, target, codes=codes, options=options)
-
-    fixer = Fixer(output, runs, columns, fix, (qrels, topics, docids, choices.settings_file))
-    queries = read_topics(topics, fields.options(), choices)
-    documents = None
+    choices = options.choices(max_depth)
+    limits, names, fixed = choices.profile, formats.column_names(columns), None
+    if fix:
+        settings = validation.FixOptions(max_tag_length=limits.max_tag_length)
+        fix_run = partial(validation.fix_run, options=settings)
+        inputs = (qrels, topics, docids, choices.settings_file)
+        fixed = fix_file(fix, runs, fix_run, columns=columns, inputs=inputs)
+    queries = None if topics is None else _read_topics(topics, fields.options(), choices)
+    collection = judgments = None
     if docids is not None or docid_pattern is not None:
         ids = None if docids is None else validation.read_document_ids(docids)
-        documents = validation.DocumentIds(ids, docid_pattern)
-    judgments = None
+        collection = validation.DocumentIds(ids, docid_pattern)
     if qrels is not None:
         judgments = validation.open_qrels(qrels, formats.columns_for_qrels(names))
 
@@ -113,10 +90,34 @@ def runs_validate(
             qrels=judgments if isinstance(judgments, validation.QrelsView) else None,
             topics=None if isinstance(queries, validation.FileReport) else queries,
             max_depth=limits.max_depth,
-            every_line=output.every,
+            every_line=options.every,
             max_tag_length=limits.max_tag_length,
             optional_rules=choices.optional_rules,
-            collection=documents,
+            collection=collection,
         )
 
-    check_files(runs, check, choices, output, fixer=fixer, against=(judgments, queries))
+    check_files(runs, check, choices, options, fixed=fixed, against=(judgments, queries))
+
+
+def _read_topics(
+    path: str, options: formats.TopicOptions, choices: validation.Choices
+) -> formats.Topics | validation.FileReport:
+    """Read the queries of topics or a test set; if the file has errors, return the report.
+
+    Raises:
+        FormatError: If the file cannot be parsed, and no chosen rule reports the reason.
+    """
+    try:
+        topics = formats.read_topics(path, options)
+    except FormatError:
+        if path == "-":  # can be read only once
+            raise
+        report = validation.validate_topics(path, options=options)
+        if choices.apply(report).errors:
+            return report
+        if report.kind != "testset":
+            raise
+        return testsets.topics_of(testsets.load_test_set(path), path)
+    if topics.read_as is not None:
+        note(f"{path} {topics.read_as}")
+    return topics

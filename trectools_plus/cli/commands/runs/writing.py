@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from trectools_plus import formats, retrieval, validation
-from trectools_plus.choices import (
-    MissingDocuments,
-    Normalisation,
-    RunFormat,
-)
+from trectools_plus.choices import MissingDocuments, Normalisation, RunFormat
 from trectools_plus.cli.options.common import Columns, numbers
 from trectools_plus.cli.validation import Output, report_conversion
 from trectools_plus.cli.verbosity import note
@@ -22,59 +19,50 @@ from trectools_plus.text import listed, plural
 
 
 def runs_convert(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Run file; - is standard input.")],
+    run: Annotated[str, Argument(metavar="RUN", help="Run file; - is standard input.")],
     output: Output = "-",
     source_format: Annotated[
-        RunFormat | None, typer.Option("--from", help="Format of RUN.  [default: detected]")
-    ] = None,
-    tag: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Tag to write.  [default: that of RUN, or its name]"),
+        RunFormat | None, Option("--from", help="Format of RUN.  [default: detected]")
     ] = None,
     columns: Columns = None,
 ) -> None:
     """csv and tsv have a header with the names of the columns; json is {query_id: {doc_id: score}},
     a list of objects, or an object per line; msmarco is 'qid pid rank', with or without a score;
     trec-rag is the JSON Lines of TREC RAG. Other columns without a header are named by --columns.
-    If there are no scores, the negated ranks are the scores. Each system of a table has a file:
-    FOLDER/SYSTEM.run, or my.SYSTEM.run for --output my.run. A run with errors is refused.
+    If there are no scores, the negated ranks are the scores. If a table has several systems, the
+    output is a folder with a file for each: FOLDER/SYSTEM.run. A run with errors is refused.
 
     \b
     Examples:
       runs convert results.csv --output my.run
-      runs convert run.dev.tsv --from msmarco --tag bm25 > my.run
+      runs convert run.dev.tsv --from msmarco > my.run
       runs convert scores.txt --columns query=1,doc_id=2,score=3 --output my.run
       runs convert hits.csv --columns query=q,doc_id=_id,score=_score --output my.run
       runs convert systems.csv --output runs
     """
     names = formats.column_names(columns)
-    if tag is not None:
-        converted = validation.convert_run(run, source_format=source_format, tag=tag, columns=names)
-        found = {converted.table.name: converted}
-    else:
-        found = validation.convert_runs(run, source_format=source_format, columns=names)
-    targets = [output] if len(found) == 1 else _targets(list(found), output)
+    systems = validation.convert_runs(run, source_format=source_format, columns=names)
+    targets = [output] if len(systems) == 1 else _targets(list(systems), output)
     for target in targets:
         formats.refuse_overwriting(target, (run,))
-    for target, converted in zip(targets, found.values(), strict=True):
+    for target, converted in zip(targets, systems.values(), strict=True):
         Path(target).parent.mkdir(exist_ok=True)
         formats.write_run(converted.table, target)
         report_conversion(converted, run, target)
 
 
 def _targets(systems: list[str], output: str) -> list[str]:
-    """Return the file of each system: in a folder, or beside a file that is not written itself.
+    """Return the file of each system, in a folder.
 
     Raises:
-        UsageError: If the output is standard output, or the files of two systems have one name.
+        UsageError: If the output is not a folder, or the files of two systems have one name.
     """
-    if output == "-":
+    if Path(output).suffix or output == "-":
         raise UsageError(
-            f"{len(systems):,} systems cannot be written to standard output",
+            f"{len(systems):,} systems need a folder",
             where=listed(systems),
             remedy="add --output FOLDER",
         )
-    path = Path(output)
     names = [re.sub(r"[^A-Za-z0-9._-]+", "_", system).strip(".") or "empty" for system in systems]
     if len({name.lower() for name in names}) < len(names):
         raise UsageError(
@@ -82,20 +70,15 @@ def _targets(systems: list[str], output: str) -> list[str]:
             where=listed(systems),
             remedy="rename a system",
         )
-    if path.is_dir() or not path.suffix or output.endswith("/"):
-        return [str(path / f"{name}.run") for name in names]
-    stem, _, suffixes = path.name.partition(".")
-    return [str(path.with_name(f"{stem}.{name}.{suffixes}")) for name in names]
+    return [str(Path(output) / f"{name}.run") for name in names]
 
 
 def runs_fuse(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Two or more run files.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The run file to write.")
-    ],
+    runs: Annotated[list[str], Argument(metavar="RUN", help="Two or more run files.")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="The file to write.")],
     method: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Fusion method: rrf, isr, borda, condorcet, weighted, combsum, combmnz or "
             "combmax.",
@@ -103,30 +86,26 @@ def runs_fuse(
     ] = "rrf",
     depth: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Maximum number of results per query.  [default: all results of the runs]",
         ),
     ] = None,
     k: Annotated[
-        int, typer.Option(min=0, metavar="N", help="For rrf: the constant k of 1 / (k + rank).")
+        int, Option(min=0, metavar="N", help="For rrf: the constant k of 1 / (k + rank).")
     ] = 60,
     weights: Annotated[
         str | None,
-        typer.Option(
-            metavar="NUMBERS", help="For weighted: one weight for each run, comma-separated."
-        ),
+        Option(metavar="NUMBERS", help="For weighted: one weight for each run, comma-separated."),
     ] = None,
     normalisation: Annotated[
         Normalisation,
-        typer.Option(
-            help="Normalisation of scores to a common scale; for methods that use scores."
-        ),
+        Option(help="Normalisation of scores to a common scale; for methods that use scores."),
     ] = "min-max",
     missing_documents: Annotated[
         MissingDocuments,
-        typer.Option(
+        Option(
             help="Score of a document in a run that lacks it: that of the run's last document, "
             "or zero, as in ranx; for methods that use scores."
         ),
@@ -154,16 +133,14 @@ def runs_fuse(
     if not set.intersection(*(set(run.query_ids) for run in loaded)):
         raise UsageError(
             "the runs have no query in common",
-            where=f"{runs[0]}: {loaded[0].query_ids[0]}, {runs[1]}: {loaded[1].query_ids[0]}, …",
+            where=", ".join(runs),
             remedy="fuse runs of the same topics",
         )
     fused = retrieval.fuse(loaded, fusion, depth, name=method)
     formats.write_run(fused, output, tag=method)
-    typer.echo(
-        f"{output}: {plural(len(fused.query_ids), 'query', 'queries')},"
-        f" {plural(fused.frame.height, 'result')} from {len(runs)} runs by {method}"
-    )
+    queries = plural(len(fused.query_ids), "query", "queries")
+    results = plural(fused.frame.height, "result")
+    typer.echo(f"{output}: {queries}, {results} from {len(runs)} runs by {method}")
     for run, path in zip(loaded, runs, strict=True):
-        absent = len(fused.query_ids) - len(run.query_ids)
-        if absent:
+        if absent := len(fused.query_ids) - len(run.query_ids):
             note(f"{absent} of these queries are not in {path}")
