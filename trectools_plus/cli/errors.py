@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
 import threading
@@ -92,35 +93,65 @@ def _call(command: Callable[..., object], name: str) -> int:
 _REMOVED = {
     "--review": "to serve the review page, use trectools-plus review serve REPORT",
     "--log-to": "removed; log the figures of BenchmarkReport.json with your tracker's functions",
-    **dict.fromkeys(
-        ("--state-dir", "--job-time-limit", "--keep-results"),
-        "removed with the background jobs; use the command line for larger work",
-    ),
+    "--state-dir": "removed with the background jobs; use the command line for larger work",
+    "--job-time-limit": "removed with the background jobs; use the command line for larger work",
+    "--keep-results": "removed with the background jobs; use the command line for larger work",
+    "--max-memory-gib": "removed; limit the memory of the container or unit of the service",
+    "--publish-key-from-env": "removed; /metrics shows the figures of the set of --test-file",
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
     "--subtopic": "removed; keep the rows of one subtopic, for example with awk",
-    **dict.fromkeys(
-        ("--max-gap", "--min-depth", "--chunks", "--shortest-abbreviation"),
-        "removed; extraction always uses the default",
-    ),
-    **dict.fromkeys(
-        ("--no-variations", "--no-inexact-synonyms"),
-        "removed; raise --min-confidence to drop uncertain names",
-    ),
+    "--max-gap": "removed; extraction always uses the default",
+    "--min-depth": "removed; extraction always uses the default",
+    "--chunks": "removed; extraction always uses the default",
+    "--shortest-abbreviation": "removed; extraction always uses the default",
+    "--similarity": "removed; extraction always uses the formula hybrid",
+    "--view": "removed; each report contains the figures of all views",
+    "--matching": "removed; each report contains the figures of both matchings",
+    "--no-variations": "removed; raise --min-confidence to drop uncertain names",
+    "--no-inexact-synonyms": "removed; raise --min-confidence to drop uncertain names",
     "--max-tag-length": "removed; set max-tag-length in the settings file",
     "--new-version": "removed; the version is the next minor one, edit the written file",
     "--retries": "removed; requests are repeated up to four times",
-    "--take": "removed; a phenopacket has the first term of each finding",
-    **dict.fromkeys(
-        ("--dedup", "--on-conflict"),
-        "removed; no fix changes a figure: edit the file, or convert it",
-    ),
+    "--timeout": "removed; a request may take two minutes; use --set timeout=SECONDS to search",
+    "--max-characters": "removed; a model is shown the first 6,000 characters of a document",
+    "--show-prompt": "removed; the folder of a plan contains the prompt",
+    "--reuse": "removed; judge plan --extend takes over all judgments",
+    "--price": "removed; multiply the tokens that --format json counts",
+    "--relevant": "removed; write the grade into the measure, for example P(rel=2)@10",
+    "--leave-out": "removed; review serve asks about the rest",
+    "--choices": "removed; review show --format json lists the choices",
+    "--database": "removed; the database is review.db in the folder of the report",
+    "--phenopackets": "removed; write_phenopackets in Python writes them",
+    "--no-exact": "removed; runs fetch writes the ranking of a mode without exact matches",
+    "--http": "removed; write --set http.NAME=VALUE",
+    "--device": "removed; write --gpu, or --set device=cuda",
+    "--cpu": "removed; models run on the CPU without --gpu",
+    "--reranker-model": "removed; write --set reranker=cross-encoder --set reranker_model=DIR",
+    "--dedup": "removed; no fix changes a figure: edit the file, or convert it",
+    "--on-conflict": "removed; no fix changes a figure: edit the file, or convert it",
+    "--diff": "removed; compare the file and its copy with diff",
+    "--tag": "removed; a run has the tag of the file, or its name",
     "--encoding": "removed; convert the file with iconv",
     "--statistics": "removed; each finding in --format json has its code and count",
+    "--run": "removed; runs validate RUN --qrels QRELS compares the ids",
+    "--apart": "removed; validate the sets one by one, or --ignore the rule",
+    "--text-field": "removed; rename the field description to text",
+    "--threshold": "removed; kappa must be above 0.6, --format json has its value",
     "--stratify-by": "removed; query types, categories or difficulties keep their proportions",
     "--no-assertions": "removed; the view any ignores assertions",
+    "--ci": "removed; compare prints the intervals of the means",
+    "--annotations": "removed; use benchmark run --set annotations=FILE",
+    "--per-query": "removed from compare; use eval --per-query, or the page of benchmark run",
+    "--by": "removed; benchmark run with --topics reports groups of queries",
+    "--plot": "removed; use benchmark run --plots",
+    "--absolute": "removed; a drop is a share of the baseline",
+    "markdown": "removed from eval; use compare",
+    "latex": "removed; use compare --format latex, or benchmark show --table FILE.tex",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
+    "overfitting": "removed; run the benchmark on both parts and compare the intervals",
+    "measures": "removed; use trectools-plus explain",
     "sarif": "removed; use --format github or json",
     "junit": "removed; use --format github or json",
 }
@@ -135,14 +166,15 @@ def _report_usage(error: Any) -> int:
     context = getattr(error, "ctx", None)
     program = context.command_path if context else None
     what = error.format_message().rstrip(".").replace("Value error, ", "")
-    words = [part for word in sys.argv[1:] for part in word.split("=", 1)]
+    option = getattr(error, "option_name", None)  # of an unknown option
+    words = [option] if option else re.findall(r"'(\w+)'", what)[:1]
     remedy = next((_REMOVED[word] for word in words if word in _REMOVED), None)
-    if remedy is None and program and (option := getattr(error, "option_name", None)):
+    parameters: Any = context.command.params if context and option else ()
+    if remedy is None and any("--set" in each.opts for each in parameters):
         from trectools_plus.cli.options.settings import moved_option
 
-        assignment = moved_option(option)
-        has_set = any("--set" in parameter.opts for parameter in context.command.params)
-        remedy = assignment and has_set and f"write --set {assignment}"
+        assignment = moved_option(str(option))
+        remedy = assignment and f"write --set {assignment}"
     remedy = remedy or (f"see {program} -h" if program else None)
     print(f"error: {UsageError(what[:1].lower() + what[1:], remedy=remedy)}", file=sys.stderr)
     return int(error.exit_code)

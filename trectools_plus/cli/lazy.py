@@ -124,20 +124,17 @@ def _guard_outputs(values: Mapping[str, Any], entry: CommandEntry) -> None:
     """Refuse outputs that would destroy data, before the command does anything."""
     outputs = {*entry.results, *entry.data}
     inputs = [path for name in values.keys() - outputs for path in _paths(values[name])]
+    named = [str(path).partition("=")[2] for path in inputs]  # NAME=FILE
     for name in outputs:
         for output in _paths(values[name]):
-            if str(output) != "-":
-                _refuse_inputs(output, inputs)
-                if name in entry.results:
-                    formats.refuse_lost_data(output)
-
-
-def _refuse_inputs(output: str | Path, inputs: Sequence[str | Path]) -> None:
-    for path in inputs:
-        # The value can also be NAME=FILE.
-        formats.refuse_overwriting(output, [path, str(path).partition("=")[2]])
-        if isinstance(path, Path) or Path(path).is_dir():
-            benchmark.refuse_overwriting_in(Path(path), output)
+            if str(output) == "-":
+                continue
+            formats.refuse_overwriting(output, [*inputs, *named])
+            for path in inputs:
+                if isinstance(path, Path) or Path(path).is_dir():
+                    benchmark.refuse_overwriting_in(Path(path), output)
+            if name in entry.results:
+                formats.refuse_lost_data(output)
 
 
 def _paths(value: Any) -> list[str | Path]:

@@ -74,13 +74,6 @@ def render_commands_markdown() -> str:
 
 def render_measures_markdown() -> str:
     """Render the definitions of all measures that this package defines."""
-    spellings: dict[str, list[str]] = {}
-    for name, alias in sorted(measures.ALIASES.items(), key=lambda item: item[0].lower()):
-        if name.lower() != alias.label.lower():
-            bound = ", ".join(f"{key}={value!r}" for key, value in alias.parameters.items())
-            measure = f"{alias.label}({bound})" if bound else alias.label
-            spellings.setdefault(measure, []).append(f"`{name}`")
-    rows = [f"| `{measure}` | {', '.join(names)} |" for measure, names in sorted(spellings.items())]
     parts = [
         "# Measures\n\n"
         "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`; all measures\n"
@@ -92,8 +85,6 @@ def render_measures_markdown() -> str:
         "`ERR_IA@10`, `BPM(max_rel=3)@10`) need the extra `measures`: `pip install\n"
         "'trectools-plus[measures]'`. The measures of diversity need qrels with subtopics in the\n"
         "second column; a document with several subtopics is refused (Q143).\n\n"
-        "Names of other tools:\n\n"
-        "| measure | other spellings |\n|---|---|\n" + "\n".join(rows) + "\n"
     ]
     parts.append(_no_relevant_section())
     parts += [_measure_section(label) for label in measures.measure_labels()]

@@ -92,7 +92,7 @@ def check_files(
     options: CheckOptions,
     *,
     fixed: validation.FixSummary | None = None,
-    against: Sequence[object] = (),
+    against: validation.QrelsView | validation.FileReport | None = None,
 ) -> None:
     """Check files and write the selected findings of each; exit with 1 if the check fails.
 
@@ -104,8 +104,8 @@ def check_files(
         choices: The rules to report, and the severities that fail the check.
         options: The format of the output.
         fixed: The fixes of the only file, whose copy is checked instead.
-        against: Other files that they are checked against; one with errors is reported too, because
-            nothing can be checked or scored against it.
+        against: The qrels that they are checked against. They are reported too if they have errors,
+            because nothing can be checked or scored against them.
 
     Raises:
         InputError: If a file cannot be read.
@@ -120,13 +120,11 @@ def check_files(
             reports.append(choices.apply(check(path)))
         except InputError as error:
             unread.append(error)
-    for opened in against:
-        report = opened
-        if isinstance(opened, validation.RunView | validation.QrelsView):
-            opened.every_line = options.every
-            report = validation.report_view(opened)
-        if isinstance(report, validation.FileReport) and report.errors:
-            reports.append(choices.apply(report))
+    if isinstance(against, validation.QrelsView):
+        against.every_line = options.every
+        against = validation.report_view(against)
+    if against is not None and against.errors:
+        reports.append(choices.apply(against))
     if reports:
         _print(reports, choices, options, fixed)
     raise_all(unread)

@@ -56,7 +56,6 @@ def compare_runs(
     to: Annotated[
         list[Path] | None,
         Option(
-            metavar="FILE",
             help="Also write the table to a file ending in .tex, .md, .html, .csv or .parquet, or "
             "everything to one ending in .json; repeatable.",
         ),

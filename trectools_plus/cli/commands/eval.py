@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -22,7 +21,6 @@ from trectools_plus.cli.printing import (
     write_text,
 )
 from trectools_plus.display import TextTable
-from trectools_plus.errors import UsageError
 from trectools_plus.text import printable
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ def evaluate_runs(
     ] = None,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", metavar="FILE", help="Write to this file instead of stdout."),
+        Option("--output", "-o", help="Write to this file instead of stdout."),
     ] = None,
 ) -> None:
     """The files are validated first. Input is refused only if a figure would be wrong or ambiguous;
@@ -85,10 +83,6 @@ def evaluate_runs(
     """
     suffix = "" if output is None else output.suffix.lower()
     kind = output_format or _SUFFIXES.get(suffix, "table")
-    if kind == "parquet" and output is None and sys.stdout.isatty():
-        raise UsageError(
-            "cannot print parquet to a terminal", where="--format", remedy="add --output FILE"
-        )
     scored = scoring.score(qrels, runs)
     evaluation = scored.evaluation
     if kind == "json":

@@ -10,7 +10,6 @@ from typing import Annotated
 from typer import Argument, Option
 
 from trectools_plus import extraction, reporting, statistics
-from trectools_plus import ontology as ontologies
 from trectools_plus.cli.options.common import (
     Confidence,
     Seed,
@@ -26,7 +25,7 @@ from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.extraction.settings import OF_RETRIEVAL
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.provenance import format_command
-from trectools_plus.text import plural, split_list
+from trectools_plus.text import split_list
 
 Folder = Annotated[
     Path,
@@ -44,7 +43,6 @@ OntologyFile = Annotated[
     Path | None,
     Option(
         "--ontology",
-        metavar="FILE",
         help="OBO file with the terms to extract.  [default: the installed HPO]",
     ),
 ]
@@ -58,7 +56,6 @@ def extraction_run(
     predictions: Annotated[
         Path | None,
         Option(
-            metavar="FILE",
             help="Score these predictions instead of extracting: JSONL with doc_id, hpo_id, "
             "assertion and score; JSON or CSV of a language model; or a folder with a file per "
             "document, for example phenopackets.",
@@ -66,13 +63,6 @@ def extraction_run(
     ] = None,
     output_dir: Annotated[
         Path | None, output_dir_option("Folder for the report and the predictions.")
-    ] = None,
-    phenopackets: Annotated[
-        Path | None,
-        Option(
-            metavar="DIR",
-            help="Folder for the found terms as phenopackets (version 2), one file per document.",
-        ),
     ] = None,
     no_bootstrap_ci: Annotated[
         bool, Option("--no-bootstrap-ci", help="Compute no intervals.")
@@ -95,7 +85,12 @@ def extraction_run(
       trectools-plus extraction run data --predictions mine.jsonl --format json
       trectools-plus extraction run letter.txt --style notes
     """
-    _check_effect(settings, predictions is not None)
+    if predictions is not None:
+        others = {name: value for name, value in settings.items() if name != "root"}
+        refuse_options(others, "is a setting of the built-in extraction, not of --predictions")
+    if settings.get("method") == "dictionary":
+        of_retrieval = {name: settings.get(name) for name in OF_RETRIEVAL}
+        refuse_options(of_retrieval, "is a setting of retrieval, not of --method dictionary")
     if output_dir is not None:
         reporting.check_extraction_folder(output_dir)
     made = extraction.make_extraction_settings(settings)
@@ -119,15 +114,6 @@ def extraction_run(
                 ),
                 progress=progress,
             )
-    found = result.predictions if texts is None else texts.predictions
-    if phenopackets is not None:
-        findings = {
-            doc_id: [(term.term_id, term.assertion) for term in terms]
-            for doc_id, terms in found.items()
-        }
-        loaded = ontologies.load_ontology(ontology)
-        packets = extraction.write_phenopackets(findings, phenopackets, loaded)
-        note(f"{plural(len(packets), 'phenopacket')} written to {phenopackets}")
     if texts is not None:
         _print_texts(texts, output_dir, output_format)
         return
@@ -180,8 +166,8 @@ def extraction_compare(
       trectools-plus extraction compare results/names results/both --format markdown
     """
     comparison = extraction.compare_extractions(
-        extraction.load_extraction_report(_report_of(first)),
-        extraction.load_extraction_report(_report_of(second)),
+        extraction.load_extraction_report(first),
+        extraction.load_extraction_report(second),
         resampling=statistics.Resampling(seed=seed, confidence=confidence),
     )
     document = reporting.comparison_document(comparison)
@@ -248,19 +234,3 @@ def extraction_sweep(
     print_result(output_format, asdict(sweep), reporting.extraction_sweep_blocks(sweep))
     if output_format == "text":
         write_files({str(file): file for file in files})
-
-
-def _check_effect(given: Given, has_predictions: bool) -> None:
-    """Refuse settings without effect on the chosen method or on given predictions."""
-    if has_predictions:
-        others = {name: value for name, value in given.items() if name != "root"}
-        refuse_options(others, "is a setting of the built-in extraction, not of --predictions")
-    if given.get("method") == "dictionary":
-        of_retrieval = {name: given.get(name) for name in OF_RETRIEVAL}
-        refuse_options(of_retrieval, "is a setting of retrieval, not of --method dictionary")
-
-
-def _report_of(path: Path) -> Path:
-    """Return the report that a path names, also by Phentrieve's name of the file."""
-    is_other = path.name == "extraction_results.json" and not path.exists()
-    return path.parent if is_other else path

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +9,12 @@ import typer
 from typer import Argument
 
 import trectools_plus
-from trectools_plus import benchmark, formats, reporting, validation
+from trectools_plus import benchmark, formats
+from trectools_plus.cli.commands.benchmark.run import ReportOptions
 from trectools_plus.cli.options.common import output_dir_option
 from trectools_plus.cli.printing import write_document
-from trectools_plus.cli.verbosity import inform, show_progress
+from trectools_plus.cli.verbosity import inform
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.provenance import format_command
 
 FILES = {
     "examples/benchmark.yaml": "a configuration for benchmark run --config",
@@ -100,7 +98,6 @@ def _packaged_path(name: str) -> Path:
     return packaged if packaged.is_file() else package.parent / "docs" / name
 
 
-_MODES = ("lexical", "vector", "hybrid")
 _DEMO_FOLDER = Path("trectools-plus-demo")
 
 
@@ -111,7 +108,7 @@ def demo(
     ] = _DEMO_FOLDER,
 ) -> None:
     """The sample has 60 documents, 30 queries, relevance judgments and three runs. The command
-    writes these files into a folder, checks the runs, searches with the modes lexical, vector and
+    writes these files into a folder, searches with the modes lexical, vector and
     hybrid, scores and compares the results, and writes a report. It needs no network, and never
     overwrites files that it did not write. The sample is also a dataset of other commands:
     --dataset sample.
@@ -124,18 +121,12 @@ def demo(
     report_folder, files = output_dir / "report", formats.sample_files(output_dir)
     formats.refuse_other_content(files)
     _refuse_other_files(report_folder)
-    shipped = formats.SAMPLE_FOLDER
-    for run in (shipped / "runs").iterdir():
-        report = validation.validate_run(run, qrels=shipped / "qrels.txt")
-        validation.refuse_errors(report.findings)
     config = benchmark.load_config(
-        options={"dataset": formats.SAMPLE, "modes": _MODES, "output_dir": str(report_folder)}
+        options={"dataset": formats.SAMPLE, "output_dir": str(report_folder)}
     )
-    with show_progress() as progress:
-        result = benchmark.run_benchmark(config, progress, command=format_command(sys.argv))
-    page = reporting.write_reports(result)["html"]
     formats.write_new(files)
-    _print_summary(result.report, page, output_dir)
+    ReportOptions().run(config)
+    inform(f"the sample is in {output_dir}; next: trectools-plus eval, compare, runs validate")
 
 
 def _refuse_other_files(folder: Path) -> None:
@@ -152,14 +143,3 @@ def _refuse_other_files(folder: Path) -> None:
             where=str(folder),
             remedy="name another folder with --output-dir; nothing was written",
         )
-
-
-def _print_summary(report: benchmark.BenchmarkReport, page: Path, folder: Path) -> None:
-    reporting.print_report(report, sys.stdout, full=False, notes=False)
-    typer.echo(f"\nreport  {page}")
-    typer.echo(f"sample  {folder}: its runs are checked, without errors")
-    lexical, vector = (shlex.quote(str(folder / "runs" / f"{one}.run")) for one in _MODES[:2])
-    judged = f"--qrels {shlex.quote(str(folder / 'qrels.txt'))}"
-    commands = [f"runs validate {lexical} {judged}", f"compare {lexical} {vector} {judged}"]
-    for command in commands:
-        inform(f"next: trectools-plus {command}")

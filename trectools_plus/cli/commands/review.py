@@ -33,9 +33,7 @@ def review_serve(
         str | None,
         Option(metavar="NAMES", help="Modes to show, comma-separated.  [default: all]"),
     ] = None,
-    depth: Annotated[
-        int, Option(metavar="N", help="Maximum number of results per query and mode.")
-    ] = 10,
+    depth: Annotated[int, Option(help="Maximum number of results per query and mode.")] = 10,
     key_from_env: Annotated[
         str | None,
         Option(
@@ -44,7 +42,7 @@ def review_serve(
         ),
     ] = None,
     guideline: Annotated[
-        Path | None, Option(metavar="FILE", help="Text to show on the page as a guideline.")
+        Path | None, Option(help="Text to show on the page as a guideline.")
     ] = None,
     share: Annotated[
         bool,
@@ -103,9 +101,7 @@ def review_show(
 
 def review_export(
     database: Database,
-    qrels: Annotated[
-        Path, Option(metavar="FILE", help="File to write; - is standard output.")
-    ] = Path("-"),
+    qrels: Annotated[Path, Option(help="File to write; - is standard output.")] = Path("-"),
     annotator: Annotated[
         str | None,
         Option(

@@ -79,7 +79,6 @@ def query_text(
             "--depth",
             "--num-results",
             min=1,
-            metavar="N",
             help="Maximum number of results of each finding.",
         ),
     ] = 10,

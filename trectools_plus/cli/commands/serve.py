@@ -23,18 +23,15 @@ _REPLACED_BY_DOCUMENTS = ("dataset", "corpus", "test_file")
 class LimitOptions:
     """Limits on requests."""
 
-    max_body_mib: Annotated[
-        int, Option(min=1, metavar="N", help="Maximum size of a request body in MiB.")
-    ] = 32
+    max_body_mib: Annotated[int, Option(min=1, help="Maximum size of a request body in MiB.")] = 32
     max_queries: Annotated[
         int,
-        Option(min=1, metavar="N", help="Maximum number of queries of a test set, qrels or run."),
+        Option(min=1, help="Maximum number of queries of a test set, qrels or run."),
     ] = 2_000
     time_limit: Annotated[
         float,
         Option(
             min=0.1,
-            metavar="SECONDS",
             help="Time limit for receiving a request body, and for answering it.",
         ),
     ] = 60.0
@@ -43,7 +40,6 @@ class LimitOptions:
         Option(
             min=1,
             max=64,
-            metavar="N",
             help="Number of processes, and of requests processed at the same time.",
         ),
     ] = 2
@@ -75,7 +71,6 @@ def serve(
     config: Annotated[
         Path | None,
         Option(
-            metavar="FILE",
             help="Configuration file (benchmark.yaml), of which dataset, corpus, test_file, modes, "
             "depth and retrieval are used; options override it. Other data and backends are "
             "refused.",
@@ -84,7 +79,6 @@ def serve(
     report: Annotated[
         list[Path] | None,
         Option(
-            metavar="REPORT",
             help="Report whose values /metrics contains, read again when it changes; repeatable.",
         ),
     ] = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,7 +25,6 @@ ChoiceSeed = Annotated[
     int,
     Option(
         min=0,
-        metavar="N",
         help="Seed of the selection of queries; the same seed selects the same queries.",
     ),
 ]
@@ -40,9 +38,7 @@ def testset_validate(
     options: CheckOptions,
     ontology: Annotated[
         Path | None,
-        Option(
-            metavar="FILE", help="OBO file to look up term ids in.  [default: the installed HPO]"
-        ),
+        Option(help="OBO file to look up term ids in.  [default: the installed HPO]"),
     ] = None,
 ) -> None:
     """Check all rules of `topics validate`, and rules that need an ontology or the other parts of
@@ -68,6 +64,7 @@ def testset_validate(
             name,
             parts,
             ontology=ontology,
+            drops_unknown_terms=False,
             every_line=options.every,
             unchecked=unchecked.append,
         )
@@ -94,9 +91,6 @@ def testset_agreement(
             "quadratic weights of the distance between grades."
         ),
     ] = "none",
-    every: Annotated[
-        bool, Option("--all", help="List every disagreement, not only the first 20.")
-    ] = False,
     output_format: TextOrJson = "text",
 ) -> None:
     """The comparison uses the pairs of query and term that both annotators graded, and reports the
@@ -113,8 +107,7 @@ def testset_agreement(
     if output_format == "json":
         write_document(reporting.agreement_document(agreement))
     else:
-        blocks = reporting.agreement_blocks(agreement, (first, second), every=every)
-        reporting.print_blocks(blocks, sys.stdout)
+        reporting.print_blocks(reporting.agreement_blocks(agreement, (first, second)), sys.stdout)
     if not agreement.accepted:
         raise typer.Exit(1)
 
@@ -146,9 +139,7 @@ def testset_convert(
             "the ending of OUTPUT]"
         ),
     ] = None,
-    qrels: Annotated[
-        Path | None, Option(metavar="FILE", help="Judgments, if SOURCE contains topics.")
-    ] = None,
+    qrels: Annotated[Path | None, Option(help="Judgments, if SOURCE contains topics.")] = None,
     language: Annotated[
         str | None,
         Option(
@@ -207,7 +198,7 @@ def testset_split(
     ] = Path(),
     held_out: Annotated[
         float,
-        Option(metavar="SHARE", help="Share of the queries to hold out, between 0 and 1."),
+        Option(help="Share of the queries to hold out, between 0 and 1."),
     ] = 0.2,
     seed: ChoiceSeed = 42,
     output_format: TextOrJson = "text",
@@ -224,17 +215,12 @@ def testset_split(
     """
     test_set = testsets.load_test_set(source)
     split = testsets.split_test_set(test_set, held_out, seed)
-    field = testsets.strata_fields(test_set)[0]
-    files = testsets.write_split(split, output_dir)
     document: dict[str, Any] = {"seed": seed}
-    fields = {"categories": "category", testsets.PLURALS[field]: field}
     parts = {"used": split.used, "held_out": split.held_out}
-    for (name, part), path in zip(parts.items(), files, strict=True):
-        counts = {
-            key: dict(Counter(getattr(query, value) or "" for query in part.queries))
-            for key, value in fields.items()
-        }
-        document[name] = {"path": str(path), "queries": len(part.queries), **counts}
+    for (name, part), path in zip(
+        parts.items(), testsets.write_split(split, output_dir), strict=True
+    ):
+        document[name] = {"path": str(path), "queries": len(part.queries)}
     write_document(document, output_format)
 
 
@@ -250,9 +236,7 @@ def testset_refresh(
             help="Test set with the new queries: a file or a shipped name.",
         ),
     ],
-    count: Annotated[
-        int, Option("--count", "-n", min=1, metavar="N", help="Number of queries to replace.")
-    ],
+    count: Annotated[int, Option("--count", "-n", min=1, help="Number of queries to replace.")],
     seed: ChoiceSeed = 42,
     annotators: Annotated[
         tuple[str, str] | None,

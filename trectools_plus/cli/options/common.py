@@ -34,9 +34,7 @@ Host = Annotated[
         help="Address to listen on; other addresses than loopback need --key-from-env.",
     ),
 ]
-Port = Annotated[
-    int, Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one.")
-]
+Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")]
 DatasetOrHpo = Annotated[
     str | None,
     Option(
@@ -58,7 +56,6 @@ OntologyFile = Annotated[
 Confidence = Annotated[
     float,
     Option(
-        metavar="LEVEL",
         help="Confidence level of the intervals, between 0 and 1.",
         rich_help_panel=Panel.FIGURES,
     ),
@@ -84,7 +81,7 @@ StrictInput = Annotated[
 ]
 Seed = Annotated[
     int,
-    Option(min=0, metavar="N", help="Seed of the random numbers.", rich_help_panel=Panel.FIGURES),
+    Option(min=0, help="Seed of the random numbers.", rich_help_panel=Panel.FIGURES),
 ]
 Scheduler = Annotated[
     str | None,
@@ -176,7 +173,6 @@ class TableOptions:
         Option(
             min=0,
             max=12,
-            metavar="N",
             help="Decimals of means and intervals.  [default: 4 for means, 3 for intervals]",
             rich_help_panel=PAPER,
         ),

@@ -37,8 +37,8 @@ class Grouped:
         self._declared = {name: (one.annotation, one.default) for name, one in declared.items()}
         self._groups: dict[str, OptionGroup] = {}
         for name, (annotation, _) in self._declared.items():
-            first = next(iter(getattr(annotation, "__metadata__", ())), None)
-            if is_dataclass(annotation):
+            first: Any = next(iter(getattr(annotation, "__metadata__", ())), None)
+            if isinstance(annotation, type) and is_dataclass(annotation):
                 self._groups[name] = Grouped(annotation)
             elif hasattr(first, "collect"):
                 self._groups[name] = first

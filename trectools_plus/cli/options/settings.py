@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -16,69 +14,12 @@ from trectools_plus import benchmark, formats, retrieval
 from trectools_plus.choices import Panel
 from trectools_plus.cli.options.common import refuse_options, split_assignments
 from trectools_plus.cli.options.groups import Parameters
-from trectools_plus.cli.printing import WIDTH
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
 from trectools_plus.retrieval.setting_types import Option
 
 Given = dict[str, Any]
 """Settings that the user gave, by name; those of a nested model are a dictionary."""
-
-
-@dataclass(frozen=True, slots=True)
-class SettingOption:
-    """An option of a setting, perhaps of a nested model.
-
-    Attributes:
-        place: The name of the setting; for a nested model, the names on the way to it.
-        field: Its declaration.
-        option: Its option.
-    """
-
-    place: tuple[str, ...]
-    field: FieldInfo
-    option: Option
-
-    @property
-    def annotation(self) -> Any:
-        """The annotation of the parameter."""
-        option, kind = self.option, _kind_of(self.field.annotation)
-        names = option.names.split() or [f"--{self.place[-1].replace('_', '-')}"]
-        is_listed = get_origin(kind) is Literal and not option.metavar
-        if option.constant is not None:
-            kind = bool
-        elif option.is_repeated:
-            kind = list[str]
-        elif kind not in (bool, int, float) and not is_listed:
-            kind = str
-        made = typer.Option(
-            *names,
-            metavar=option.metavar or None,
-            help=self._help,
-            rich_help_panel=option.panel,
-            min=option.minimum,
-        )
-        return Annotated[kind | None, made]
-
-    @property
-    def _help(self) -> str:
-        text, default = self.option.help or self.field.description, self.option.default
-        value = self.field.default
-        if default == "" and not isinstance(value, bool) and self.field.default_factory is None:
-            default = ",".join(value) if isinstance(value, tuple) else value
-        return f"{text}  [default: {default}]" if default not in (None, "") else f"{text}"
-
-    def read(self, value: Any) -> Any:
-        """Return the setting for a value of the option; ``None`` if it is not given."""
-        constant = self.option.constant
-        if value is None or value is False or value == []:
-            return None
-        if constant == "cuda" and not retrieval.has_cuda():
-            note("no GPU found; models run on the CPU")
-            return None
-        if isinstance(value, list):
-            return ",".join(value)
-        return value if constant is None else constant
 
 
 class SettingOptions:
@@ -98,15 +39,13 @@ class SettingOptions:
 
     def __init__(self, model: type[BaseModel], *names: str, assigns: bool = True) -> None:
         self._model = model
-        self._options = {"_".join(one.place): one for one in _find_options(model, names)}
+        self._fields = {"_".join(place): (place, field) for place, field in _find(model, names)}
         self._set: Parameters = {"setting": (_SET, None)} if assigns else {}
 
     def parameters(self) -> Parameters:
         """Return the parameters for Typer."""
-        return {
-            **{name: (one.annotation, None) for name, one in self._options.items()},
-            **self._set,
-        }
+        options = {name: (_annotate(*found), None) for name, found in self._fields.items()}
+        return {**options, **self._set}
 
     def collect(self, values: dict[str, Any]) -> Given:
         """Take the values of the options out of those of a command, and return the settings.
@@ -115,10 +54,10 @@ class SettingOptions:
             UsageError: If an assignment cannot be read.
         """
         given: Given = {}
-        for parameter, option in self._options.items():
-            value = option.read(values.pop(parameter))
+        for parameter, (place, field) in self._fields.items():
+            value = _read(field.json_schema_extra, values.pop(parameter))
             if value is not None:
-                _put(given, option.place, value)
+                _put(given, place, value)
         assignments = values.pop("setting") if self._set else None
         for name, text in split_assignments(assignments or [], "--set").items():
             path = name.split(".")
@@ -149,17 +88,54 @@ def _put(given: Given, path: Sequence[str], value: Any) -> None:
     given[path[-1]] = value
 
 
-def _find_options(
+def _find(
     model: type[BaseModel], names: Sequence[str], place: tuple[str, ...] = ()
-) -> Iterable[SettingOption]:
+) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+    """Yield the settings that have an option, each with the names on the way to it."""
     for path in names or model.model_fields:
         name, _, inner = path.partition(".")
         field = model.model_fields[name]
         if isinstance(field.json_schema_extra, Option) and not inner:
-            yield SettingOption((*place, name), field, field.json_schema_extra)
+            yield (*place, name), field
         nested = _nested_model(field)
         if nested is not None:
-            yield from _find_options(nested, [inner] if inner else [], (*place, name))
+            yield from _find(nested, [inner] if inner else [], (*place, name))
+
+
+def _annotate(place: tuple[str, ...], field: FieldInfo) -> Any:
+    """Return the annotation of the parameter of a setting, for Typer."""
+    option: Any = field.json_schema_extra
+    names = option.names.split() or [f"--{place[-1].replace('_', '-')}"]
+    kind, text = _kind_of(field.annotation), option.help or field.description
+    if option.constant is not None:
+        kind = bool
+    elif option.is_repeated:
+        kind = list[str]
+    elif kind not in (bool, int, float) and (get_origin(kind) is not Literal or option.metavar):
+        kind = str
+    default, value = option.default, field.default
+    if default == "" and not isinstance(value, bool) and field.default_factory is None:
+        default = ",".join(value) if isinstance(value, tuple) else value
+    made = typer.Option(
+        *names,
+        metavar=option.metavar or None,
+        help=text if default in (None, "") else f"{text}  [default: {default}]",
+        rich_help_panel=option.panel,
+        min=option.minimum,
+    )
+    return Annotated[kind | None, made]
+
+
+def _read(option: Any, value: Any) -> Any:
+    """Return the setting for a value of its option; ``None`` if it is not given."""
+    if value is None or value is False or value == []:
+        return None
+    if option.constant == "cuda" and not retrieval.has_cuda():
+        note("no GPU found; models run on the CPU")
+        return None
+    if isinstance(value, list):
+        return ",".join(value)
+    return value if option.constant is None else option.constant
 
 
 def _nested_model(field: FieldInfo) -> type[BaseModel] | None:
@@ -179,8 +155,7 @@ def list_settings(wanted: bool) -> None:
     """List the settings of a benchmark, and exit; the callback of ``--settings``."""
     if wanted:
         for name, default, description in _setting_rows(benchmark.BenchmarkConfig):
-            typer.echo(f"{name}={default}")
-            typer.echo(textwrap.indent(textwrap.fill(description, WIDTH - 4), "    "))
+            typer.echo(f"{name}={default}\n    {description}")
         raise typer.Exit
 
 
@@ -199,11 +174,9 @@ def _setting_rows(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[st
 
 def moved_option(option: str) -> str | None:
     """Return the assignment that replaces an option of earlier versions; ``None`` without one."""
-    key = option.removeprefix("--").replace("-", "_")
-    value = "false" if key.startswith("no_") else "VALUE"
+    key = option.removeprefix("--").removeprefix("no-").replace("-", "_")
     names = [name for name, _, _ in _setting_rows(benchmark.BenchmarkConfig)]
-    known = {name.replace(".", "_"): f"{name}={value}" for name in names}
-    return known.get(key.removeprefix("no_"))
+    return next((f"{name}=VALUE" for name in names if name.replace(".", "_") == key), None)
 
 
 SearchSettings = Annotated[Given, SettingOptions(retrieval.RetrievalSettings)]

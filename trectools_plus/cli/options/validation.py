@@ -41,7 +41,6 @@ class CheckOptions:
     config: Annotated[
         Path | None,
         Option(
-            metavar="FILE",
             help="Settings file.  [default: the nearest pyproject.toml or trectools.toml]",
         ),
     ] = None

@@ -18,14 +18,11 @@ from trectools_plus.errors import TrectoolsPlusError
 def benchmark_gate(
     current: Annotated[
         Path,
-        Option(
-            metavar="REPORT", help="The report to check: a BenchmarkReport.json, or its folder."
-        ),
+        Option(help="The report to check: a BenchmarkReport.json, or its folder."),
     ],
     baseline: Annotated[
         Path,
         Option(
-            metavar="REPORT",
             help="The report to compare with: a BenchmarkReport.json, or its folder.",
         ),
     ],

@@ -16,7 +16,7 @@ def benchmark_metrics(
     report: Report,
     textfile: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Write the metrics to a .prom file for node_exporter."),
+        Option(help="Write the metrics to a .prom file for node_exporter."),
     ] = None,
     prefix: Annotated[
         str, Option(metavar="PREFIX", help="Prefix of the names of metrics.")

@@ -54,7 +54,6 @@ def benchmark_show(
     table: Annotated[
         list[Path] | None,
         Option(
-            metavar="FILE",
             help="Write the comparison table to a file ending in .tex, .md, .html, .csv, .json or "
             ".parquet, instead of printing the report; repeatable.",
         ),

@@ -131,7 +131,6 @@ def benchmark_run(
     config: Annotated[
         Path | None,
         Option(
-            metavar="FILE",
             help="Configuration file (benchmark.yaml) with any of these settings; options "
             "override it.",
         ),

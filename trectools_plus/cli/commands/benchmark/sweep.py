@@ -47,7 +47,6 @@ def benchmark_sweep(
     config: Annotated[
         Path | None,
         Option(
-            metavar="FILE",
             help="Configuration file with any of these settings; options override it.",
         ),
     ] = None,

@@ -37,7 +37,7 @@ def judge_estimate(
     confidence: Confidence = 0.95,
     output_dir: Annotated[
         Path | None,
-        Option(metavar="DIR", help="Folder for the files.  [default: the plan's folder]"),
+        Option(help="Folder for the files.  [default: the plan's folder]"),
     ] = None,
     output_format: TextMarkdownJson = "text",
 ) -> None:
@@ -77,9 +77,7 @@ def judge_estimate(
 
 def judge_qrels(
     plan: Plan,
-    qrels: Annotated[
-        Path, Option(metavar="FILE", help="File to write; - is standard output.")
-    ] = Path("-"),
+    qrels: Annotated[Path, Option(help="File to write; - is standard output.")] = Path("-"),
     by: Annotated[
         Literal["people", "model", "both"],
         Option(

@@ -39,7 +39,6 @@ class ModelOptions:
     prompt: Annotated[
         Path | None,
         Option(
-            metavar="FILE",
             help="Another prompt, with {query} and {document} where the texts belong.",
         ),
     ] = None
@@ -54,7 +53,7 @@ class ModelOptions:
     ] = None
     concurrency: Annotated[
         int,
-        Option(min=1, max=64, metavar="N", help="Maximum number of simultaneous requests."),
+        Option(min=1, max=64, help="Maximum number of simultaneous requests."),
     ] = 4
 
     def labeller(self) -> judging.Labeller:
@@ -92,14 +91,13 @@ def judge_label(
     repeat: Annotated[
         float,
         Option(
-            metavar="P",
             help="Ask this proportion of the documents twice, for example 0.05; review show prints "
             "the agreement.",
         ),
     ] = 0.0,
     max_calls: Annotated[
         int | None,
-        Option(min=1, metavar="N", help="Stop after this number of calls, with retries."),
+        Option(min=1, help="Stop after this number of calls, with retries."),
     ] = None,
     resume: Annotated[
         bool, Option("--resume", help="Ask only what has no answer from this judge yet.")

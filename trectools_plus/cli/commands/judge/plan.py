@@ -21,8 +21,7 @@ from trectools_plus.cli.options.common import (
 from trectools_plus.cli.options.runs import parse_runs
 from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import inform, note, show_progress
-from trectools_plus.errors import CheckFailedError, InputError, UsageError, raise_all
-from trectools_plus.text import listed, plural
+from trectools_plus.errors import UsageError
 
 Plan = Annotated[Path, Argument(metavar="PLAN", help="The folder of a plan, made with judge plan.")]
 
@@ -39,7 +38,6 @@ def judge_plan(
     extend: Annotated[
         Path | None,
         Option(
-            metavar="PLAN",
             help="A plan to which the runs are added: with its queries in the same order, its runs "
             "and all its judgments.",
         ),
@@ -66,7 +64,6 @@ def judge_plan(
         int | None,
         Option(
             min=1,
-            metavar="N",
             help=f"Number of results of each run that are pooled.  [default: {DEFAULT_POOL_DEPTH}]",
         ),
     ] = None,
@@ -74,16 +71,13 @@ def judge_plan(
         int | None,
         Option(
             min=1,
-            metavar="N",
             help=f"Number of queries that people are to judge.  [default: {DEFAULT_PEOPLE}]",
         ),
     ] = None,
     measure: Annotated[
         list[str] | None, measure_option("nDCG, P and RR at 10, or at a smaller --depth")
     ] = None,
-    seed: Annotated[
-        int | None, Option(min=0, metavar="N", help="Random seed.  [default: 42]")
-    ] = None,
+    seed: Annotated[int | None, Option(min=0, help="Random seed.  [default: 42]")] = None,
     output_format: TextOrJson = "text",
 ) -> None:
     """The first results of all runs are pooled, and queries are put into a random order, in which
@@ -110,7 +104,9 @@ def judge_plan(
         measure_names(measure),
     )
     with show_progress() as progress:
-        loaded = _load_runs(runs)
+        given = parse_runs(runs, "RUN")
+        read = [validation.load_run(run.path) for run in given]
+        loaded = formats.name_runs(read, [run.name for run in given])
         if extend is None:
             queries, documents = _open_data(dataset, topics, corpus)
             plan = judging.make_plan(loaded, queries, documents, output_dir, options, progress)
@@ -127,20 +123,13 @@ def judge_plan(
             plan = judging.extend_plan(old, loaded, output_dir, added, options, progress)
     write_document(plan.summary(), output_format)
     inform(f"next: trectools-plus review serve {plan.path}, or judge label {plan.path}")
-    known = {*plan.plan.queries, *plan.plan.left_out}
-    for name, run in loaded.items():
-        if others := [query for query in run.query_ids if query not in known]:
-            count = plural(len(others), "query", "queries")
-            note(f"{name}: {count} without a topic, not in the plan: {listed(others)}")
 
 
 def judge_pilot(
     plan: Plan,
     width: Annotated[
         float,
-        Option(
-            metavar="W", help="Wished difference between the ends of an interval, for example 0.1."
-        ),
+        Option(help="Wished difference between the ends of an interval, for example 0.1."),
     ],
     measure: Annotated[list[str] | None, measure_option("those of the plan")] = None,
     confidence: Confidence = 0.95,
@@ -157,20 +146,6 @@ def judge_pilot(
     names = measure_names(measure) or None
     pilot = judging.plan_people(judging.PlanFolder(plan), width, names, confidence)
     write_document(pilot.as_dict(), output_format)
-
-
-def _load_runs(values: list[str]) -> dict[str, formats.Run]:
-    """Read and check runs, and report the errors of all files together."""
-    given = parse_runs(values, "RUN")
-    loaded: list[formats.Run] = []
-    errors: list[CheckFailedError | InputError] = []
-    for run in given:
-        try:
-            loaded.append(validation.load_run(run.path))
-        except (CheckFailedError, InputError) as error:
-            errors.append(error)
-    raise_all(errors)
-    return formats.name_runs(loaded, [run.name for run in given])
 
 
 def _open_data(

@@ -33,7 +33,6 @@ def runs_fetch(
     config: Annotated[
         Path | None,
         Option(
-            metavar="FILE",
             help="Configuration file (benchmark.yaml) with the documents, the topics, the backend "
             "and the settings of the search; options override it.",
             rich_help_panel=Panel.BACKENDS,
@@ -119,48 +118,37 @@ def _open_data(
         UsageError: If settings exclude each other, or documents or queries are missing.
         InputError: If a file cannot be read.
     """
-    _check_data(settings)
-    documents: formats.DocumentCollection | None = None
-    queries: formats.Topics | None = None
-    if settings.streams_documents and (
-        (streamed := formats.stream_documents(settings.dataset, settings.corpus)) is not None
-    ):
-        streamed.check(progress)
-        documents = streamed
-        if settings.dataset is not None:
-            queries = retrieval.read_dataset_topics(settings.dataset)
-    if settings.dataset is not None and (documents is None or queries is None):
-        collection = benchmark.open_collection(
-            settings.dataset, settings.test_file, settings.ontology, unknown_terms="drop"
-        )
-        documents = collection.corpus if documents is None else documents
-        queries = collection.topics if queries is None else queries
-    if settings.corpus is not None and documents is None:
-        documents = formats.load_corpus(settings.corpus)
-    if settings.topics is not None:
-        queries = formats.read_topics(settings.topics, settings.topic_options)
-        if queries.read_as is not None:
-            note(f"{settings.topics} {queries.read_as}")
-    if documents is None and settings.needs_corpus:
-        raise UsageError("the dataset has no documents to search", where=settings.dataset)
-    assert queries is not None
-    return documents, queries
-
-
-def _check_data(settings: benchmark.FetchSettings) -> None:
-    if settings.dataset != "hpo" or settings.corpus or settings.topics:
-        terms = {"--test-file": settings.test_file, "--ontology": settings.ontology}
-        refuse_options(terms, "needs --dataset hpo")
-    if settings.dataset is not None:
+    dataset, documents = settings.dataset, None
+    needed = [settings.topics, *([settings.corpus] if settings.needs_corpus else [])]
+    if dataset is not None:
         files = {"--corpus": settings.corpus, "--topics": settings.topics}
         refuse_options(files, "and --dataset exclude each other")
-    needed = [settings.topics, *([settings.corpus] if settings.needs_corpus else [])]
-    if settings.dataset is None and None in needed:
-        corpus = "--corpus and " if settings.needs_corpus else ""
+    elif None in needed:
         raise UsageError(
             "no collection to search",
-            remedy=f"give --dataset, or {corpus}--topics, or name them in the file of --config",
+            remedy="give --dataset, or --corpus and --topics, or name them in the file of --config",
         )
+    if settings.streams_documents:
+        documents = formats.stream_documents(dataset, settings.corpus)
+    if documents is not None:
+        documents.check(progress)
+    if dataset is not None:
+        queries = None if documents is None else retrieval.read_dataset_topics(dataset)
+        if queries is not None:
+            return documents, queries
+        collection = benchmark.open_collection(
+            dataset, settings.test_file, settings.ontology, unknown_terms="drop"
+        )
+        if collection.corpus is None and settings.needs_corpus:
+            raise UsageError("the dataset has no documents to search", where=dataset)
+        return documents or collection.corpus, collection.topics
+    assert settings.topics is not None
+    queries = formats.read_topics(settings.topics, settings.topic_options)
+    if queries.read_as is not None:
+        note(f"{settings.topics} {queries.read_as}")
+    if documents is None and settings.corpus is not None:
+        return formats.load_corpus(settings.corpus), queries
+    return documents, queries
 
 
 def _describe(file: retrieval.FetchedFile) -> dict[str, Any]:

@@ -8,13 +8,12 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from trectools_plus import formats, testsets, validation
+from trectools_plus import formats, validation
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.runs import check_standard_input
 from trectools_plus.cli.options.validation import CheckOptions, Fix
 from trectools_plus.cli.validation import check_files, fix_file
 from trectools_plus.cli.verbosity import note
-from trectools_plus.errors import FormatError
 
 
 def runs_validate(
@@ -29,7 +28,7 @@ def runs_validate(
     ] = None,
     docids: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Check document ids against a list with one id per line."),
+        Option(help="Check document ids against a list with one id per line."),
     ] = None,
     docid_pattern: Annotated[
         str | None,
@@ -42,7 +41,6 @@ def runs_validate(
         int | None,
         Option(
             min=1,
-            metavar="N",
             help="Maximum number of results per query.  [default: 100; 1000 in profile trec]",
         ),
     ] = None,
@@ -70,7 +68,9 @@ def runs_validate(
         fix_run = partial(validation.fix_run, options=settings)
         inputs = (qrels, topics, docids, choices.settings_file)
         fixed = fix_file(fix, runs, fix_run, columns=columns, inputs=inputs)
-    queries = None if topics is None else _read_topics(topics, fields.options(), choices)
+    queries = None if topics is None else formats.read_topics(topics, fields.options())
+    if queries is not None and queries.read_as is not None:
+        note(f"{topics} {queries.read_as}")
     collection = judgments = None
     if docids is not None or docid_pattern is not None:
         ids = None if docids is None else validation.read_document_ids(docids)
@@ -88,7 +88,7 @@ def runs_validate(
         return validation.validate_run(
             opened,
             qrels=judgments if isinstance(judgments, validation.QrelsView) else None,
-            topics=None if isinstance(queries, validation.FileReport) else queries,
+            topics=queries,
             max_depth=limits.max_depth,
             every_line=options.every,
             max_tag_length=limits.max_tag_length,
@@ -96,28 +96,4 @@ def runs_validate(
             collection=collection,
         )
 
-    check_files(runs, check, choices, options, fixed=fixed, against=(judgments, queries))
-
-
-def _read_topics(
-    path: str, options: formats.TopicOptions, choices: validation.Choices
-) -> formats.Topics | validation.FileReport:
-    """Read the queries of topics or a test set; if the file has errors, return the report.
-
-    Raises:
-        FormatError: If the file cannot be parsed, and no chosen rule reports the reason.
-    """
-    try:
-        topics = formats.read_topics(path, options)
-    except FormatError:
-        if path == "-":  # can be read only once
-            raise
-        report = validation.validate_topics(path, options=options)
-        if choices.apply(report).errors:
-            return report
-        if report.kind != "testset":
-            raise
-        return testsets.topics_of(testsets.load_test_set(path), path)
-    if topics.read_as is not None:
-        note(f"{path} {topics.read_as}")
-    return topics
+    check_files(runs, check, choices, options, fixed=fixed, against=judgments)

@@ -75,7 +75,7 @@ def _targets(systems: list[str], output: str) -> list[str]:
 
 def runs_fuse(
     runs: Annotated[list[str], Argument(metavar="RUN", help="Two or more run files.")],
-    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="The file to write.")],
+    output: Annotated[Path, Option("--output", "-o", help="The file to write.")],
     method: Annotated[
         str,
         Option(
@@ -88,13 +88,10 @@ def runs_fuse(
         int | None,
         Option(
             min=1,
-            metavar="N",
             help="Maximum number of results per query.  [default: all results of the runs]",
         ),
     ] = None,
-    k: Annotated[
-        int, Option(min=0, metavar="N", help="For rrf: the constant k of 1 / (k + rank).")
-    ] = 60,
+    k: Annotated[int, Option(min=0, help="For rrf: the constant k of 1 / (k + rank).")] = 60,
     weights: Annotated[
         str | None,
         Option(metavar="NUMBERS", help="For weighted: one weight for each run, comma-separated."),
