@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -56,6 +57,7 @@ def print_result(
     blocks: Sequence[Block],
     *,
     folds: bool = False,
+    files: Mapping[str, Path] = MappingProxyType({}),
 ) -> None:
     """Print a result: its document as JSON, or its blocks as Markdown or text.
 
@@ -64,11 +66,14 @@ def print_result(
         document: The document.
         blocks: The same for people.
         folds: Print folded sections in text, too.
+        files: Files that were written, which follow in text.
     """
     if output_format == "markdown":
         typer.echo(reporting.markdown(blocks), nl=False)
     elif output_format != "json":
         reporting.print_blocks(blocks, sys.stdout, folds=folds)
+        for path in files.values():
+            typer.echo(f"written  {path}")
     elif isinstance(document, Mapping):
         write_document(document)
     else:
@@ -123,12 +128,6 @@ def _cell(value: Any) -> str:
 
 def _words(key: str) -> str:
     return key.replace("_", " ")
-
-
-def write_files(files: Mapping[str, Path], *names: str) -> None:
-    """Print the paths of files that were written: all of them, or those with the names."""
-    for name in names or files:
-        typer.echo(f"written  {files[name]}")
 
 
 def print_notes(evaluation: Evaluation) -> None:

@@ -15,7 +15,6 @@ from trectools_plus.cli.options.runs import ScoringOptions
 from trectools_plus.cli.options.settings import Given, SettingOptions
 from trectools_plus.cli.printing import print_notes, write_document
 from trectools_plus.cli.verbosity import Verbosity
-from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
 _SETTINGS = SettingOptions(
@@ -34,17 +33,13 @@ def compare_runs(
             "standard input.",
         ),
     ],
+    qrels: Annotated[
+        str,
+        Option(metavar="FILE", help="Judgments: TREC or BEIR qrels, or another format of eval."),
+    ],
     scoring: ScoringOptions,
     settings: Annotated[Given, _SETTINGS],
     paper: TableOptions,
-    qrels: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            help="Judgments: TREC or BEIR qrels, or another format of eval.  [default: the first "
-            "file, as in eval]",
-        ),
-    ] = None,
     baseline: Annotated[
         str | None,
         Option(
@@ -79,14 +74,10 @@ def compare_runs(
     Examples:
       trectools-plus compare bm25.run dense.run --qrels qrels.txt
       trectools-plus compare bm25=a.run mine=b.run --qrels qrels.txt --baseline bm25 -m nDCG@10,AP
-      trectools-plus compare qrels.txt runs/*.run --to paper.tex --to figures.csv
+      trectools-plus compare runs/*.run --qrels qrels.txt --to paper.tex --to figures.csv
       trectools-plus compare a.run b.run --qrels qrels.txt --format latex --label tab:main
       trectools-plus compare a.run b.run --qrels qrels.txt --test t_test --format json
     """
-    if qrels is None:
-        if len(runs) < 2 or "=" in runs[0]:
-            raise UsageError("no judgments given", where="--qrels", remedy="add --qrels FILE")
-        qrels, *runs = runs
     reporting.check_suffixes(*(to or ()))
     scored = scoring.score(qrels, runs)
     of_files = {name: run.path or "" for name, run in scored.runs.items()}

@@ -12,6 +12,7 @@ from typer import Argument, Option
 from trectools_plus import extraction, reporting, statistics
 from trectools_plus.cli.options.common import (
     Confidence,
+    OntologyFile,
     Seed,
     TextMarkdownJson,
     TextOrJson,
@@ -20,7 +21,7 @@ from trectools_plus.cli.options.common import (
     refuse_options,
 )
 from trectools_plus.cli.options.settings import Given, SettingOptions
-from trectools_plus.cli.printing import print_result, write_document, write_files
+from trectools_plus.cli.printing import print_result, write_document
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.extraction.settings import OF_RETRIEVAL
 from trectools_plus.formats.files.atomic import make_folder
@@ -38,13 +39,6 @@ Folder = Annotated[
 Dataset = Annotated[
     str | None,
     Option(metavar="NAME", help="Use this sub-folder only.  [default: all of DIR together]"),
-]
-OntologyFile = Annotated[
-    Path | None,
-    Option(
-        "--ontology",
-        help="OBO file with the terms to extract.  [default: the installed HPO]",
-    ),
 ]
 
 
@@ -121,9 +115,7 @@ def extraction_run(
     blocks = reporting.extraction_blocks(result.report)
     if output_format == "text":
         blocks = [*blocks, reporting.Bullets(result.report.reported)]
-    print_result(output_format, result.report, blocks)
-    if output_format == "text":
-        write_files(files)
+    print_result(output_format, result.report, blocks, files=files)
 
 
 def _print_texts(
@@ -231,6 +223,5 @@ def extraction_sweep(
             progress=progress,
         )
     files = [] if output_dir is None else reporting.write_sweep(sweep, output_dir)
-    print_result(output_format, asdict(sweep), reporting.extraction_sweep_blocks(sweep))
-    if output_format == "text":
-        write_files({str(file): file for file in files})
+    blocks, named = reporting.extraction_sweep_blocks(sweep), {file.name: file for file in files}
+    print_result(output_format, asdict(sweep), blocks, files=named)

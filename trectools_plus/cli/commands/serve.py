@@ -9,11 +9,11 @@ from typing import Annotated, Any
 from typer import Option
 
 from trectools_plus import benchmark, retrieval, service
-from trectools_plus.cli.options.common import DatasetOrHpo, Host, Port
+from trectools_plus.cli.options.common import Host, Port
 from trectools_plus.cli.options.settings import Given, IndexSettings, SettingOptions, refuse_unused
 
 _SETTINGS = SettingOptions(
-    benchmark.BenchmarkConfig, "corpus", "test_file", "modes", "depth", assigns=False
+    benchmark.BenchmarkConfig, "dataset", "corpus", "test_file", "modes", "depth", assigns=False
 )
 _REPLACED_BY_DOCUMENTS = ("dataset", "corpus", "test_file")
 """Settings of the configuration file that are ignored if --dataset or --corpus is given."""
@@ -67,7 +67,6 @@ def serve(
             help="Environment variable with the key that requests must contain.",
         ),
     ] = None,
-    dataset: DatasetOrHpo = None,
     config: Annotated[
         Path | None,
         Option(
@@ -99,14 +98,14 @@ def serve(
       trectools-plus serve --dataset none --report results/today --prefix medicalkg
       trectools-plus serve --host 0.0.0.0 --port 8080 --key-from-env SERVICE_KEY
     """
-    replaces = dataset is not None or "corpus" in given
+    replaces = "dataset" in given or "corpus" in given
     values: dict[str, Any] = {}
     if config is not None:
         values = benchmark.load_search_settings(config, other_documents=replaces)
     for name in _REPLACED_BY_DOCUMENTS if replaces else ():
         values.pop(name, None)
     retrieved = {**values.pop("retrieval", {}), **searching}
-    values |= given if dataset is None else {**given, "dataset": dataset}
+    values |= given
     settings = service.ServiceSettings(
         **values,
         retrieval=retrieval.make_settings(retrieved),

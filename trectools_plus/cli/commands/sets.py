@@ -10,73 +10,15 @@ from typing import Annotated, Any, Literal
 import typer
 from typer import Argument, Option
 
-from trectools_plus import formats, reporting, testsets, validation
+from trectools_plus import reporting, testsets
 from trectools_plus.choices import TestSetForm
-from trectools_plus.cli.options.common import TextOrJson, output_dir_option
-from trectools_plus.cli.options.validation import CheckOptions
+from trectools_plus.cli.options.common import Seed, TextOrJson, output_dir_option
 from trectools_plus.cli.printing import write_document
-from trectools_plus.cli.validation import check_files
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
 from trectools_plus.text import plural
 
 Set = Annotated[str, Argument(metavar="SET", help="Test set: a file or a shipped name.")]
-ChoiceSeed = Annotated[
-    int,
-    Option(
-        min=0,
-        help="Seed of the selection of queries; the same seed selects the same queries.",
-    ),
-]
-
-
-def testset_validate(
-    sets: Annotated[
-        list[str],
-        Argument(metavar="SET...", help="Test sets: files or shipped names; - is standard input."),
-    ],
-    options: CheckOptions,
-    ontology: Annotated[
-        Path | None,
-        Option(help="OBO file to look up term ids in.  [default: the installed HPO]"),
-    ] = None,
-) -> None:
-    """Check all rules of `topics validate`, and rules that need an ontology or the other parts of
-    a split: unknown and obsolete term ids (with the replacement), grades outside 0 to 3, queries
-    without a relevant term, several languages, and texts that are nearly the same, in one set or
-    in two.
-
-    Exit code: 0 if there is no error, 1 if there is one, 2 if a file cannot be read.
-    Settings come from [tool.trectools-plus.validate] in the nearest pyproject.toml, or [validate]
-    in trectools.toml.
-
-    \b
-    Examples:
-      trectools-plus testset validate mine.json
-      trectools-plus testset validate parts/mine-used.json parts/mine-held-out.json
-      trectools-plus testset validate mine.yaml --ontology hp.obo --format json
-    """
-    parts: list[testsets.TestSetView] = []
-    unchecked: list[str] = []
-
-    def check(name: str) -> validation.FileReport:
-        return testsets.check_test_set(
-            name,
-            parts,
-            ontology=ontology,
-            drops_unknown_terms=False,
-            every_line=options.every,
-            unchecked=unchecked.append,
-        )
-
-    try:
-        check_files(sets, check, options.choices(), options)
-    finally:
-        if unchecked:
-            note(
-                f"term ids of {', '.join(unchecked)} were not looked up: install "
-                "trectools-plus[hpo], or name an ontology with --ontology"
-            )
 
 
 def testset_agreement(
@@ -169,8 +111,6 @@ def testset_convert(
     if split_languages and str(output) == "-":
         raise UsageError("--split-languages writes several files", where="OUTPUT")
     form = to or testsets.form_of_output(output)
-    if qrels is None and formats.is_catalogue_name(source):
-        qrels = Path(source)
     if qrels is None:
         test_set = testsets.load_test_set(source, language=language)
     else:
@@ -200,7 +140,7 @@ def testset_split(
         float,
         Option(help="Share of the queries to hold out, between 0 and 1."),
     ] = 0.2,
-    seed: ChoiceSeed = 42,
+    seed: Seed = 42,
     output_format: TextOrJson = "text",
 ) -> None:
     """The parts have the same proportions of query types, within these of categories, and within
@@ -237,7 +177,7 @@ def testset_refresh(
         ),
     ],
     count: Annotated[int, Option("--count", "-n", min=1, help="Number of queries to replace.")],
-    seed: ChoiceSeed = 42,
+    seed: Seed = 42,
     annotators: Annotated[
         tuple[str, str] | None,
         Option(

@@ -35,15 +35,6 @@ Host = Annotated[
     ),
 ]
 Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")]
-DatasetOrHpo = Annotated[
-    str | None,
-    Option(
-        "--dataset",
-        metavar="NAME",
-        help="Documents to search: hpo or sample (built in), irds:<ir_datasets id>, or a folder in "
-        "BEIR or TREC layout.  [default: hpo]",
-    ),
-]
 OntologyFile = Annotated[
     str | None,
     Option(

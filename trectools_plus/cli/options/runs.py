@@ -67,31 +67,15 @@ def parse_runs(values: Sequence[str], where: str) -> list[RunArgument]:
     return runs
 
 
-def check_standard_input(paths: Sequence[str | Path | None]) -> None:
-    """Check that standard input is named once.
-
-    Raises:
-        UsageError: If it is named twice.
-    """
-    if [str(path) for path in paths].count("-") > 1:
-        raise UsageError(
-            "standard input can be read only once", where="-", remedy="name a file instead of -"
-        )
-
-
 def read_runs(
     options: Sequence[str] | None, further: Sequence[str] | None
 ) -> dict[str, str] | None:
     """Return the files of ``--runs`` and of the arguments by name; ``None`` without any.
 
     Raises:
-        UsageError: If a value is wrong, or an argument is not ``NAME=FILE`` without ``--runs``.
+        UsageError: If a value is wrong.
     """
-    given = [*(options or ()), *(further or ())]
-    for value in [] if options else given:
-        if "=" not in value:
-            raise UsageError(f"unexpected argument '{value}'", remedy="add --runs before run files")
-    runs = parse_runs(given, "--runs")
+    runs = parse_runs([*(options or ()), *(further or ())], "--runs")
     named = formats.name_runs(runs, [run.name for run in runs])
     return {name: run.path for name, run in named.items()} or None
 
@@ -148,7 +132,6 @@ class ScoringOptions:
         """
         given = parse_runs(runs, "RUN")
         paths = [run.path for run in given]
-        check_standard_input([qrels, *paths])
         chosen = measures.parse_measures(measure_names(self.measure) or DEFAULT_MEASURES)
         if self.ontology is not None:
             measures.check_files_used(chosen, self.ontology)

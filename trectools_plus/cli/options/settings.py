@@ -16,6 +16,7 @@ from trectools_plus.cli.options.common import refuse_options, split_assignments
 from trectools_plus.cli.options.groups import Parameters
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
+from trectools_plus.progress import Progress
 from trectools_plus.retrieval.setting_types import Option
 
 Given = dict[str, Any]
@@ -188,9 +189,10 @@ IndexSettings = Annotated[
 ]
 """Settings that determine indexes."""
 DocumentFiles = Annotated[
-    Given, SettingOptions(benchmark.BenchmarkConfig, "corpus", "ontology", assigns=False)
+    Given,
+    SettingOptions(benchmark.BenchmarkConfig, "dataset", "corpus", "ontology", assigns=False),
 ]
-"""Files of documents, beside ``--dataset``."""
+"""The documents to search; by default the HPO."""
 
 
 def refuse_unused(
@@ -211,15 +213,61 @@ def refuse_unused(
         refuse_options({f"the setting {name}": given[name]}, f"has no effect: {unused[name]}")
 
 
-def open_documents(dataset: str | None, files: Given) -> formats.Corpus:
+def open_documents(given: Given) -> formats.Corpus:
     """Open the documents that ``--dataset``, ``--corpus`` or ``--ontology`` names, or the HPO.
 
     Raises:
         UsageError: If several are given, or the dataset is unknown.
         InputError: If it cannot be read.
     """
-    if "corpus" not in files:
-        return benchmark.open_corpus(dataset or "hpo", files.get("ontology"))
-    if dataset is not None or "ontology" in files:
+    if "corpus" not in given:
+        return benchmark.open_corpus(given.get("dataset", "hpo"), given.get("ontology"))
+    if len(given) > 1:
         raise UsageError("--corpus and --dataset or --ontology exclude each other")
-    return formats.load_corpus(files["corpus"])
+    return formats.load_corpus(given["corpus"])
+
+
+def open_data(
+    settings: benchmark.FetchSettings, progress: Progress
+) -> tuple[formats.DocumentCollection | None, formats.Topics]:
+    """Open documents and queries: documents as a stream if the backend supports it.
+
+    Args:
+        settings: The settings.
+        progress: Receives the progress of the check of documents.
+
+    Raises:
+        UsageError: If settings exclude each other, or documents or queries are missing.
+        InputError: If a file cannot be read.
+    """
+    dataset, documents = settings.dataset, None
+    needed = [settings.topics, *([settings.corpus] if settings.needs_corpus else [])]
+    if dataset is not None:
+        files = {"--corpus": settings.corpus, "--topics": settings.topics}
+        refuse_options(files, "and --dataset exclude each other")
+    elif None in needed:
+        raise UsageError(
+            "no collection to search",
+            remedy="give --dataset, or --corpus and --topics, or name them in the file of --config",
+        )
+    if settings.streams_documents:
+        documents = formats.stream_documents(dataset, settings.corpus)
+    if documents is not None:
+        documents.check(progress)
+    if dataset is not None:
+        queries = None if documents is None else retrieval.read_dataset_topics(dataset)
+        if queries is not None:
+            return documents, queries
+        collection = benchmark.open_collection(
+            dataset, settings.test_file, settings.ontology, unknown_terms="drop"
+        )
+        if collection.corpus is None and settings.needs_corpus:
+            raise UsageError("the dataset has no documents to search", where=dataset)
+        return documents or collection.corpus, collection.topics
+    assert settings.topics is not None
+    queries = formats.read_topics(settings.topics, settings.topic_options)
+    if queries.read_as is not None:
+        note(f"{settings.topics} {queries.read_as}")
+    if documents is None and settings.corpus is not None:
+        return formats.load_corpus(settings.corpus), queries
+    return documents, queries

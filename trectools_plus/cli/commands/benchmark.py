@@ -1,4 +1,4 @@
-"""Commands that run benchmarks: ``benchmark run``, ``compare-vectors`` and ``multilingual``."""
+"""Commands that run benchmarks: ``run``, ``compare-vectors``, ``multilingual``, ``sweep``."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import typer
 from typer import Argument, Option
 
 from trectools_plus import benchmark, formats, reporting
-from trectools_plus.choices import Panel
 from trectools_plus.cli.options.common import (
     Everything,
     Scheduler,
-    StrictInput,
     TextMarkdownJson,
     TextOrJson,
     output_dir_option,
+    split_assignments,
 )
 from trectools_plus.cli.options.runs import FurtherRuns, read_runs
 from trectools_plus.cli.options.settings import (
@@ -27,7 +26,7 @@ from trectools_plus.cli.options.settings import (
     list_settings,
     refuse_unused,
 )
-from trectools_plus.cli.printing import print_result, write_files
+from trectools_plus.cli.printing import print_result
 from trectools_plus.cli.verbosity import Verbosity, note, show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import CheckFailedError, MissingExtraError
@@ -56,22 +55,11 @@ class ReportOptions:
 
     everything: Everything = False
     output_format: TextOrJson = "text"
-    no_cache: Annotated[
-        bool,
-        Option(
-            "--no-cache",
-            help="Compute everything again, even if the output folder or a sibling folder contains "
-            "the results of the same configuration, data and code.",
-            rich_help_panel=Panel.WORK,
-        ),
-    ] = False
-    strict_input: StrictInput = False
     plots: Annotated[
         bool,
         Option(
             "--plots",
             help="Also write the plots as PNG and SVG files (extra plots).",
-            rich_help_panel=Panel.WORK,
         ),
     ] = False
     scheduler: Scheduler = None
@@ -85,8 +73,7 @@ class ReportOptions:
                 config,
                 progress,
                 command=format_command(sys.argv),
-                cached=not self.no_cache,
-                strict_input=self.strict_input,
+                cached=True,
             )
         files = reporting.write_reports(result, plots=self.plots)
         report, data = result.report, result.dataset
@@ -100,8 +87,13 @@ class ReportOptions:
                 notes=not Verbosity.current.quiet,
                 lines_after=_FILE_LINES,
             )
-            written = {**files, "runs": result.output_dir / "runs"}
-            write_files(written, "html", "markdown", "json", "runs")
+            for path in (
+                files["html"],
+                files["markdown"],
+                files["json"],
+                result.output_dir / "runs",
+            ):
+                typer.echo(f"written  {path}")
         if data is not None and data.topics is not None and data.topics.read_as is not None:
             note(f"{data.topics.path} {data.topics.read_as}")
         of_data = [] if data is None else data.notes
@@ -276,6 +268,69 @@ def benchmark_multilingual(
             cached=True,
         )
     files = reporting.write_multilingual(result)
-    print_result(output_format, result.report, reporting.multilingual_blocks(result.report))
-    if output_format == "text":
-        write_files(files, "markdown", "json", *result.results)
+    blocks = reporting.multilingual_blocks(result.report)
+    print_result(output_format, result.report, blocks, files=files)
+
+
+_SWEEP_SETTINGS = SettingOptions(
+    benchmark.SweepConfig,
+    *("dataset", "test_file", "held_out", "unknown_terms", "language"),
+    *("corpus", "topics", "qrels", "ontology", "modes", "depth", "retrieval"),
+    *("measures", "primary_measure", "baseline", "missing", "confidence", "seed", "output_dir"),
+)
+
+
+def benchmark_sweep(
+    given: Annotated[Given, _SWEEP_SETTINGS],
+    runs: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME=FILE...",
+            help="Run files: with --grid, the runs to fuse; without it, the variants. Needs "
+            "--qrels or --dataset. Without NAME=, a run is named after its file.",
+        ),
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME=VALUES",
+            help="Values of a setting, comma-separated, for example fusion.weights=0.4,0.5,0.6; "
+            "the parts of one value are separated by colons, for example 0.2:0.3:0.5. Repeatable: "
+            "every combination is a variant.",
+        ),
+    ] = None,
+    output_format: TextMarkdownJson = "text",
+    config: Annotated[
+        Path | None,
+        Option(
+            help="Configuration file with any of these settings; options override it.",
+        ),
+    ] = None,
+    further_runs: FurtherRuns = None,
+) -> None:
+    """The mean of the best of many variants is too high: it is the best by chance too. The command
+    therefore also reports its corrected mean, the value to expect on new queries: the best variant
+    on resampled queries, scored on the other queries.
+
+    The settings of --grid are those of --set, depth, and fusion.weights, fusion.method, fusion.k,
+    fusion.normalisation and fusion.missing_documents. With two rankings, a weight w means w and
+    1 - w. The command writes SweepReport.json, SweepReport.md, SweepReport.html,
+    per_query.parquet, winner.run and, with the extra plots, visualizations/sweep.png and .svg.
+
+    \b
+    Examples:
+      benchmark sweep --runs a.run b.run --qrels qrels.txt --grid fusion.weights=0.4,0.5,0.6
+      benchmark sweep --runs variants/*.run --qrels qrels.txt --baseline bm25
+      benchmark sweep --dataset irds:cranfield --grid fusion.weights=0.4,0.6 --grid depth=50,100
+      benchmark sweep --dataset hpo --modes lexical --grid k1=0.6,0.9,1.2 --grid b=0.3,0.5
+      benchmark sweep --test-file mine-used.json --grid rerank_depth=20,50 --enable-reranker
+    """
+    varied = split_assignments(grid or [], "--grid") or None
+    settings = {**given, "runs": read_runs(runs, further_runs), "grid": varied}
+    configuration = benchmark.load_sweep_config(config, settings)
+    with show_progress() as progress:
+        result = benchmark.run_sweep(configuration, progress, command=format_command(sys.argv))
+    written = reporting.write_sweep_report(result)
+    full = output_format != "text"
+    blocks = reporting.sweep_blocks(result.report, full=full)
+    print_result(output_format, result.report, blocks, files=written)

@@ -1,4 +1,4 @@
-"""``runs convert`` and ``runs fuse``: commands that write runs."""
+"""Commands that write or summarise runs and qrels: ``convert``, ``fuse`` and ``info``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ import typer
 from typer import Argument, Option
 
 from trectools_plus import formats, retrieval, validation
-from trectools_plus.choices import MissingDocuments, Normalisation, RunFormat
-from trectools_plus.cli.options.common import Columns, numbers
-from trectools_plus.cli.validation import Output, report_conversion
+from trectools_plus.choices import MissingDocuments, Normalisation, QrelsFormat, RunFormat
+from trectools_plus.cli.options.common import Columns, TextOrJson, numbers
+from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import note
 from trectools_plus.errors import UsageError
 from trectools_plus.text import listed, plural
+
+Output = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output."),
+]
 
 
 def runs_convert(
@@ -127,12 +132,6 @@ def runs_fuse(
     )
     fusion.check_count(len(runs))
     loaded = [validation.load_run(path) for path in runs]
-    if not set.intersection(*(set(run.query_ids) for run in loaded)):
-        raise UsageError(
-            "the runs have no query in common",
-            where=", ".join(runs),
-            remedy="fuse runs of the same topics",
-        )
     fused = retrieval.fuse(loaded, fusion, depth, name=method)
     formats.write_run(fused, output, tag=method)
     queries = plural(len(fused.query_ids), "query", "queries")
@@ -141,3 +140,60 @@ def runs_fuse(
     for run, path in zip(loaded, runs, strict=True):
         if absent := len(fused.query_ids) - len(run.query_ids):
             note(f"{absent} of these queries are not in {path}")
+
+
+def qrels_convert(
+    qrels: Annotated[str, Argument(metavar="QRELS", help="Qrels file; - is standard input.")],
+    output: Output = "-",
+    source_format: Annotated[
+        QrelsFormat | None, Option("--from", help="Format of QRELS.  [default: detected]")
+    ] = None,
+    columns: Columns = None,
+) -> None:
+    """csv, tsv and beir have a header with the names of the columns; json is {query_id: {doc_id:
+    grade}}, a list of objects, or an object per line; msmarco is 'qid pid grade'; prels has five
+    columns, with the method and probability of sampling; smart is qrels.text, 'qid docid 0 0';
+    ntcir has grades L0 to L3; letor is 'grade qid:1 1:0.5 # docid = d1'; trec-rag is the JSON Lines
+    of TREC RAG. Other columns without a header are named by --columns. Qrels with errors are
+    refused.
+
+    \b
+    Examples:
+      qrels convert judgments.csv --output qrels.txt
+      qrels convert prels.20001-60000 --from prels > qrels.txt
+    """
+    names = formats.column_names(columns)
+    converted = validation.convert_qrels(qrels, source_format=source_format, columns=names)
+    formats.write_qrels(converted.table, output)
+    report_conversion(converted, qrels, output)
+
+
+def report_conversion(
+    converted: validation.ConvertedTable[formats.Run] | validation.ConvertedTable[formats.Qrels],
+    source: str,
+    output: str,
+) -> None:
+    """Report a conversion: its size if it was written to a file, and notes."""
+    frame = converted.table.frame
+    size = f"{plural(frame['query_id'].n_unique(), 'query', 'queries')}, "
+    size += plural(frame.height, "row")
+    if output != "-":
+        typer.echo(f"{output}: {size}, from {source} ({converted.format})")
+    for text in converted.notes:
+        note(text)
+
+
+def runs_info(
+    run: Annotated[str, Argument(metavar="RUN", help="Run file; - is standard input.")],
+    output_format: TextOrJson = "text",
+) -> None:
+    """The summary contains the numbers of queries and rows, the depth, the tag, the range of
+    scores, the number of ties in 64 and in 32 bits, and the order of ranks and rows. A run with
+    errors is refused; `runs validate` lists them.
+
+    \b
+    Examples:
+      runs info lexical.run
+      runs info lexical.run --format json
+    """
+    write_document(validation.describe_file(run), output_format)
