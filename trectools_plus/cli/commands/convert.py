@@ -134,9 +134,8 @@ def runs_fuse(
     loaded = [validation.load_run(path) for path in runs]
     fused = retrieval.fuse(loaded, fusion, depth, name=method)
     formats.write_run(fused, output, tag=method)
-    queries = plural(len(fused.query_ids), "query", "queries")
-    results = plural(fused.frame.height, "result")
-    typer.echo(f"{output}: {queries}, {results} from {len(runs)} runs by {method}")
+    rows = plural(fused.frame.height, "result")
+    typer.echo(f"{output}: {rows} from {len(runs)} runs by {method}")
     for run, path in zip(loaded, runs, strict=True):
         if absent := len(fused.query_ids) - len(run.query_ids):
             note(f"{absent} of these queries are not in {path}")
@@ -174,11 +173,9 @@ def report_conversion(
     output: str,
 ) -> None:
     """Report a conversion: its size if it was written to a file, and notes."""
-    frame = converted.table.frame
-    size = f"{plural(frame['query_id'].n_unique(), 'query', 'queries')}, "
-    size += plural(frame.height, "row")
     if output != "-":
-        typer.echo(f"{output}: {size}, from {source} ({converted.format})")
+        rows = plural(converted.table.frame.height, "row")
+        typer.echo(f"{output}: {rows}, from {source} ({converted.format})")
     for text in converted.notes:
         note(text)
 

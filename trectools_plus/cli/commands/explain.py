@@ -45,7 +45,8 @@ def explain_name(
       trectools-plus explain duplicate-document
     """
     if name is None:
-        write_document({"measures": _list_measures()}, output_format)
+        labels = {*measures.measure_labels(), *measures.ir_measures_labels()}
+        write_document({"measures": sorted(labels, key=str.casefold)}, output_format)
         return
     try:
         definition = measures.explain(name)
@@ -58,14 +59,6 @@ def explain_name(
         return
     also = {"see_also": definition.see_also} if definition.see_also else {}
     write_document(definition.as_dict() | also, output_format)
-
-
-def _list_measures() -> list[str]:
-    """Return the labels of all measures: those of this package, then those of ``ir_measures``."""
-    labels = measures.measure_labels()
-    known = {name.casefold() for name in (*labels, *measures.ALIASES)}
-    others = [label for label in measures.ir_measures_labels() if label.casefold() not in known]
-    return [*labels, *sorted(others, key=str.casefold)]
 
 
 def _rules(name: str) -> list[validation.Rule]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,10 +16,10 @@ from trectools_plus import benchmark, formats, judging, reporting, validation
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.cli.options.common import (
     Confidence,
+    Measures,
     TextMarkdownJson,
     TextOrJson,
     measure_names,
-    measure_option,
     output_dir_option,
     refuse_options,
     split_assignments,
@@ -30,7 +29,6 @@ from trectools_plus.cli.options.settings import Given, SettingOptions, open_data
 from trectools_plus.cli.printing import print_result, write_document
 from trectools_plus.cli.verbosity import inform, show_progress
 from trectools_plus.errors import UsageError
-from trectools_plus.text import plural
 
 _DATA = SettingOptions(benchmark.FetchSettings, "dataset", "topics", "corpus", assigns=False)
 Plan = Annotated[Path, Argument(metavar="PLAN", help="The folder of a plan, made with judge plan.")]
@@ -67,9 +65,7 @@ def judge_plan(
             help=f"Number of queries that people are to judge.  [default: {DEFAULT_PEOPLE}]",
         ),
     ] = None,
-    measure: Annotated[
-        list[str] | None, measure_option("nDCG, P and RR at 10, or at a smaller --depth")
-    ] = None,
+    measure: Measures = None,
     seed: Annotated[int | None, Option(min=0, help="Random seed.  [default: 42]")] = None,
     output_format: TextOrJson = "text",
 ) -> None:
@@ -115,7 +111,6 @@ def judge_plan(
             options = replace(options, people=people or old.plan.people)
             plan = judging.extend_plan(old, loaded, output_dir, added, options, progress)
     write_document(plan.summary(), output_format)
-    inform(f"next: trectools-plus review serve {plan.path}, or judge label {plan.path}")
 
 
 def judge_pilot(
@@ -124,7 +119,7 @@ def judge_pilot(
         float,
         Option(help="Wished difference between the ends of an interval, for example 0.1."),
     ],
-    measure: Annotated[list[str] | None, measure_option("those of the plan")] = None,
+    measure: Measures = None,
     confidence: Confidence = 0.95,
     output_format: TextOrJson = "text",
 ) -> None:
@@ -251,15 +246,9 @@ def judge_label(
         if labelling.questions and not _confirm(labelling.announcement, yes=yes):
             inform("nothing was asked")
             return
-        try:
-            with show_progress() as progress:
-                summary = labelling.run(progress)
-        except KeyboardInterrupt:
-            inform(f"all answers so far are in {plan}; continue with --resume")
-            raise
+        with show_progress() as progress:
+            summary = labelling.run(progress)
     write_document(summary.as_dict(), output_format)
-    command = "the same command with --resume" if summary.left else f"judge estimate {plan}"
-    inform(f"next: {command}")
     judging.raise_if_stopped(summary)
 
 
@@ -306,7 +295,7 @@ def judge_estimate(
         list[str] | None,
         Argument(metavar="RUN...", help="Names of runs of the plan.  [default: all]"),
     ] = None,
-    measures: Annotated[list[str] | None, measure_option("those of the plan")] = None,
+    measures: Measures = None,
     model: Model = None,
     confidence: Confidence = 0.95,
     output_dir: Annotated[
@@ -373,9 +362,3 @@ def judge_qrels(
     folder = judging.PlanFolder(plan)
     labels = judging.select_labels(folder, by, model)
     judging.write_qrels(labels, qrels)
-    graded = Counter(
-        "people" if label.kind == "person" else label.annotator
-        for label in labels
-        if label.grade is not None
-    )
-    inform(", ".join(f"{plural(count, 'judgment')} of {name}" for name, count in graded.items()))

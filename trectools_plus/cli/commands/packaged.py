@@ -63,29 +63,21 @@ def packaged_files(
     if not names:
         write_document(FILES, "text")
         return
-    contents = {
-        output_dir / target: _packaged_path(name).read_bytes()
-        for given in names
-        for target, name in _files_named(given).items()
-    }
+    contents: dict[Path, bytes] = {}
+    for given in names:
+        inside = [name for name in FILES if name.startswith(f"{given}/")]  # keep their folder
+        single = [name for name in FILES if given in (name, Path(name).name)]
+        if not inside and not single:
+            raise UsageError(
+                f"the package contains no file '{given}'",
+                remedy="see the list: trectools-plus files",
+            )
+        contents |= {output_dir / name: _packaged_path(name).read_bytes() for name in inside}
+        contents |= {
+            output_dir / Path(name).name: _packaged_path(name).read_bytes() for name in single
+        }
     for path in formats.write_new(contents):
         typer.echo(path)
-
-
-def _files_named(given: str) -> dict[str, str]:
-    """Return the chosen files by the path to write; a folder is written as a folder.
-
-    Raises:
-        UsageError: If there is no such file or folder.
-    """
-    asked = Path(given).as_posix()
-    if inside := {name: name for name in FILES if name.startswith(f"{asked}/")}:
-        return inside
-    if found := [name for name in FILES if name == asked or name.endswith(f"/{asked}")]:
-        return {Path(name).name: name for name in found}
-    raise UsageError(
-        f"the package contains no file '{given}'", remedy="see the list: trectools-plus files"
-    )
 
 
 def _packaged_path(name: str) -> Path:

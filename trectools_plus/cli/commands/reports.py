@@ -13,12 +13,12 @@ from typer import Argument, Option
 from trectools_plus import benchmark, reporting, service
 from trectools_plus.cli.options.common import (
     Everything,
+    Measures,
     Report,
     TableOptions,
     TextMarkdownJson,
     TextOrJson,
     measure_names,
-    measure_option,
 )
 from trectools_plus.cli.printing import print_result, write_document
 from trectools_plus.cli.verbosity import Verbosity, inform, note, show_progress
@@ -60,12 +60,7 @@ def benchmark_show(
         ),
     ] = None,
     everything: Everything = False,
-    measure: Annotated[
-        list[str] | None,
-        measure_option(
-            "in a table, the headline measures in .tex, .md and .html, all in other files"
-        ),
-    ] = None,
+    measure: Measures = None,
 ) -> None:
     """\b
     Examples:
@@ -158,7 +153,7 @@ def benchmark_gate(
             help="The report to compare with: a BenchmarkReport.json, or its folder.",
         ),
     ],
-    measure: Annotated[list[str] | None, measure_option("R@10")] = None,
+    measure: Measures = None,
     max_drop: Annotated[
         str | None,
         Option(

@@ -122,8 +122,6 @@ def review_export(
     with closing(service.read_store(database)) as store:
         exported = service.export_qrels(store, annotator)
     formats.write_qrels(exported, qrels)
-    queries = plural(exported.frame["query_id"].n_unique(), "query", "queries")
-    inform(f"{plural(exported.frame.height, 'judgment')} of {queries}")
 
 
 def review_import(
@@ -149,11 +147,5 @@ def review_import(
     typer.echo(
         f"{plural(imported.graded, 'judgment')} of {plural(imported.queries, 'query', 'queries')} "
         f"imported; {imported.missing:,} pooled documents lack a grade; {imported.ignored:,} "
-        "judgments are of other pairs."
+        f"judgments are of other pairs; review serve asks about {imported.open:,} queries."
     )
-    if imported.open:
-        left = plural(imported.open, "query", "queries")
-        typer.echo(
-            f"{left} lack more than a tenth of their pool; review serve asks {annotator} about the "
-            "rest."
-        )

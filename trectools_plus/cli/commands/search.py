@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from trectools_plus import benchmark, extraction, formats, retrieval
 from trectools_plus import ontology as ontologies
-from trectools_plus.choices import MODES, Panel
+from trectools_plus.choices import MODES
 from trectools_plus.cli.options.common import TextOrJson, output_dir_option, refuse_options
 from trectools_plus.cli.options.settings import (
     DocumentFiles,
@@ -224,7 +224,6 @@ def runs_fetch(
         Option(
             help="Configuration file (benchmark.yaml) with the documents, the topics, the backend "
             "and the settings of the search; options override it.",
-            rich_help_panel=Panel.BACKENDS,
         ),
     ] = None,
     resume: Annotated[
@@ -291,7 +290,7 @@ def runs_fetch(
         write_text(records_table(list(map(_describe, files.values()))))
         typer.echo(f"written to {output_dir}, each with its manifest")
     for file in files.values():
-        _note_missing(file)
+        _note_cut_short(file)
 
 
 def _describe(file: retrieval.FetchedFile) -> dict[str, Any]:
@@ -306,15 +305,12 @@ def _describe(file: retrieval.FetchedFile) -> dict[str, Any]:
     }
 
 
-def _note_missing(file: retrieval.FetchedFile) -> None:
+def _note_cut_short(file: retrieval.FetchedFile) -> None:
     manifest = file.manifest
-    of_all, missing = f"of {manifest.topics.count} queries", manifest.run.missing_queries
     if manifest.cut_short:
         note(
             f"{manifest.mode} is incomplete: it found more, but returned fewer than "
-            f"{manifest.depth} documents for {len(manifest.cut_short)} {of_all}: "
+            f"{manifest.depth} documents for {len(manifest.cut_short)} queries: "
             f"{listed(manifest.cut_short)}; raise the service's limit of results (or max_chunks), "
             "or use a smaller --depth"
         )
-    if missing:
-        note(f"{manifest.mode} found nothing for {len(missing)} {of_all}: {listed(missing)}")

@@ -120,15 +120,11 @@ def testset_convert(
     if split_languages:
         parts = testsets.split_languages(test_set, source)
         sets = {testsets.path_of_language(output, form, code): parts[code] for code in parts}
-    dropped: dict[str, None] = {}
     for path, part in sets.items():
         written = testsets.convert_test_set(part, path, form)
-        dropped |= dict.fromkeys(written.dropped)
         if str(output) != "-":
             number = plural(len(part.queries), "query", "queries")
             typer.echo(f"{number}: {', '.join(map(str, written.files))}")
-    if dropped:
-        note(f"the topics leave out {', '.join(dropped)}; --to json keeps all fields")
 
 
 def testset_split(
@@ -207,8 +203,6 @@ def testset_refresh(
       trectools-plus testset refresh old.json new.json --pool p.json -n 9 --annotators a.json b.json
       trectools-plus testset refresh old.json new.json --pool p.json -n 9 --accept-low-agreement
     """
-    if output.suffix not in (".json", ".yaml", ".yml"):
-        raise UsageError(f"expected a .json or .yaml file but got {output}", where="OUTPUT")
     if annotators is None and not accept_low_agreement:
         raise UsageError(
             "the agreement of the annotators of the new queries is unknown",

@@ -25,8 +25,6 @@ from trectools_plus.errors import (
 )
 from trectools_plus.text import split_list
 
-CLEAN_FILES_NAMED = 10
-"""With more files than this, files without findings are counted instead of listed."""
 _COUNTED = ("R115", "R123", "R126")
 """Infos on most runs of usual tools, of which the text shows only the number."""
 
@@ -149,8 +147,6 @@ def runs_validate(
     inputs = (qrels, topics, docids, choices.settings_file)
     fixed = fix_file(fix, runs, fix_run, columns=columns, inputs=inputs)
     queries = None if topics is None else formats.read_topics(topics, fields.options())
-    if queries is not None and queries.read_as is not None:
-        note(f"{topics} {queries.read_as}")
     collection = judgments = None
     if docids is not None or docid_pattern is not None:
         ids = None if docids is None else validation.read_document_ids(docids)
@@ -388,8 +384,7 @@ def _print(
 ) -> None:
     if options.output_format == "text":
         counted = () if choices.selects else _COUNTED
-        list_clean = len(reports) <= CLEAN_FILES_NAMED
-        validation.print_text(reports, sys.stdout, list_clean=list_clean, counted=counted)
+        validation.print_text(reports, sys.stdout, counted=counted)
     else:
         renderer: Any = validation.RENDERERS[options.output_format]
         if fixed is not None and options.output_format == "json":

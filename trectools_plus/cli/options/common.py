@@ -13,7 +13,6 @@ from trectools_plus import formats, measures, reporting
 from trectools_plus.choices import (
     MEASURE_HELP,
     ONTOLOGY_HELP,
-    Panel,
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
@@ -41,14 +40,12 @@ OntologyFile = Annotated[
         "--ontology",
         metavar="FILE",
         help=f"{ONTOLOGY_HELP}  [default: the installed HPO]",
-        rich_help_panel=Panel.DATA,
     ),
 ]
 Confidence = Annotated[
     float,
     Option(
         help="Confidence level of the intervals, between 0 and 1.",
-        rich_help_panel=Panel.FIGURES,
     ),
 ]
 Columns = Annotated[
@@ -59,7 +56,6 @@ Columns = Annotated[
         help="Columns of a table with unusual names, or their numbers: "
         "query=q,doc_id=_id,score=_score. Fields: query, doc_id, score, rank, system; in qrels "
         "relevance.",
-        rich_help_panel=Panel.DATA,
     ),
 ]
 StrictInput = Annotated[
@@ -67,12 +63,11 @@ StrictInput = Annotated[
     Option(
         "--strict-input",
         help="Refuse every error of the files (exit code 1), also those that change no figure.",
-        rich_help_panel=Panel.WORK,
     ),
 ]
 Seed = Annotated[
     int,
-    Option(min=0, help="Seed of the random numbers.", rich_help_panel=Panel.FIGURES),
+    Option(min=0, help="Seed of the random numbers."),
 ]
 Scheduler = Annotated[
     str | None,
@@ -81,24 +76,14 @@ Scheduler = Annotated[
         metavar="tcp://HOST:PORT",
         help="Distribute the work over the workers of this Dask scheduler; the results are the "
         "same.  [default: this machine]",
-        rich_help_panel=Panel.WORK,
     ),
 ]
 
 
-def measure_option(default: str) -> Any:
-    """Return the option ``--measure``, which may be repeated and takes comma-separated lists.
-
-    Args:
-        default: The default measures, for the help.
-    """
-    return Option(
-        "--measure",
-        "--measures",
-        "-m",
-        metavar="NAME",
-        help=f"{MEASURE_HELP}  [default: {default}]",
-    )
+Measures = Annotated[
+    list[str] | None,
+    Option("--measure", "--measures", "-m", metavar="NAME", help=MEASURE_HELP),
+]
 
 
 def measure_names(values: Sequence[str] | None) -> list[str]:
@@ -121,7 +106,6 @@ class TopicFieldOptions:
             "--id-field",
             metavar="NAME",
             help="Field of the topics with the id.  [default: by its name: query_id, number, …]",
-            rich_help_panel=Panel.DATA,
         ),
     ] = None
     text_fields: Annotated[
@@ -131,7 +115,6 @@ class TopicFieldOptions:
             metavar="NAMES",
             help="Fields of the topics with the text, comma-separated; several are joined.  "
             "[default: by their names: text, query, title, …]",
-            rich_help_panel=Panel.DATA,
         ),
     ] = None
 
@@ -144,7 +127,6 @@ Everything = Annotated[
     bool,
     Option("--all", help="Print all measures and all notes, instead of at most 40 lines."),
 ]
-PAPER = "Table for a paper (.tex, .md, .html)"
 
 
 @dataclass(frozen=True)
@@ -156,7 +138,6 @@ class TableOptions:
         Option(
             help="Systems as rows or as columns of the table.  [default: columns; rows if there "
             "are more than five]",
-            rich_help_panel=PAPER,
         ),
     ] = None
     decimals: Annotated[
@@ -165,7 +146,6 @@ class TableOptions:
             min=0,
             max=12,
             help="Decimals of means and intervals.  [default: 4 for means, 3 for intervals]",
-            rich_help_panel=PAPER,
         ),
     ] = None
     caption: Annotated[
@@ -173,7 +153,6 @@ class TableOptions:
         Option(
             metavar="TEXT",
             help="Caption of the table; with a backslash, it is LaTeX.  [default: the data]",
-            rich_help_panel=PAPER,
         ),
     ] = None
     label: Annotated[
@@ -181,7 +160,6 @@ class TableOptions:
         Option(
             metavar="NAME",
             help="Name of the table for LaTeX's \\ref, for example tab:main.",
-            rich_help_panel=PAPER,
         ),
     ] = None
 
@@ -194,18 +172,16 @@ def split_assignments(assignments: Sequence[str], option: str) -> dict[str, str]
     """Return the ``NAME=VALUE`` texts of an option as a dictionary.
 
     Raises:
-        UsageError: If one has no ``=``, or a name is set twice.
+        UsageError: If one has no ``=``.
     """
     values: dict[str, str] = {}
     for assignment in assignments:
-        name, equals, text = (part.strip() for part in assignment.partition("="))
-        if not equals or name in values:
-            problem = "is set twice" if equals else "has no '='"
+        name, equals, text = assignment.partition("=")
+        if not equals:
             raise UsageError(
-                f"{option} {assignment}: {name} {problem}",
-                remedy=f"write {option} NAME=VALUE, once each",
+                f"{option} {assignment} has no '='", remedy=f"write {option} NAME=VALUE"
             )
-        values[name] = text
+        values[name.strip()] = text.strip()
     return values
 
 

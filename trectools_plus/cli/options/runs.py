@@ -17,15 +17,14 @@ from trectools_plus.choices import (
     Averaging,
     Missing,
     NoRelevant,
-    Panel,
 )
 from trectools_plus.cli.options.common import (
     Columns,
+    Measures,
     OntologyFile,
     Scheduler,
     StrictInput,
     measure_names,
-    measure_option,
 )
 from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.distributed import use_scheduler
@@ -100,11 +99,9 @@ class Scored(NamedTuple):
 class ScoringOptions:
     """Options of commands that score runs."""
 
-    measure: Annotated[list[str] | None, measure_option(", ".join(DEFAULT_MEASURES))] = None
-    missing: Annotated[Missing, Option(help=MISSING_HELP, rich_help_panel=Panel.FIGURES)] = "zero"
-    no_relevant: Annotated[
-        NoRelevant, Option(help=NO_RELEVANT_HELP, rich_help_panel=Panel.FIGURES)
-    ] = "zero"
+    measure: Measures = None
+    missing: Annotated[Missing, Option(help=MISSING_HELP)] = "zero"
+    no_relevant: Annotated[NoRelevant, Option(help=NO_RELEVANT_HELP)] = "zero"
     ontology: OntologyFile = None
     columns: Columns = None
     exclude: Annotated[
@@ -113,7 +110,6 @@ class ScoringOptions:
             metavar="FILE",
             help="Documents to leave out of runs and judgments before ranks are counted: lines "
             "'query_id doc_id', or qrels.",
-            rich_help_panel=Panel.DATA,
         ),
     ] = None
     strict_input: StrictInput = False
