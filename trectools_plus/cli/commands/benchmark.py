@@ -12,6 +12,7 @@ from typer import Argument, Option
 
 from trectools_plus import benchmark, formats, reporting
 from trectools_plus.cli.options.common import (
+    Config,
     Everything,
     Scheduler,
     TextMarkdownJson,
@@ -19,7 +20,7 @@ from trectools_plus.cli.options.common import (
     output_dir_option,
     split_assignments,
 )
-from trectools_plus.cli.options.runs import FurtherRuns, read_runs
+from trectools_plus.cli.options.runs import RunFiles
 from trectools_plus.cli.options.settings import (
     Given,
     SettingOptions,
@@ -112,21 +113,8 @@ class ReportOptions:
 def benchmark_run(
     given: Annotated[Given, _SETTINGS],
     report: ReportOptions,
-    runs: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME=FILE...",
-            help="Run files to compare instead of searching; needs --qrels or "
-            "--dataset. Without NAME=, a run is named after its file.",
-        ),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        Option(
-            help="Configuration file (benchmark.yaml) with any of these settings; options "
-            "override it.",
-        ),
-    ] = None,
+    files: RunFiles,
+    config: Config = None,
     _list: Annotated[
         bool,
         Option(
@@ -136,7 +124,6 @@ def benchmark_run(
             help="List every setting of --set and of the configuration file, and exit.",
         ),
     ] = False,
-    further_runs: FurtherRuns = None,
 ) -> None:
     """Every mode searches the same documents for the same queries. Its run is validated and scored;
     every mean has an interval, and every difference is computed query by query. The
@@ -155,10 +142,10 @@ def benchmark_run(
       benchmark run --dataset hpo --modes bm25,dense,hybrid,hybrid+exact --enable-reranker
       benchmark run --dataset DIR --backend python --retriever my_search:search
     """
-    files = read_runs(runs, further_runs)
-    settings = {**given, "runs": files}
-    if files is not None and "baseline" in given:
-        settings["baseline"] = formats.name_baselines(split_list(given["baseline"]), files)
+    runs = files.by_name()
+    settings = {**given, "runs": runs}
+    if runs is not None and "baseline" in given:
+        settings["baseline"] = formats.name_baselines(split_list(given["baseline"]), runs)
     if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):
         settings["dataset"] = "hpo"
         note("no data given; comparing on the HPO demo set (--dataset hpo)")
@@ -282,14 +269,7 @@ _SWEEP_SETTINGS = SettingOptions(
 
 def benchmark_sweep(
     given: Annotated[Given, _SWEEP_SETTINGS],
-    runs: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME=FILE...",
-            help="Run files: with --grid, the runs to fuse; without it, the variants. Needs "
-            "--qrels or --dataset. Without NAME=, a run is named after its file.",
-        ),
-    ] = None,
+    files: RunFiles,
     grid: Annotated[
         list[str] | None,
         Option(
@@ -300,13 +280,7 @@ def benchmark_sweep(
         ),
     ] = None,
     output_format: TextMarkdownJson = "text",
-    config: Annotated[
-        Path | None,
-        Option(
-            help="Configuration file with any of these settings; options override it.",
-        ),
-    ] = None,
-    further_runs: FurtherRuns = None,
+    config: Config = None,
 ) -> None:
     """The mean of the best of many variants is too high: it is the best by chance too. The command
     therefore also reports its corrected mean, the value to expect on new queries: the best variant
@@ -326,7 +300,7 @@ def benchmark_sweep(
       benchmark sweep --test-file mine-used.json --grid rerank_depth=20,50 --enable-reranker
     """
     varied = split_assignments(grid or [], "--grid") or None
-    settings = {**given, "runs": read_runs(runs, further_runs), "grid": varied}
+    settings = {**given, "runs": files.by_name(), "grid": varied}
     configuration = benchmark.load_sweep_config(config, settings)
     with show_progress() as progress:
         result = benchmark.run_sweep(configuration, progress, command=format_command(sys.argv))

@@ -16,6 +16,7 @@ from trectools_plus import benchmark, formats, judging, reporting, validation
 from trectools_plus.choices import DEFAULT_PEOPLE, DEFAULT_POOL_DEPTH
 from trectools_plus.cli.options.common import (
     Confidence,
+    KeyFromEnv,
     Measures,
     TextMarkdownJson,
     TextOrJson,
@@ -149,10 +150,7 @@ class ModelOptions:
         ),
     ] = None
     model: Annotated[str | None, Option(metavar="NAME", help="The model that judges.")] = None
-    key_from_env: Annotated[
-        str | None,
-        Option(metavar="VARIABLE", help="Environment variable with the key of the service."),
-    ] = None
+    key_from_env: KeyFromEnv = None
     prompt: Annotated[
         Path | None,
         Option(

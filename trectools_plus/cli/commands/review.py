@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from trectools_plus import formats, judging, service, statistics, validation
-from trectools_plus.cli.options.common import Confidence, Host, Port, TextOrJson
+from trectools_plus.cli.options.common import Confidence, Host, KeyFromEnv, Port, TextOrJson
 from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import inform
 from trectools_plus.text import plural, split_list
@@ -34,13 +34,7 @@ def review_serve(
         Option(metavar="NAMES", help="Modes to show, comma-separated.  [default: all]"),
     ] = None,
     depth: Annotated[int, Option(help="Maximum number of results per query and mode.")] = 10,
-    key_from_env: Annotated[
-        str | None,
-        Option(
-            metavar="VARIABLE",
-            help="Environment variable with the key that annotators must enter.",
-        ),
-    ] = None,
+    key_from_env: KeyFromEnv = None,
     guideline: Annotated[
         Path | None, Option(help="Text to show on the page as a guideline.")
     ] = None,

@@ -13,7 +13,7 @@ from typer import Argument, Option
 from trectools_plus import benchmark, extraction, formats, retrieval
 from trectools_plus import ontology as ontologies
 from trectools_plus.choices import MODES
-from trectools_plus.cli.options.common import TextOrJson, output_dir_option, refuse_options
+from trectools_plus.cli.options.common import Config, TextOrJson, output_dir_option, refuse_options
 from trectools_plus.cli.options.settings import (
     DocumentFiles,
     Given,
@@ -187,9 +187,8 @@ def _as_dict(
     import polars as pl
 
     doc_ids = answer.doc_ids[:num_results]
-    shown = pl.when(pl.col("title") != "").then("title").otherwise(pl.col("text").str.head(80))
-    wanted = documents.frame.filter(pl.col("doc_id").is_in(doc_ids))
-    titles = dict(wanted.select("doc_id", shown).iter_rows())
+    found = documents.find(pl.Series(doc_ids, dtype=pl.String)).select("doc_id", "title", "text")
+    titles = {doc_id: title or text[:80] for doc_id, title, text in found.iter_rows()}
     results = [
         {
             "rank": rank,
@@ -200,12 +199,11 @@ def _as_dict(
         }
         for rank, doc_id in enumerate(doc_ids, 1)
     ]
-    negated = answer.negated or None
     return {
         "query": answer.query,
         "results": results,
         "confident": answer.confident,
-        "negated": negated,
+        "negated": answer.negated or None,
     }
 
 
@@ -219,13 +217,7 @@ _SETTINGS = SettingOptions(
 def runs_fetch(
     output_dir: Annotated[Path, output_dir_option("Folder for the run files; created if missing.")],
     given: Annotated[Given, _SETTINGS],
-    config: Annotated[
-        Path | None,
-        Option(
-            help="Configuration file (benchmark.yaml) with the documents, the topics, the backend "
-            "and the settings of the search; options override it.",
-        ),
-    ] = None,
+    config: Config = None,
     resume: Annotated[
         bool,
         Option(
@@ -290,7 +282,12 @@ def runs_fetch(
         write_text(records_table(list(map(_describe, files.values()))))
         typer.echo(f"written to {output_dir}, each with its manifest")
     for file in files.values():
-        _note_cut_short(file)
+        if cut_short := file.manifest.cut_short:
+            note(
+                f"{file.manifest.mode} is incomplete: for {len(cut_short)} queries it found more "
+                f"than the service returned: {listed(cut_short)}; raise the service's limit of "
+                "results (or max_chunks), or use a smaller --depth"
+            )
 
 
 def _describe(file: retrieval.FetchedFile) -> dict[str, Any]:
@@ -303,14 +300,3 @@ def _describe(file: retrieval.FetchedFile) -> dict[str, Any]:
         "p50 ms": latency and latency.p50,
         "p95 ms": latency and latency.p95,
     }
-
-
-def _note_cut_short(file: retrieval.FetchedFile) -> None:
-    manifest = file.manifest
-    if manifest.cut_short:
-        note(
-            f"{manifest.mode} is incomplete: it found more, but returned fewer than "
-            f"{manifest.depth} documents for {len(manifest.cut_short)} queries: "
-            f"{listed(manifest.cut_short)}; raise the service's limit of results (or max_chunks), "
-            "or use a smaller --depth"
-        )

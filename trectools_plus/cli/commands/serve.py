@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from trectools_plus import benchmark, retrieval, service
-from trectools_plus.cli.options.common import Host, Port
+from trectools_plus.cli.options.common import Host, KeyFromEnv, Port
 from trectools_plus.cli.options.settings import Given, IndexSettings, SettingOptions, refuse_unused
 
 _SETTINGS = SettingOptions(
@@ -24,10 +24,6 @@ class LimitOptions:
     """Limits on requests."""
 
     max_body_mib: Annotated[int, Option(min=1, help="Maximum size of a request body in MiB.")] = 32
-    max_queries: Annotated[
-        int,
-        Option(min=1, help="Maximum number of queries of a test set, qrels or run."),
-    ] = 2_000
     time_limit: Annotated[
         float,
         Option(
@@ -48,7 +44,6 @@ class LimitOptions:
         """Return the limits."""
         return service.Limits(
             body_bytes=self.max_body_mib << 20,
-            queries=self.max_queries,
             seconds=self.time_limit,
             workers=self.workers,
         )
@@ -60,13 +55,7 @@ def serve(
     limits: LimitOptions,
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    key_from_env: Annotated[
-        str | None,
-        Option(
-            metavar="VARIABLE",
-            help="Environment variable with the key that requests must contain.",
-        ),
-    ] = None,
+    key_from_env: KeyFromEnv = None,
     config: Annotated[
         Path | None,
         Option(

@@ -48,6 +48,18 @@ Confidence = Annotated[
         help="Confidence level of the intervals, between 0 and 1.",
     ),
 ]
+Config = Annotated[
+    Path | None,
+    Option(
+        help="Configuration file (benchmark.yaml) with any of these settings; options override it."
+    ),
+]
+KeyFromEnv = Annotated[
+    str | None,
+    Option(
+        metavar="VARIABLE", help="Environment variable with the key that requests must contain."
+    ),
+]
 Columns = Annotated[
     list[str] | None,
     Option(

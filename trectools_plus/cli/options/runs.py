@@ -30,9 +30,6 @@ from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.distributed import use_scheduler
 from trectools_plus.errors import UsageError
 
-FurtherRuns = Annotated[list[str] | None, Argument(metavar="NAME=FILE", hidden=True)]
-"""The run files after the first one of ``--runs``."""
-
 
 class RunArgument(NamedTuple):
     """A run file, and the name that the user gave to it, or an empty text."""
@@ -66,17 +63,29 @@ def parse_runs(values: Sequence[str], where: str) -> list[RunArgument]:
     return runs
 
 
-def read_runs(
-    options: Sequence[str] | None, further: Sequence[str] | None
-) -> dict[str, str] | None:
-    """Return the files of ``--runs`` and of the arguments by name; ``None`` without any.
+@dataclass(frozen=True)
+class RunFiles:
+    """Run files that are compared instead of searching."""
 
-    Raises:
-        UsageError: If a value is wrong.
-    """
-    runs = parse_runs([*(options or ()), *(further or ())], "--runs")
-    named = formats.name_runs(runs, [run.name for run in runs])
-    return {name: run.path for name, run in named.items()} or None
+    runs: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME=FILE...",
+            help="Run files; needs --qrels or --dataset. Without NAME=, a run is named after its "
+            "file.",
+        ),
+    ] = None
+    further_runs: Annotated[list[str] | None, Argument(metavar="NAME=FILE", hidden=True)] = None
+
+    def by_name(self) -> dict[str, str] | None:
+        """Return the files by the names of the runs; ``None`` without any.
+
+        Raises:
+            UsageError: If a value is wrong.
+        """
+        runs = parse_runs([*(self.runs or ()), *(self.further_runs or ())], "--runs")
+        named = formats.name_runs(runs, [run.name for run in runs])
+        return {name: run.path for name, run in named.items()} or None
 
 
 class Scored(NamedTuple):
