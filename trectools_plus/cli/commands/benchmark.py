@@ -263,7 +263,16 @@ _SWEEP_SETTINGS = SettingOptions(
     benchmark.SweepConfig,
     *("dataset", "test_file", "held_out", "unknown_terms", "language"),
     *("corpus", "topics", "qrels", "ontology", "modes", "depth", "retrieval"),
-    *("measures", "primary_measure", "baseline", "missing", "confidence", "seed", "output_dir"),
+    *(
+        "measures",
+        "primary_measure",
+        "baseline",
+        "missing",
+        "confidence",
+        "resamples",
+        "seed",
+        "output_dir",
+    ),
 )
 
 

@@ -19,7 +19,7 @@ from trectools_plus.text import split_list
 
 _SETTINGS = SettingOptions(
     benchmark.BenchmarkConfig,
-    *("primary_measure", "test", "correction", "interval", "confidence", "seed"),
+    *("primary_measure", "test", "correction", "interval", "confidence", "resamples", "seed"),
     assigns=False,
 )
 

@@ -21,13 +21,20 @@ from trectools_plus.cli.printing import (
     write_text,
 )
 from trectools_plus.display import TextTable
+from trectools_plus.errors import UsageError
 from trectools_plus.text import printable
 
 if TYPE_CHECKING:
     import polars as pl
 
 _Format = Literal["table", "json", "csv", "parquet"]
-_SUFFIXES: dict[str, _Format] = {".json": "json", ".csv": "csv", ".parquet": "parquet"}
+_SUFFIXES: dict[str, _Format] = {
+    "": "table",
+    ".txt": "table",
+    ".json": "json",
+    ".csv": "csv",
+    ".parquet": "parquet",
+}
 _IN_TOP = re.compile(r"in_?top", re.IGNORECASE)
 """Begins the names of recall as a fraction of counts, for example ``inTop3``: 2/3."""
 
@@ -83,7 +90,9 @@ def evaluate_runs(
       trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
     """
     suffix = "" if output is None else output.suffix.lower()
-    kind = output_format or _SUFFIXES.get(suffix, "table")
+    kind = output_format or _SUFFIXES.get(suffix)
+    if kind is None:
+        raise UsageError(f"unknown format '{suffix}'", where=str(output), remedy="add --format")
     scored = scoring.score(qrels, runs)
     evaluation = scored.evaluation
     if kind == "json":

@@ -116,8 +116,8 @@ def demo(
     config = benchmark.load_config(
         options={"dataset": formats.SAMPLE, "output_dir": str(report_folder)}
     )
-    formats.write_new(files)
     ReportOptions().run(config)
+    formats.write_new(files)
     inform(f"the sample is in {output_dir}; next: trectools-plus eval, compare, runs validate")
 
 

@@ -85,7 +85,7 @@ def query_text(
             "--depth",
             "--num-results",
             min=1,
-            help="Maximum number of results of each finding.",
+            help="Maximum number of results.",
         ),
     ] = 10,
     output_format: TextOrJson = "text",
@@ -133,10 +133,14 @@ def query_text(
         if answer.negated
     ]
     parts = [_as_dict(answer, documents, num_results) for answer in answers]
-    results = {result["doc_id"]: result for part in parts for result in part["results"]}
+    results: dict[str, dict[str, Any]] = {}
+    turns = [result for part in parts for result in part["results"]]
+    for result in sorted(turns, key=lambda result: int(result["rank"])):
+        results.setdefault(result["doc_id"], result)
+    shown = list(results.values())[:num_results]
     document = {
         "query": text,
-        "results": [{**result, "rank": at} for at, result in enumerate(results.values(), 1)],
+        "results": [{**result, "rank": rank} for rank, result in enumerate(shown, 1)],
         "confident": min((part["confident"] for part in parts), key=lambda sure: sure is not False),
         "negated": ", ".join(part["negated"] for part in parts if part["negated"]) or None,
         "mode": mode,
@@ -146,8 +150,8 @@ def query_text(
     if output_format == "json":
         write_document(document)
         return
-    if results:
-        write_text(records_table(document["results"]))
+    if shown:
+        write_text(records_table(shown))
     else:
         inform("nothing found")
     for line in notes:

@@ -137,7 +137,9 @@ class ScoringOptions:
         """
         given = parse_runs(runs, "RUN")
         paths = [run.path for run in given]
-        chosen = measures.parse_measures(measure_names(self.measure) or DEFAULT_MEASURES)
+        chosen = measures.parse_measures(
+            DEFAULT_MEASURES if self.measure is None else measure_names(self.measure)
+        )
         if self.ontology is not None:
             measures.check_files_used(chosen, self.ontology)
             chosen = measures.bind_files(chosen, self.ontology)

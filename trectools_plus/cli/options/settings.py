@@ -240,18 +240,15 @@ def open_data(
         UsageError: If settings exclude each other, or documents or queries are missing.
         InputError: If a file cannot be read.
     """
-    dataset, documents = settings.dataset, None
-    needed = [settings.topics, *([settings.corpus] if settings.needs_corpus else [])]
+    dataset, corpus, topics = settings.dataset, settings.corpus, settings.topics
+    if dataset != "hpo":
+        terms = {"--test-file": settings.test_file, "--ontology": settings.ontology}
+        refuse_options(terms, "needs --dataset hpo")
     if dataset is not None:
-        files = {"--corpus": settings.corpus, "--topics": settings.topics}
-        refuse_options(files, "and --dataset exclude each other")
-    elif None in needed:
-        raise UsageError(
-            "no collection to search",
-            remedy="give --dataset, or --corpus and --topics, or name them in the file of --config",
-        )
+        refuse_options({"--corpus": corpus, "--topics": topics}, "and --dataset exclude each other")
+    documents: formats.DocumentCollection | None = None
     if settings.streams_documents:
-        documents = formats.stream_documents(dataset, settings.corpus)
+        documents = formats.stream_documents(dataset, corpus)
     if documents is not None:
         documents.check(progress)
     if dataset is not None:
@@ -261,13 +258,12 @@ def open_data(
         collection = benchmark.open_collection(
             dataset, settings.test_file, settings.ontology, unknown_terms="drop"
         )
-        if collection.corpus is None and settings.needs_corpus:
-            raise UsageError("the dataset has no documents to search", where=dataset)
         return documents or collection.corpus, collection.topics
-    assert settings.topics is not None
-    queries = formats.read_topics(settings.topics, settings.topic_options)
-    if queries.read_as is not None:
-        note(f"{settings.topics} {queries.read_as}")
-    if documents is None and settings.corpus is not None:
-        return formats.load_corpus(settings.corpus), queries
-    return documents, queries
+    if topics is None or (corpus is None and settings.needs_corpus):
+        raise UsageError(
+            "no collection to search",
+            remedy="give --dataset, or --corpus and --topics, or name them in the file of --config",
+        )
+    if documents is None and corpus is not None:
+        documents = formats.load_corpus(corpus)
+    return documents, formats.read_topics(topics, settings.topic_options)
