@@ -115,6 +115,7 @@ _REMOVED = {
     "--new-version": "removed; the version is the next minor one, edit the written file",
     "--retries": "removed; requests are repeated up to four times",
     "--timeout": "removed; a request may take two minutes; use --set timeout=SECONDS to search",
+    "--concurrency": "removed; at most four requests are sent at the same time",
     "--max-characters": "removed; a model is shown the first 6,000 characters of a document",
     "--show-prompt": "removed; the folder of a plan contains the prompt",
     "--reuse": "removed; judge plan --extend takes over all judgments",

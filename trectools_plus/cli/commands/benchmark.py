@@ -77,7 +77,7 @@ class ReportOptions:
                 cached=True,
             )
         files = reporting.write_reports(result, plots=self.plots)
-        report, data = result.report, result.dataset
+        report = result.report
         if self.output_format == "json":
             typer.echo(reporting.render_json(report), nl=False)
         else:
@@ -95,9 +95,7 @@ class ReportOptions:
                 result.output_dir / "runs",
             ):
                 typer.echo(f"written  {path}")
-        if data is not None and data.topics is not None and data.topics.read_as is not None:
-            note(f"{data.topics.path} {data.topics.read_as}")
-        of_data = [] if data is None else data.notes
+        of_data = [] if result.dataset is None else result.dataset.notes
         for text in (*of_data, *benchmark.input_notes(report, config)):
             note(text)
         if unscored := report.unscored:  # the report is already written
@@ -170,7 +168,6 @@ def benchmark_compare_vectors(
     strategies: Annotated[
         str | None,
         Option(
-            metavar="NAMES",
             help="Aggregation strategies, comma-separated: label_only, label_synonyms_min, "
             "label_synonyms_max, all_max, all_weighted.  [default: all]",
         ),

@@ -43,7 +43,6 @@ def compare_runs(
     baseline: Annotated[
         str | None,
         Option(
-            metavar="NAMES",
             help="Compare every other run with this run, or with several, comma-separated.  "
             "[default: compare every pair]",
         ),

@@ -84,7 +84,6 @@ def runs_fuse(
     method: Annotated[
         str,
         Option(
-            metavar="NAME",
             help="Fusion method: rrf, isr, borda, condorcet, weighted, combsum, combmnz or "
             "combmax.",
         ),
@@ -99,7 +98,7 @@ def runs_fuse(
     k: Annotated[int, Option(min=0, help="For rrf: the constant k of 1 / (k + rank).")] = 60,
     weights: Annotated[
         str | None,
-        Option(metavar="NUMBERS", help="For weighted: one weight for each run, comma-separated."),
+        Option(help="For weighted: one weight for each run, comma-separated."),
     ] = None,
     normalisation: Annotated[
         Normalisation,
@@ -136,9 +135,6 @@ def runs_fuse(
     formats.write_run(fused, output, tag=method)
     rows = plural(fused.frame.height, "result")
     typer.echo(f"{output}: {rows} from {len(runs)} runs by {method}")
-    for run, path in zip(loaded, runs, strict=True):
-        if absent := len(fused.query_ids) - len(run.query_ids):
-            note(f"{absent} of these queries are not in {path}")
 
 
 def qrels_convert(

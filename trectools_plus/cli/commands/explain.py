@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 from typer import Argument
@@ -11,8 +10,6 @@ from trectools_plus import measures, validation
 from trectools_plus.cli.options.common import TextOrJson
 from trectools_plus.cli.printing import write_document
 from trectools_plus.errors import UsageError
-
-_CODE = re.compile(r"[FRQTP][0-9]{3}", re.IGNORECASE)
 
 
 def explain_name(
@@ -51,7 +48,8 @@ def explain_name(
     try:
         definition = measures.explain(name)
     except UsageError:
-        rules = list(map(_as_dict, _rules(name)))
+        codes = [rule for rule in validation.CATALOGUE if rule.code == name.upper()]
+        rules = list(map(_as_dict, codes or validation.CATALOGUE.named(name)))
         if not rules:
             raise
         for document in [{"rules": rules}] if output_format == "json" else rules:
@@ -59,17 +57,6 @@ def explain_name(
         return
     also = {"see_also": definition.see_also} if definition.see_also else {}
     write_document(definition.as_dict() | also, output_format)
-
-
-def _rules(name: str) -> list[validation.Rule]:
-    """Return the rules with a code or name; an empty list if no rule has the name.
-
-    Raises:
-        UsageError: If no rule has the code.
-    """
-    if _CODE.fullmatch(name):
-        return [validation.CATALOGUE[name.upper()]]
-    return validation.CATALOGUE.named(name)
 
 
 def _as_dict(rule: validation.Rule) -> dict[str, Any]:

@@ -18,15 +18,12 @@ from trectools_plus.cli.options.common import (
     TextOrJson,
     numbers,
     output_dir_option,
-    refuse_options,
 )
 from trectools_plus.cli.options.settings import Given, SettingOptions
 from trectools_plus.cli.printing import print_result, write_document
-from trectools_plus.cli.verbosity import note, show_progress
-from trectools_plus.extraction.settings import OF_RETRIEVAL
+from trectools_plus.cli.verbosity import show_progress
 from trectools_plus.formats.files.atomic import make_folder
 from trectools_plus.provenance import format_command
-from trectools_plus.text import split_list
 
 Folder = Annotated[
     Path,
@@ -38,7 +35,7 @@ Folder = Annotated[
 ]
 Dataset = Annotated[
     str | None,
-    Option(metavar="NAME", help="Use this sub-folder only.  [default: all of DIR together]"),
+    Option(help="Use this sub-folder only.  [default: all of DIR together]"),
 ]
 
 
@@ -79,12 +76,6 @@ def extraction_run(
       trectools-plus extraction run data --predictions mine.jsonl --format json
       trectools-plus extraction run letter.txt --style notes
     """
-    if predictions is not None:
-        others = {name: value for name, value in settings.items() if name != "root"}
-        refuse_options(others, "is a setting of the built-in extraction, not of --predictions")
-    if settings.get("method") == "dictionary":
-        of_retrieval = {name: settings.get(name) for name in OF_RETRIEVAL}
-        refuse_options(of_retrieval, "is a setting of retrieval, not of --method dictionary")
     if output_dir is not None:
         reporting.check_extraction_folder(output_dir)
     made = extraction.make_extraction_settings(settings)
@@ -139,14 +130,11 @@ def _print_texts(
     settings = texts.settings.model_dump() if output_format == "json" else {}
     document = {"settings": settings, "predictions": rows, "notes": texts.notes}
     write_document(document, output_format)
-    note(f"style {texts.settings.style}; the texts have no gold terms, so nothing is scored")
 
 
 def extraction_compare(
     first: Annotated[Path, Argument(metavar="A", help="An ExtractionReport.json, or its folder.")],
     second: Annotated[Path, Argument(metavar="B", help="The report that is compared with A.")],
-    confidence: Confidence = 0.95,
-    seed: Seed = 42,
     output_format: TextMarkdownJson = "text",
 ) -> None:
     """Every difference has an interval over documents; a paired t-test compares the F1 of the
@@ -160,7 +148,6 @@ def extraction_compare(
     comparison = extraction.compare_extractions(
         extraction.load_extraction_report(first),
         extraction.load_extraction_report(second),
-        resampling=statistics.Resampling(seed=seed, confidence=confidence),
     )
     document = reporting.comparison_document(comparison)
     print_result(output_format, document, reporting.comparison_blocks(comparison))
@@ -176,21 +163,13 @@ def extraction_sweep(
     output_dir: Annotated[
         Path | None, output_dir_option("Folder for sweep.json and the plot.")
     ] = None,
-    systems: Annotated[
-        str,
-        Option(
-            metavar="NAMES",
-            help="Systems, comma-separated: both, dictionary, retrieval, unverified.",
-        ),
-    ] = "both,dictionary,retrieval,unverified",
     parameter: Annotated[
         str,
-        Option(metavar="NAME", help="Setting to vary, for example min_confidence or num_results."),
+        Option(help="Setting to vary, for example min_confidence or num_results."),
     ] = "min_confidence",
     values: Annotated[
         str | None,
         Option(
-            metavar="NUMBERS",
             help="Values of the setting, comma-separated.  [default: 0, 0.1, … 0.9, 0.95]",
         ),
     ] = None,
@@ -203,12 +182,11 @@ def extraction_sweep(
     \b
     Examples:
       trectools-plus extraction sweep data --dataset GeneReviews --output-dir results/sweep
-      trectools-plus extraction sweep data --systems both --parameter num_results --values 1,5,10,30
+      trectools-plus extraction sweep data --parameter num_results --values 1,5,10,30
     """
     if output_dir is not None:
         reporting.check_sweep_folder(output_dir)
     options = extraction.SweepOptions(
-        systems=split_list(systems),
         parameter=parameter.replace("-", "_"),
         values=extraction.DEFAULT_VALUES if values is None else numbers(values, "--values"),
         resampling=statistics.Resampling(seed=seed),

@@ -149,7 +149,7 @@ class ModelOptions:
             "http://localhost:8080.",
         ),
     ] = None
-    model: Annotated[str | None, Option(metavar="NAME", help="The model that judges.")] = None
+    model: Annotated[str | None, Option(help="The model that judges.")] = None
     key_from_env: KeyFromEnv = None
     prompt: Annotated[
         Path | None,
@@ -166,10 +166,6 @@ class ModelOptions:
             "temperature=0, max_tokens=1024]",
         ),
     ] = None
-    concurrency: Annotated[
-        int,
-        Option(min=1, max=64, help="Maximum number of simultaneous requests."),
-    ] = 4
 
     def labeller(self) -> judging.Labeller:
         """Return the model.
@@ -187,7 +183,6 @@ class ModelOptions:
             self.model,
             parameters=_parse_parameters(self.setting or []),
             key=key or None,
-            concurrency=self.concurrency,
         )
         return judging.ModelLabeller(endpoint, judging.read_prompt(self.prompt))
 
@@ -282,9 +277,7 @@ def _confirm(announcement: str, *, yes: bool) -> bool:
         raise KeyboardInterrupt from None
 
 
-Model = Annotated[
-    str | None, Option(metavar="NAME", help="The model, if several have judged the plan.")
-]
+Model = Annotated[str | None, Option(help="The model, if several have judged the plan.")]
 
 
 def judge_estimate(

@@ -25,9 +25,6 @@ from trectools_plus.cli.verbosity import Verbosity, inform, note, show_progress
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.text import plural
 
-_MOST_PROBLEMS = 30
-"""Maximum number of problems of a report in text."""
-
 
 def benchmark_list(
     folder: Annotated[
@@ -43,8 +40,6 @@ def benchmark_list(
     listing = benchmark.list_reports(folder)
     for problem in listing.problems:
         note(problem)
-    if not listing.reports:
-        inform(f"no report in {folder}")
     write_document({"reports": [asdict(report) for report in listing.reports]}, output_format)
 
 
@@ -99,8 +94,7 @@ def benchmark_verify(report: Report, output_format: TextOrJson = "text") -> None
         verified = benchmark.verify_report(report, progress)
     count, document = len(verified.problems), verified.as_dict()
     if output_format == "text":
-        result = plural(count, "problem") if count else "all hold"
-        document = {"result": result, **document, "problems": verified.problems[:_MOST_PROBLEMS]}
+        document = {"result": plural(count, "problem") if count else "all hold", **document}
     write_document(document, output_format)
     if count:
         raise typer.Exit(1)
@@ -115,7 +109,6 @@ def benchmark_compare(
     test: Annotated[
         str,
         Option(
-            metavar="NAME",
             help="Paired test that decides on significance, adjusted by Holm: t_test, "
             "paired_bootstrap, randomisation or wilcoxon.",
         ),
@@ -157,7 +150,6 @@ def benchmark_gate(
     max_drop: Annotated[
         str | None,
         Option(
-            metavar="SHARE",
             help="Allowed drop, for example 5% or 0.05.  [default: 5%, or no limit with "
             "--non-inferior]",
         ),
@@ -165,7 +157,6 @@ def benchmark_gate(
     non_inferior: Annotated[
         str | None,
         Option(
-            metavar="SHARE",
             help="Pass only if the interval of the difference excludes a drop of this size, for "
             "example 5%; needs per_query.parquet of both reports.",
         ),
@@ -241,9 +232,7 @@ def benchmark_metrics(
         Path | None,
         Option(help="Write the metrics to a .prom file for node_exporter."),
     ] = None,
-    prefix: Annotated[
-        str, Option(metavar="PREFIX", help="Prefix of the names of metrics.")
-    ] = "trectools_plus",
+    prefix: Annotated[str, Option(help="Prefix of the names of metrics.")] = "trectools_plus",
 ) -> None:
     """Without --textfile, the metrics are printed. Needs the extra service.
 

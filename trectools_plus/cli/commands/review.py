@@ -6,14 +6,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from trectools_plus import formats, judging, service, statistics, validation
-from trectools_plus.cli.options.common import Confidence, Host, KeyFromEnv, Port, TextOrJson
+from trectools_plus.cli.options.common import Host, KeyFromEnv, Port, TextOrJson
 from trectools_plus.cli.printing import write_document
 from trectools_plus.cli.verbosity import inform
-from trectools_plus.text import plural, split_list
+from trectools_plus.text import split_list
 
 Database = Annotated[
     Path, Argument(metavar="DB", help="The review database, or the folder with its review.db.")
@@ -31,7 +30,7 @@ def review_serve(
     port: Port = 8000,
     modes: Annotated[
         str | None,
-        Option(metavar="NAMES", help="Modes to show, comma-separated.  [default: all]"),
+        Option(help="Modes to show, comma-separated.  [default: all]"),
     ] = None,
     depth: Annotated[int, Option(help="Maximum number of results per query and mode.")] = 10,
     key_from_env: KeyFromEnv = None,
@@ -71,9 +70,7 @@ def review_serve(
     service.run_review(report, None, options, host=host, port=port, notify=inform)
 
 
-def review_show(
-    database: Database, confidence: Confidence = 0.95, output_format: TextOrJson = "text"
-) -> None:
+def review_show(database: Database, output_format: TextOrJson = "text") -> None:
     """The command works while the page is served. The output names the modes; do not show it to
     annotators who have not finished. Of a plan, it shows how many queries people and models have
     judged, and their agreement, with intervals that resample queries.
@@ -84,7 +81,7 @@ def review_show(
       trectools-plus review show results/today/review.db --format json
       trectools-plus review show plan
     """
-    resampling = statistics.Resampling(confidence=confidence)
+    resampling = statistics.Resampling()
     if (plan := judging.find_plan(database)) is not None:
         write_document(service.summarise_plan(plan, resampling).as_dict(), output_format)
         return
@@ -99,7 +96,6 @@ def review_export(
     annotator: Annotated[
         str | None,
         Option(
-            metavar="NAME",
             help="Export the judgments of this annotator only.  [default: all annotators, merged]",
         ),
     ] = None,
@@ -123,9 +119,7 @@ def review_import(
     qrels: Annotated[
         Path, Argument(metavar="QRELS", help="Judgments of people, with grades up to 3.")
     ],
-    annotator: Annotated[
-        str, Option(metavar="NAME", help="The name under which they are stored.")
-    ] = "qrels",
+    annotator: Annotated[str, Option(help="The name under which they are stored.")] = "qrels",
 ) -> None:
     """The judgments become those of an annotator of the plan, as if they were made on the page.
     Negative grades count as 0. If the qrels lack at most a tenth of the pooled documents of a
@@ -138,8 +132,4 @@ def review_import(
     """
     judgments = validation.load_qrels(qrels)
     imported = service.import_judgments(judging.PlanFolder(plan), judgments, annotator)
-    typer.echo(
-        f"{plural(imported.graded, 'judgment')} of {plural(imported.queries, 'query', 'queries')} "
-        f"imported; {imported.missing:,} pooled documents lack a grade; {imported.ignored:,} "
-        f"judgments are of other pairs; review serve asks about {imported.open:,} queries."
-    )
+    write_document(imported._asdict(), "text")

@@ -26,7 +26,6 @@ from trectools_plus.cli.options.settings import (
 )
 from trectools_plus.cli.printing import records_table, write_document, write_text
 from trectools_plus.cli.verbosity import inform, note, show_progress
-from trectools_plus.errors import UsageError
 from trectools_plus.provenance import format_command
 from trectools_plus.text import listed, split_list
 
@@ -37,7 +36,6 @@ def index_build(
     modes: Annotated[
         str,
         Option(
-            metavar="NAMES",
             help="Modes to build indexes for, comma-separated: lexical, vector, ngram, splade, "
             "or hybrid for all that it merges.",
         ),
@@ -74,7 +72,6 @@ def query_text(
     mode: Annotated[
         str,
         Option(
-            metavar="NAME",
             help="Mode: lexical (or bm25), vector (or dense), ngram, hybrid, splade, or an "
             "aggregation strategy of multi-vector search.",
         ),
@@ -105,8 +102,6 @@ def query_text(
       trectools-plus query "Herzgeräusch" --set language=de
       trectools-plus query "wing flutter" --corpus corpus.jsonl --format json
     """
-    if not text.strip():
-        raise UsageError("the text is empty", where="TEXT", remedy="give a text to search for")
     settings = retrieval.make_settings(given)
     retrieval.check_modes([mode], settings)
     documents = open_documents(files)
@@ -279,28 +274,25 @@ def runs_fetch(
             dataset=settings.dataset,
             command=format_command(sys.argv),
         )
+    manifests = [file.manifest for file in files.values()]
     if output_format == "json":
-        manifests = [file.manifest.model_dump(mode="json") for file in files.values()]
-        write_document({"runs": manifests})
+        write_document({"runs": [manifest.model_dump(mode="json") for manifest in manifests]})
     else:
-        write_text(records_table(list(map(_describe, files.values()))))
+        rows = [
+            {
+                "run": manifest.run.path,
+                "results": manifest.run.results,
+                "queries": manifest.run.queries,
+                "of": manifest.topics.count,
+            }
+            for manifest in manifests
+        ]
+        write_text(records_table(rows))
         typer.echo(f"written to {output_dir}, each with its manifest")
-    for file in files.values():
-        if cut_short := file.manifest.cut_short:
+    for manifest in manifests:
+        if cut_short := manifest.cut_short:
             note(
-                f"{file.manifest.mode} is incomplete: for {len(cut_short)} queries it found more "
+                f"{manifest.mode} is incomplete: for {len(cut_short)} queries it found more "
                 f"than the service returned: {listed(cut_short)}; raise the service's limit of "
                 "results (or max_chunks), or use a smaller --depth"
             )
-
-
-def _describe(file: retrieval.FetchedFile) -> dict[str, Any]:
-    manifest, latency = file.manifest, file.manifest.latency_ms
-    return {
-        "run": manifest.run.path,
-        "results": manifest.run.results,
-        "queries": manifest.run.queries,
-        "of": manifest.topics.count,
-        "p50 ms": latency and latency.p50,
-        "p95 ms": latency and latency.p95,
-    }

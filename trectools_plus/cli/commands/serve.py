@@ -70,9 +70,7 @@ def serve(
             help="Report whose values /metrics contains, read again when it changes; repeatable.",
         ),
     ] = None,
-    prefix: Annotated[
-        str, Option(metavar="PREFIX", help="Prefix of the names of metrics.")
-    ] = "trectools_plus",
+    prefix: Annotated[str, Option(help="Prefix of the names of metrics.")] = "trectools_plus",
 ) -> None:
     """The service answers POST requests to /v1/evaluate, /v1/validate and /v1/score, and GET
     requests to /healthz, /readyz, /metrics and /openapi.json. Requests contain the key as

@@ -85,7 +85,6 @@ def testset_convert(
     language: Annotated[
         str | None,
         Option(
-            metavar="CODE",
             help="Language of the texts, for example de, if the set names none.",
         ),
     ] = None,
@@ -168,7 +167,6 @@ def testset_refresh(
     pool: Annotated[
         str,
         Option(
-            metavar="SET",
             help="Test set with the new queries: a file or a shipped name.",
         ),
     ],

@@ -35,9 +35,7 @@ class CheckOptions:
 
     profile: Annotated[
         str | None,
-        Option(
-            metavar="NAME", help="Profile of severities and limits: default, trec or submission."
-        ),
+        Option(help="Profile of severities and limits: default, trec or submission."),
     ] = None
     select: Annotated[
         list[str] | None,
@@ -113,7 +111,6 @@ def runs_validate(
     docid_pattern: Annotated[
         str | None,
         Option(
-            metavar="REGEX",
             help="Check that a regular expression matches each whole document id.",
         ),
     ] = None,
@@ -235,10 +232,7 @@ def topics_validate(
     choices, read = options.choices(), fields.options()
 
     def check(path: str) -> validation.FileReport:
-        report = validation.validate_topics(path, every_line=options.every, options=read)
-        if report.read_as is not None:
-            note(f"{path} {report.read_as}")
-        return report
+        return validation.validate_topics(path, every_line=options.every, options=read)
 
     fixed = fix_file(fix, topics, validation.fix_topics, inputs=(choices.settings_file,))
     check_files(topics, check, choices, options, fixed=fixed)

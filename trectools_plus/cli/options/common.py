@@ -29,7 +29,6 @@ Report = Annotated[Path, Argument(metavar="REPORT", help="A BenchmarkReport.json
 Host = Annotated[
     str,
     Option(
-        metavar="ADDRESS",
         help="Address to listen on; other addresses than loopback need --key-from-env.",
     ),
 ]
@@ -94,7 +93,7 @@ Scheduler = Annotated[
 
 Measures = Annotated[
     list[str] | None,
-    Option("--measure", "--measures", "-m", metavar="NAME", help=MEASURE_HELP),
+    Option("--measure", "--measures", "-m", help=MEASURE_HELP),
 ]
 
 
@@ -116,7 +115,6 @@ class TopicFieldOptions:
         str | None,
         Option(
             "--id-field",
-            metavar="NAME",
             help="Field of the topics with the id.  [default: by its name: query_id, number, …]",
         ),
     ] = None
@@ -124,7 +122,6 @@ class TopicFieldOptions:
         str | None,
         Option(
             "--text-fields",
-            metavar="NAMES",
             help="Fields of the topics with the text, comma-separated; several are joined.  "
             "[default: by their names: text, query, title, …]",
         ),
@@ -163,14 +160,12 @@ class TableOptions:
     caption: Annotated[
         str | None,
         Option(
-            metavar="TEXT",
             help="Caption of the table; with a backslash, it is LaTeX.  [default: the data]",
         ),
     ] = None
     label: Annotated[
         str | None,
         Option(
-            metavar="NAME",
             help="Name of the table for LaTeX's \\ref, for example tab:main.",
         ),
     ] = None
