@@ -75,11 +75,9 @@ def render_commands_markdown() -> str:
 def render_measures_markdown() -> str:
     """Render the definitions of all measures that this package defines."""
     spellings: dict[str, list[str]] = {}
-    for name, alias in sorted(measures.ALIASES.items(), key=lambda item: item[0].lower()):
-        if name.lower() != alias.label.lower():
-            bound = ", ".join(f"{key}={value!r}" for key, value in alias.parameters.items())
-            measure = f"{alias.label}({bound})" if bound else alias.label
-            spellings.setdefault(measure, []).append(f"`{name}`")
+    for name, label in sorted(measures.ALIASES.items(), key=lambda item: item[0].lower()):
+        if name.lower() != label.lower():
+            spellings.setdefault(label, []).append(f"`{name}`")
     rows = [f"| `{measure}` | {', '.join(names)} |" for measure, names in sorted(spellings.items())]
     parts = [
         "# Measures\n\n"
@@ -119,7 +117,7 @@ def _no_relevant_section() -> str:
 
 def example_of(label: str) -> str:
     """Return a valid measure name with this label, with a cutoff if it needs one."""
-    for name in (f"{label}@10", f"{label}@0.1", label):
+    for name in (f"{label}@10", label):
         try:
             return measures.parse_measure(name).name
         except UsageError:
@@ -136,7 +134,6 @@ def _measure_section(label: str) -> str:
         "relevant from grade": definition.relevance_level,
         "ties": definition.ties,
         "averaged over": definition.averaged_over,
-        **({"see also": definition.see_also} if definition.see_also else {}),
         "provider": re.sub(r" \d[\w.]*", "", definition.provider, count=1),
         "trec_eval": f"`{definition.trec_eval_call}`" if definition.trec_eval_call else "none",
     }

@@ -218,10 +218,9 @@ def as_table(
 
 
 def _label(measure: measures.Measure) -> str:
-    """Return the name as requested, followed by the canonical name if that differs, and "sum"."""
-    further = [] if measure.requested_name == measure.name else [measure.name]
-    further += ["sum"] if measure.aggregate == "sum" else []
-    return f"{measure.requested_name} ({', '.join(further)})" if further else measure.requested_name
+    """Return the name as requested, followed by the canonical name if that differs."""
+    name = measure.requested_name
+    return name if name == measure.name else f"{name} ({measure.name})"
 
 
 def _query_cells(
@@ -231,7 +230,7 @@ def _query_cells(
     judged: measures.JudgedQueries | None,
 ) -> list[str]:
     """Return the values of a measure for each query; those of ``inTop3`` as fractions."""
-    values = evaluation.values_as_list(run, measure.requested_name)
+    values = evaluation.values(run, measure.requested_name).tolist()
     if judged is None or not _IN_TOP.match(measure.requested_name):
         return list(map(_figure, values))
     relevant = judged.count_relevant(measure.relevance_level)
@@ -269,11 +268,9 @@ def _mean_cell(
 ) -> str:
     name = measure.requested_name
     value, n = evaluation.mean(run, name), evaluation.n(run, name)
-    is_sum = measure.aggregate == "sum" and not math.isnan(value)
-    figure = f"{value:,.0f}" if is_sum else _figure(value)
     interval = reporting.show_ci(intervals[run][name]) if intervals else ""
     count = "" if n == evaluation.counts[run].n_scored else f"(n={n:,})"
-    return " ".join(filter(None, (figure, interval, count)))
+    return " ".join(filter(None, (_figure(value), interval, count)))
 
 
 def _figure(value: float) -> str:

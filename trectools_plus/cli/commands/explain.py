@@ -15,15 +15,15 @@ from trectools_plus.errors import UsageError
 
 _CODE = re.compile(r"[FRQTP][0-9]{3}", re.IGNORECASE)
 _FAMILIES = {
-    "Graded gain": ("nDCG", "DCG", "CG", "ERR", "RBP"),
+    "Graded gain": ("nDCG", "RBP"),
     "Precision and average precision": (
-        *("P", "Rprec", "AP", "APcap", "IPrec", "Bpref", "infAP", "F1"),
-        *("SetP", "SetR", "SetF", "SetAP"),
+        *("P", "Rprec", "AP", "APcap", "Bpref", "infAP", "F1"),
+        *("SetP", "SetR", "SetAP"),
     ),
     "Recall": ("R", "RelRet"),
     "The first relevant document": ("RR", "Success", "HitRate", "MinRank", "MeanRank"),
     "Ontologies": ("MaxOntSim",),
-    "Counts and coverage": ("NumQ", "NumRel", "NumRet", "Judged"),
+    "Coverage": ("Judged",),
 }
 
 
@@ -69,8 +69,7 @@ def explain_name(
         for document in [{"rules": rules}] if output_format == "json" else rules:
             write_document(document, output_format)
         return
-    also = {"see_also": definition.see_also} if definition.see_also else {}
-    write_document(definition.as_dict() | also, output_format)
+    write_document(definition.as_dict(), output_format)
 
 
 def list_measures(output_format: TextOrJson = "text") -> None:

@@ -20,7 +20,7 @@ import polars as pl
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import JudgedRun
-from trectools_plus.measures.scoring.scores import score_by_provider
+from trectools_plus.measures.scoring.scores import score_by_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +97,13 @@ def bound_by_unjudged(
     Returns:
         The lower and the higher value, each of shape (queries, measures).
     """
-    irrelevant = score_by_provider(measures, run)
+    irrelevant = score_by_class(measures, run)
     relevant = np.empty_like(irrelevant)
     for position, measure in enumerate(measures):
         query, rank = run.unjudged(measure.cutoff)
         grade = np.full(len(query), max(highest_grade, measure.relevance_level))
         all_judged = run.with_judgments(query, rank, grade)
-        relevant[:, position] = score_by_provider([measure], all_judged)[:, 0]
+        relevant[:, position] = score_by_class([measure], all_judged)[:, 0]
     return np.fmin(irrelevant, relevant), np.fmax(irrelevant, relevant)
 
 

@@ -12,7 +12,7 @@ from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.files.opening import can_be_read_twice
 from trectools_plus.formats.interchange.names import ColumnNames
 from trectools_plus.formats.query_chunks import iter_query_chunks
-from trectools_plus.measures.definitions.base import FloatArray, Measure, Scorer
+from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import (
     IntArray,
     JudgedQueries,
@@ -68,15 +68,12 @@ def score_judged(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
         UsageError: If a measure cannot score this input.
     """
     run = run.cut(deepest_rank_needed(measures))  # saves time
-    values = score_by_provider(measures, run)
-    without_results = [
-        measure.values_without_results(run.query, run.grade, len(values)) for measure in measures
-    ]
-    return np.where(run.retrieved[:, None] > 0, values, np.transpose(without_results))
+    without_results = [measure.value_without_results for measure in measures]
+    return np.where(run.retrieved[:, None] > 0, score_by_class(measures, run), without_results)
 
 
-def score_by_provider(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
-    """Score a run with the provider of each measure.
+def score_by_class(measures: Sequence[Measure], run: JudgedRun) -> FloatArray:
+    """Score a run, the measures of a class together.
 
     Args:
         measures: The measures, each once.
@@ -85,24 +82,29 @@ def score_by_provider(measures: Sequence[Measure], run: JudgedRun) -> FloatArray
     Returns:
         Array of shape (queries, measures); values of queries without results are meaningless.
     """
-    groups: dict[Scorer, list[int]] = {}
+    groups: dict[type[Measure], list[int]] = {}
     for position, measure in enumerate(measures):
-        groups.setdefault(measure.provider, []).append(position)
+        groups.setdefault(type(measure), []).append(position)
     table = np.empty((len(run.retrieved), len(measures)))
-    for provider, positions in groups.items():
-        columns = provider.score([measures[position] for position in positions], run)
+    for kind, positions in groups.items():
+        columns = kind.score_together([measures[position] for position in positions], run)
         table[:, positions] = np.transpose(columns)
     return table
 
 
 def depend_on_grades_only(measures: Iterable[Measure]) -> bool:
     """Return whether all measures depend only on the content of a :class:`JudgedRun`."""
-    return not any(measure.provider.sees_documents for measure in measures)
+    return not any(measure.sees_documents for measure in measures)
+
+
+def accept_unjudged(measures: Iterable[Measure]) -> bool:
+    """Return whether a measure can score a run without judged documents."""
+    return any(measure.sees_unjudged for measure in measures)
 
 
 def deepest_rank_needed(measures: Sequence[Measure]) -> int | None:
     """Return the deepest rank that measures of grades and ranks need; ``None`` for all ranks."""
-    depths = [one.depth for one in measures if not one.provider.sees_documents]
+    depths = [one.cutoff for one in measures if not one.sees_documents]
     return None if None in depths else max((depth or 0 for depth in depths), default=1)
 
 
@@ -335,10 +337,7 @@ class RunOpener:
                 return [(JudgedFile.of_parts(view, view.tag, parts, qrels), tuple(of_file))]
             except NotInPartsError:
                 pass
-        accepts_unjudged = any(measure.sees_unjudged for measure in self.measures)
-        loader = RunLoader(
-            qrels.view, accepts_unjudged=accepts_unjudged, strict_input=self.strict_input
-        )
+        loader = RunLoader(qrels.view, accept_unjudged(self.measures), self.strict_input)
         opened: list[OpenedRun] = []
         for name, view in open_runs(path, self.columns):
             if is_judged:
