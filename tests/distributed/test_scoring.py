@@ -24,8 +24,8 @@ from .conftest import kill
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
 
-WHOLE = [*DEFAULT_MEASURES, "AP", "Bpref", "nDCG", "MeanRank", "Judged@10", "ERR@20"]
-BY_DOCUMENT = ["nDCG@10", "Accuracy", "P(judged_only=True)@5"]
+WHOLE = [*DEFAULT_MEASURES, "AP", "Bpref", "nDCG", "MeanRank", "Judged@10", "RBP@20"]
+BY_DOCUMENT = ["nDCG@10", "Accuracy"]
 
 
 def score(qrels, runs, names=WHOLE, **options):

@@ -117,7 +117,7 @@ def _no_relevant_section() -> str:
 
 def example_of(label: str) -> str:
     """Return a valid measure name with this label, with a cutoff if it needs one."""
-    for name in (f"{label}@10", label):
+    for name in (f"{label}@10", f"{label}@0.1", label):
         try:
             return measures.parse_measure(name).name
         except UsageError:

@@ -242,6 +242,8 @@ def _construct(parts: NameParts, text: str) -> Measure:
         parameters = {**implied, **parameters}
         if label not in BUILTIN:
             row = standard.STANDARD[label]
+            if label == "IPrec":
+                return user.construct(standard.IPrec, parameters, None, row, at)
             return user.construct(standard.TrecEvalMeasure, parameters, at, row)
         module = import_module(f"trectools_plus.measures.definitions.{BUILTIN[label]}")
         measure: type[Measure] = getattr(module, label)

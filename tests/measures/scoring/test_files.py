@@ -23,8 +23,10 @@ from trectools_plus.measures.scoring.scores import JudgedFile, PartJudge, judge_
 from trectools_plus.validation import load_qrels, parts
 from trectools_plus.validation.parts import NotInPartsError
 
-CUT = parse_measures(["nDCG@10", "AP@2", "R@3", "RR@2", "NumRet", "Judged@2", "ERR@3"])
-WHOLE = parse_measures(["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "SetF", "NumRet", "MeanRank"])
+CUT = parse_measures(["nDCG@10", "AP@2", "R@3", "RR@2", "Judged@2", "RBP@3"])
+WHOLE = parse_measures(
+    ["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "SetP", "IPrec@0.3", "MeanRank"]
+)
 QUERY_IDS = ["1", "12", "q3", "PLAIN-4", "823259", "MED-10", "x" * 17]
 DOC_IDS = ["d1", "d10", "d2", "0", "z", "clueweb12-0000tw-00-00013", "MED-10", "D1", "1", "a" * 40]
 SCORES = ["9.5", "9.25", "7", "6.000001", "6.0000001", "0.5", "0.25", "0", "-1.25", "-3"]

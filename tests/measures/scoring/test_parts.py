@@ -23,8 +23,8 @@ from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
 from trectools_plus.validation.findings import refuse_errors
 from trectools_plus.validation.parts import NotInPartsError
 
-AT_CUTOFFS = ["AP@2", "R@2", "P@3", "ERR@3", "APcap@3", "Judged@2"]
-WHOLE = ["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "RelRet", "MeanRank", "SetF"]
+AT_CUTOFFS = ["AP@2", "R@2", "P@3", "RBP@3", "APcap@3", "Judged@2"]
+WHOLE = ["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "RelRet", "MeanRank", "SetP"]
 MEASURES = parse_measures([*DEFAULT_MEASURES, *AT_CUTOFFS, *WHOLE])
 DOC_IDS = ["d1", "d10", "d2", "Dé", "dé", "0", "z", "中", "a", "b"]
 # The first three are equal in 32 bits.

@@ -17,7 +17,7 @@ _CODE = re.compile(r"[FRQTP][0-9]{3}", re.IGNORECASE)
 _FAMILIES = {
     "Graded gain": ("nDCG", "RBP"),
     "Precision and average precision": (
-        *("P", "Rprec", "AP", "APcap", "Bpref", "infAP", "F1"),
+        *("P", "Rprec", "AP", "APcap", "IPrec", "Bpref", "infAP", "F1"),
         *("SetP", "SetR", "SetAP"),
     ),
     "Recall": ("R", "RelRet"),

@@ -247,6 +247,13 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         ALL_RELEVANT,
     ),
     StandardMeasure(
+        "IPrec",
+        "iprec_at_recall",
+        None,
+        "highest precision at any rank where recall is {recall} or more",
+        "the rank",
+    ),
+    StandardMeasure(
         "SetP",
         "set_P",
         None,

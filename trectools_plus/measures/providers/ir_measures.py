@@ -48,7 +48,6 @@ _BY_PERL = "gdeval"
 """The provider that runs a Perl script, which rounds to five decimals."""
 IN_TREC_EVAL = {
     "DCG": "dcg",
-    "IPrec": "iprec_at_recall",
     "NumQ": "num_q",
     "NumRel": "num_rel",
     "NumRelRet": "num_rel_ret",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -68,18 +68,17 @@ class TrecEvalMeasure(ColumnMeasure):
         return str(names[self.cutoff is not None])
 
     @property
-    def trec_cutoff(self) -> int | None:
-        """The cutoff that trec_eval applies; ``None`` for RR, whose cutoff is applied later."""
-        return None if self.trec_name == "recip_rank" else self.cutoff
+    def trec_point(self) -> str:
+        """The cutoff for trec_eval; empty without one, and for RR, whose cutoff comes later."""
+        return "" if self.cutoff is None or self.label == "RR" else str(self.cutoff)
 
     @property
     def definition(self) -> Definition:
         """The exact meaning of its figures, with the trec_eval call that prints the same."""
-        level, k = self.relevance_level, self.cutoff
-        at_level = f" -l {level}" if level > 1 else ""
-        to_depth = f" -M {k}" if self.trec_cutoff != k else ""
-        cut = "" if self.trec_cutoff is None else f".{k}"
-        call = f"trec_eval -c{at_level}{to_depth} -m {self.trec_name}{cut} QRELS RUN"
+        at_level = f" -l {self.relevance_level}" if self.relevance_level > 1 else ""
+        to_depth = f" -M {self.cutoff}" if self.cutoff and not self.trec_point else ""
+        name = ".".join(filter(None, (self.trec_name, self.trec_point)))
+        call = f"trec_eval -c{at_level}{to_depth} -m {name} QRELS RUN"
         return replace(
             super().definition,
             provider=f"{provided_by('pytrec-eval-terrier')} (trec_eval {TREC_EVAL_VERSION})",
@@ -108,27 +107,54 @@ class TrecEvalMeasure(ColumnMeasure):
             requests = _join_requests(group)
             found = score_requests(run, grades, requests, level=level, judged_only=False)
             for measure in group:
-                cutoff = measure.trec_cutoff
-                column = found[measure.trec_name + ("" if cutoff is None else f"_{cutoff}")]
-                if cutoff != measure.cutoff:  # a value below 1/k means a rank below k
-                    column = column * (column >= 1.0 / (measure.cutoff or 1))
+                column = found["_".join(filter(None, (measure.trec_name, measure.trec_point)))]
+                if measure.cutoff and not measure.trec_point:
+                    column = column * (column >= 1.0 / measure.cutoff)  # else the rank is below k
                 values[measure] = column
         return [values[measure] for measure in measures]
 
 
-def _join_requests(measures: Iterable[TrecEvalMeasure]) -> list[Request]:
+class IPrec(TrecEvalMeasure):
+    """Interpolated precision at a level of recall, in [0, 1] in steps of 0.01."""
+
+    def __init__(self, row: StandardMeasure, recall: Any, /, **parameters: Any) -> None:
+        super().__init__(row, **parameters)
+        is_number = isinstance(recall, int | float) and not isinstance(recall, bool)
+        if not is_number or not 0 <= recall <= 1 or round(recall, 2) != recall:
+            raise UsageError(
+                f"recall must be between 0 and 1 in steps of 0.01 but got {recall!r}",
+                where=self.label,
+                remedy="write it as IPrec@0.1",
+            )
+        self.recall = float(recall)
+        self.formula = row.formula.format(recall=self.recall)
+
+    @property
+    def name(self) -> str:
+        """The name with the level of recall."""
+        return f"{super().name}@{self.recall}"
+
+    @property
+    def trec_point(self) -> str:
+        """The level of recall, as trec_eval prints it."""
+        return f"{self.recall:.2f}"
+
+
+def _join_requests(measures: Sequence[TrecEvalMeasure]) -> list[Request]:
     """Return one request for all cutoffs of each of trec_eval's measures."""
     from trectools_plus.measures.providers.pytrec_eval import Request
 
-    cutoffs: dict[str, set[int]] = defaultdict(set)
+    points: dict[str, set[str]] = defaultdict(set)
     for measure in measures:
-        cutoffs[measure.trec_name].update(filter(None, [measure.trec_cutoff]))
+        points[measure.trec_name].add(measure.trec_point)
     requests = []
-    for name, numbers in cutoffs.items():
-        joined = ",".join(map(str, sorted(numbers)))
-        keys = [f"{name}_{k}" for k in sorted(numbers)] or [name]
-        text = f"{name}.{joined}" if joined else name
-        requests.append(Request(text, keys, _SEES[name], max(numbers, default=None)))
+    for name, of_measure in points.items():
+        ordered = sorted(filter(None, of_measure), key=float)
+        text = f"{name}.{','.join(ordered)}" if ordered else name
+        keys = [f"{name}_{point}" for point in ordered] or [name]
+        depths = [measure.cutoff for measure in measures if measure.trec_name == name]
+        deepest = None if None in depths else max(filter(None, depths))
+        requests.append(Request(text, keys, _SEES[name], deepest))
     return requests
 
 
