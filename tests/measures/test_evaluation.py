@@ -278,7 +278,7 @@ _SCORES = st.dictionaries(_IDS, st.floats(-4, 4, width=16), min_size=1)
 def test_judged_documents_that_were_found_before_change_no_bit(grades, scores):
     qrels = Qrels.from_dict(grades)
     runs = {f"run {place}": Run.from_dict(one) for place, one in enumerate(scores)}
-    judged = JudgedQueries.from_qrels(qrels)
+    judged = JudgedQueries.of(qrels)
     for names in (["MinRank"], ["nDCG@2", "P@1", "RR@3"], ["AP", "nDCG", "Bpref"], ["RBP@2", "AP"]):
         measures = parse_measures(names)
         plain = score_runs(qrels, runs, measures, Averaging())
@@ -295,7 +295,7 @@ def test_repeated_and_scattered_judgments_count_once_and_are_grouped():
     qrels = Qrels(
         pl.DataFrame([*rows, ("c", "d1", 0)], ["query_id", "doc_id", "relevance"], orient="row")
     )
-    judged = JudgedQueries.from_qrels(qrels)
+    judged = JudgedQueries.of(qrels)
     assert judged.query_ids == ["b", "a", "c"]
     rows = [(0, "d1", 1), (0, "d2", 2), (1, "d1", 0), (1, "d2", 1)]
     assert judged.frame.rows() == [*rows, (2, "d1", 0)]

@@ -216,7 +216,7 @@ def find_pool(
     scores = {name: none_if_nan(evaluation.mean(name, measure)) for name in runs}
     bounds: dict[str, tuple[float | None, float | None]] = {}
     if depend_on_grades_only([one]):
-        queries = queries or JudgedQueries.from_qrels(qrels)
+        queries = queries or JudgedQueries.of(qrels)
         highest = int(qrels.frame["relevance"].max() or 1)  # type: ignore[arg-type]
         scored = {*evaluation.query_ids[next(iter(runs))]}
         counted = np.array([query_id in scored for query_id in queries.query_ids], bool)

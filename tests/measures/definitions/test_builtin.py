@@ -17,7 +17,7 @@ RANKINGS = st.permutations("abcdefghxyz").flatmap(
 
 
 def score(names, ranking, grades):
-    queries = JudgedQueries.from_qrels(Qrels.from_dict({"q": grades}))
+    queries = JudgedQueries.of(Qrels.from_dict({"q": grades}))
     run = Run.from_dict({"q": {doc: -float(place) for place, doc in enumerate(ranking)}})
     measures = parse_measures(names)
     return score_judged(measures, find_judged(measures, queries, run))[0]

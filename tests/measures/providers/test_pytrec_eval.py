@@ -76,7 +76,7 @@ def plain(run, qrels, request, level=1, judged_only=False, key=None):
 
 
 def ours(run, qrels, names):
-    queries = JudgedQueries.from_qrels(Qrels.from_dict(qrels))
+    queries = JudgedQueries.of(Qrels.from_dict(qrels))
     measures = parse_measures(names)
     return score_judged(measures, find_judged(measures, queries, Run.from_dict(run)))
 

@@ -18,8 +18,7 @@ from trectools_plus.measures import parse_measures, score_runs
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring import scored_files as files
-from trectools_plus.measures.scoring import scores
-from trectools_plus.measures.scoring.scores import JudgedFile, PartJudge, judge_file
+from trectools_plus.measures.scoring.scores import JudgedFile, PartJudge, judge_file, same
 from trectools_plus.validation import load_qrels, parts
 from trectools_plus.validation.parts import NotInPartsError
 
@@ -60,7 +59,7 @@ def outcome(qrels: Path, runs: list[Path], measures: list[Measure], **options):
 def whole_outcome(*given, **options):
     """Return the same for runs that are read as a whole."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scores, "judge_file", only_as_a_whole)
+        patch.setattr(files, "judge_file", only_as_a_whole)
         return outcome(*given, **options)
 
 
@@ -69,12 +68,12 @@ def only_as_a_whole(*_, **__):
 
 
 def in_parts(qrels, run):
-    judge = PartJudge(JudgedQueries.from_qrels(load_qrels(qrels)), lambda part: part)
+    judge = PartJudge(JudgedQueries.of(load_qrels(qrels)), same)
     try:
         view, _, found = judge_file(str(run), judge)
     except NotInPartsError:
         return None
-    return JudgedFile.of_parts(view, view.tag, found, judge.qrels)
+    return JudgedFile(view.tag, view.path, view.query_ids, judge.qrels.place(found))
 
 
 @st.composite
