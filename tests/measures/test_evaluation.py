@@ -169,13 +169,6 @@ class TestAccessors:
         assert math.isnan(evaluation.std("MinRank"))
         nothing = evaluate(QRELS, Run.from_dict({"1": {"x": 1.0}}), ["MinRank"])
         assert math.isnan(nothing.median("MinRank"))
-        assert nothing.means()["MinRank"].to_list() == [None]
-
-    def test_means_are_a_table(self):
-        evaluation = evaluate(QRELS, {"a": RUN, "b": RUN}, ["RR", "P@1"])
-        assert evaluation.means().columns == ["run", "RR", "P@1"]
-        assert evaluation.means()["run"].to_list() == ["a", "b"]
-        assert evaluation.means()["RR"][1] == evaluation.mean("b", "RR")
 
     def test_wrong_types_of_names_are_refused_in_one_line(self):
         evaluation = evaluate(QRELS, RUN, ["RR"])

@@ -192,17 +192,6 @@ class Evaluation(Displayed):
         }
         return next(iter(means.values())) if len(means) == 1 else means
 
-    def means(self) -> pl.DataFrame:
-        """Return a table with the column ``run`` and one column per measure; null if undefined."""
-        import polars as pl
-
-        rows = [
-            {"run": run, **{name: self.mean(run, name) for name in self.measure_names}}
-            for run in self.run_names
-        ]
-        floats = dict.fromkeys(self.measure_names, pl.Float64)
-        return pl.DataFrame(rows, {"run": pl.String, **floats}).fill_nan(None)
-
     def per_query(self, measure_name: str | Measure | None = None) -> pl.DataFrame:
         """Return a table ``run, query_id, measure, value`` in long format; null if undefined.
 

@@ -23,7 +23,6 @@ from trectools_plus.formats.columns.ids import Ids, PairTable
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.text import listed
 from trectools_plus.validation.views.id_matching import unify_spellings
-from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Shape
@@ -381,19 +380,10 @@ def first_documents(run: Run, depth: int) -> pl.DataFrame:
     """
     import polars as pl
 
-    view = view_of(run)
-    places = view.grouped.first_places(depth)
-    query = view.grouped.query[places]
-    is_ranked = view.grouped.row is None and view.grouped.scores_fall
-    rows = places if is_ranked else view.order(32)[places]
-    return pl.DataFrame(
-        {
-            "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(query),
-            "doc_id": view.doc_ids.take(rows).series(),
-            "rank": places_in_query(query) + 1,
-        },
-        schema={"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64},
-    )
+    from trectools_plus.formats.ranking import rank_documents
+
+    ranked = rank_documents(run.frame).filter(pl.col("rank") <= depth)
+    return ranked.select("query_id", "doc_id", "rank")
 
 
 def ordinals(groups: IntArray) -> IntArray:
