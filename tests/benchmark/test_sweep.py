@@ -237,7 +237,6 @@ def test_the_grid_of_a_file(small, tmp_path):
         ({"runs": {"lexical": RUNS["lexical"]}, "grid": {}}, "nothing to choose"),
         ({"baseline": "bm25"}, "'bm25'"),
         ({"baseline": "lexical,vector"}, "one baseline"),
-        ({"measures": "NumRet", "primary_measure": "NumRet"}, "not a mean"),
     ],
 )
 def test_wrong_sweeps_are_refused(tmp_path, options, message):

@@ -128,6 +128,7 @@ BY_NAME = {
     "IPrec@0.1": "iprec_at_recall_0.10",
     "SetP": "set_P",
     "SetR": "set_recall",
+    "SetF": "set_F",
     "SetAP": "set_map",
 }
 

@@ -88,6 +88,7 @@ SPELLINGS = {
     "set_P": "SetP",
     "set_recall": "SetR",
     "set_map": "SetAP",
+    "set_F": "SetF",
     "APcap(rel=2)@10": "APcap(rel=2)@10",
     "Judged@10": "Judged@10",
     "IPrec@0.1": "IPrec@0.1",
@@ -301,7 +302,6 @@ def test_names_of_other_tools(name, canonical):
         ("set_F.0.5", "trec-eval -m set_F.0.5 QRELS RUN"),
         ("dcg@10", "trec-eval --trec-eval-version 10 -m dcg QRELS RUN"),
         ("numq", "trec-eval -m num_q QRELS RUN"),
-        ("SetF(beta=2)", "trec-eval -m set_F QRELS RUN"),
         ("AP(rel=1,REL=2)", "cannot read"),
     ],
 )
@@ -320,7 +320,7 @@ def test_no_label_is_an_alias_with_a_value():
 def test_every_alias_is_read():
     for alias, meaning in ALIASES.items():
         at = "@0.1" if meaning == "IPrec" else "@7"
-        at = "" if meaning in {"Rprec", "Bpref", "infAP", "SetP", "SetR", "SetAP"} else at
+        at = "" if meaning in {"Rprec", "Bpref", "infAP", "SetP", "SetR", "SetF", "SetAP"} else at
         assert parse_measure(f"{alias}{at}").name == f"{meaning}{at}"
 
 
@@ -376,6 +376,7 @@ def test_generators_and_single_names_are_accepted():
         ("AP(judged_only=True)", "supported: rel; .*trec-eval -J"),
         ("nDCG(gains={2:5})@3", "supported: dcg; .*trec-eval -m ndcg.1=3"),
         ("SetP(relative=True)", "trec-eval -m set_relative_P"),
+        ("SetF(beta=2)", "trec-eval -m set_F.2"),
         ("Judged(rel=2)@10", "Judged .*rel"),
         ("nDCG(dcg='exp')@10", "dcg must be 'log2' or 'exp-log2'"),
         ("RBP(p=10**400)", "cannot read"),

@@ -106,6 +106,7 @@ BY_LEVEL = {
     "IPrec@0.35": "iprec_at_recall_0.35",
     "SetP": "set_P",
     "SetR": "set_recall",
+    "SetF": "set_F",
     "SetAP": "set_map",
     "RelRet": "num_rel_ret",
 }

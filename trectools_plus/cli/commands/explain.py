@@ -18,7 +18,7 @@ _FAMILIES = {
     "Graded gain": ("nDCG", "RBP"),
     "Precision and average precision": (
         *("P", "Rprec", "AP", "APcap", "IPrec", "Bpref", "infAP", "F1"),
-        *("SetP", "SetR", "SetAP"),
+        *("SetP", "SetR", "SetF", "SetAP"),
     ),
     "Recall": ("R", "RelRet"),
     "The first relevant document": ("RR", "Success", "HitRate", "MinRank", "MeanRank"),

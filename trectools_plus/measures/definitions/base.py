@@ -337,6 +337,7 @@ def known_parameters(label: str, given: Mapping[str, Any], known: Iterable[str])
 _REMOVED = {
     "judged_only": "; `trectools-plus trec-eval -J` leaves out unjudged documents",
     "gains": "; `trectools-plus trec-eval -m ndcg.1=3,2=9` has a gain for each grade",
+    "beta": "; `trectools-plus trec-eval -m set_F.2` has a weight",
     "relative": "; `trectools-plus trec-eval -m set_relative_P` computes it",
 }
 

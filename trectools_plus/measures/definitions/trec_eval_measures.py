@@ -267,5 +267,12 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "relevant documents retrieved, divided by R",
         ALL_RELEVANT,
     ),
+    StandardMeasure(
+        "SetF",
+        "set_F",
+        None,
+        "harmonic mean of SetP and SetR",
+        "SetP + SetR",
+    ),
     StandardMeasure("SetAP", "set_map", None, "SetP times SetR", "see SetP and SetR"),
 )

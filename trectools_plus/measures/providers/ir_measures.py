@@ -52,7 +52,6 @@ IN_TREC_EVAL = {
     "NumRel": "num_rel",
     "NumRelRet": "num_rel_ret",
     "NumRet": "num_ret",
-    "SetF": "set_F",
     "SetRelP": "set_relative_P",
 }
 """Measures that only ``trec-eval`` computes, with its names."""
