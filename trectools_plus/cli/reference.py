@@ -81,8 +81,9 @@ def render_measures_markdown() -> str:
     rows = [f"| `{measure}` | {', '.join(names)} |" for measure, names in sorted(spellings.items())]
     parts = [
         "# Measures\n\n"
-        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`; all measures\n"
-        "of `ir_measures` are accepted. Case does not matter: `ndcg@10` is `nDCG@10`. A cutoff\n"
+        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`. Its measures are\n"
+        "accepted too, except counts and parameters for which an error names the call of\n"
+        "`trec-eval`. Case does not matter: `ndcg@10` is `nDCG@10`. A cutoff\n"
         "may also be written as `ndcg_10`, `ndcg.10` or `ndcg_at_10`, and a relevance level as in\n"
         "ranx (`map@100-l2`). `trectools-plus explain NAME` prints the definition of a measure\n"
         "with your parameters.\n\n"

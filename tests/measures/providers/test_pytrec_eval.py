@@ -209,11 +209,10 @@ def test_deep_rankings_and_shallow_cutoffs():
 @pytest.mark.parametrize(
     ("grade", "name", "limit"),
     [
-        (21, "nDCG(dcg='exp-log2')@10", "1,048,576"),
+        (27, "nDCG(dcg='exp-log2')@10", "100,000,000"),
         (127, "nDCG(dcg='exp-log2')", "10,000"),
-        (100_000, "nDCG(dcg='exp-log2')@10", "1,048,576"),
+        (100_000, "nDCG(dcg='exp-log2')@10", "100,000,000"),
         (10_001, "nDCG", "10,000"),
-        (2**20 + 1, "AP", "1,048,576"),
     ],
 )
 def test_grades_that_would_take_trec_eval_too_long_are_refused(grade, name, limit):
