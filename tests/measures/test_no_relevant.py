@@ -49,6 +49,7 @@ OF_THIS_PACKAGE = {
     "MeanRank": math.nan,
     "MinRank": math.nan,
     "MaxOntSim": 0.0,
+    "ERR": 0.0,  # ir_measures runs Perl
     "RBP": 0.0,  # ir_measures needs cwl-eval
 }
 """The value of each measure that ir_measures does not have, or that needs more than Python."""

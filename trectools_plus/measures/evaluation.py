@@ -25,7 +25,6 @@ from trectools_plus.formats.interchange.names import (
 )
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import (
-    AVERAGED_OVER,
     Definition,
     FloatArray,
     Measure,
@@ -232,15 +231,7 @@ class Evaluation(Displayed):
     def definition(self, measure_name: str | Measure) -> Definition:
         """Return a measure's definition, with the queries that this evaluation averaged over."""
         definition = self.measures[self._column(measure_name)].definition
-        if definition.averaged_over != AVERAGED_OVER:
-            return definition
-        missing, no_relevant = self.averaging
-        over = "queries of the qrels"
-        if no_relevant == "drop":
-            over += f" with a document of grade {definition.relevance_level} or more"
-        over += (
-            "; a query without results counts 0" if missing == "zero" else "; results in the run"
-        )
+        over = f"{definition.averaged_over}; here {self.averaging}"
         return replace(definition, averaged_over=over)
 
     def _content(self) -> TextTable:

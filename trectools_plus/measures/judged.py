@@ -9,7 +9,7 @@ decides which of repeated judgments counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
@@ -102,14 +102,6 @@ class JudgedQueries:
         """Return the ids of some queries."""
         return [self.query_ids[number] for number in numbers.tolist()]
 
-    def of_queries(self, numbers: IntArray) -> IntArray:
-        """Return the positions of all judgments of some queries, grouped by query."""
-        starts, ends = self.starts[numbers], self.starts[numbers + 1]
-        lengths = ends - starts
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        positions: IntArray = np.repeat(starts, lengths) + within
-        return positions
-
     def judged_run(
         self, numbers: IntArray, retrieved: IntArray, judgments: IntArray, ranks: IntArray
     ) -> JudgedRun:
@@ -121,10 +113,12 @@ class JudgedQueries:
             judgments: The judgments of retrieved documents, of these or other queries.
             ranks: The rank of each of these documents.
         """
+        lengths = np.diff(self.starts)[numbers]
+        query = np.repeat(np.arange(len(numbers)), lengths)
+        before = np.cumsum(lengths) - lengths
+        positions = np.arange(len(query)) + (self.starts[numbers] - before)[query]
         rank = np.zeros(len(self.relevance), np.int64)
         rank[judgments] = ranks
-        query = np.repeat(np.arange(len(numbers)), np.diff(self.starts)[numbers])
-        positions = self.of_queries(numbers)
         return JudgedRun(retrieved, query, rank[positions], self.relevance[positions]).sorted()
 
     def count_relevant(self, level: int) -> dict[str, int]:
@@ -197,7 +191,8 @@ class JudgedQueries:
             precision: The number of bits in which scores are compared.
             depth: The deepest rank down to which judged documents are needed; ``None`` for all.
         """
-        number, grouped = self.number(view.query_ids), view.grouped
+        number = np.array([self._number_of.get(one, -1) for one in view.query_ids], np.int64)
+        grouped = view.grouped
         is_ranked = grouped.row is None and grouped.scores_fall and self.has_unified_ids
         is_cut = depth is not None and is_ranked
         rows = grouped.first_places(depth or 0) if is_cut else np.arange(view.n_rows)
@@ -208,10 +203,6 @@ class JudgedQueries:
         found, judgments = self._table.find(doc_ids, query)
         ranks = view.evaluated_ranks(rows[found], precision)
         return JudgedPart(number, view.blocks.sizes, rows[found], judgments, ranks)
-
-    def number(self, query_ids: Sequence[str]) -> IntArray:
-        """Return the positions of queries in ``query_ids``; -1 for queries that are not scored."""
-        return np.array([self._number_of.get(one, -1) for one in query_ids], np.int64)
 
     @cached_property
     def _number_of(self) -> dict[str, int]:

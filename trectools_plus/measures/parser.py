@@ -23,7 +23,7 @@ from trectools_plus.measures.definitions.trec_eval_measures import STANDARD_MEAS
 from trectools_plus.text import split_list
 
 BUILTIN = {
-    **dict.fromkeys(("APcap", "F1", "MeanRank", "MinRank", "RelRet", "Judged"), "builtin"),
+    **dict.fromkeys(("APcap", "F1", "MeanRank", "MinRank", "RelRet", "Judged", "ERR"), "builtin"),
     "RBP": "rbp",
     "MaxOntSim": "max_ont_sim",
 }

@@ -36,6 +36,7 @@ def test_by_hand():
         "RelRet@5": 2.0,
         "RelRet@10": 2.0,
         "RelRet(rel=2)": 1.0,
+        "ERR@5": 3 / 16 / 2 + 13 / 16 * 1 / 16 / 5,
         "Judged@2": 0.5,
         "Judged@4": 0.5,
         "Judged@10": 0.6,

@@ -15,7 +15,7 @@ from trectools_plus.errors import UsageError
 
 _CODE = re.compile(r"[FRQTP][0-9]{3}", re.IGNORECASE)
 _FAMILIES = {
-    "Graded gain": ("nDCG", "RBP"),
+    "Graded gain": ("nDCG", "ERR", "RBP"),
     "Precision and average precision": (
         *("P", "Rprec", "AP", "APcap", "IPrec", "Bpref", "infAP", "F1"),
         *("SetP", "SetR", "SetF", "SetAP"),

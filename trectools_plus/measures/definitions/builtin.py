@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import NO_PARAMETERS, ColumnMeasure, FloatArray
 from trectools_plus.measures.judged import IntArray, JudgedRun, ordinals
 
@@ -107,6 +108,51 @@ class Judged(ColumnMeasure):
         """Return the share of judged documents in the first k, from 0 to 1; 0 without results."""
         seen = run.cut(self.cutoff).retrieved
         return np.nan_to_num(_ratio(run.count(run.within(self.cutoff)), seen), nan=0.0)
+
+
+HIGHEST_GRADE = 4
+"""The g_max of the formula of ERR, as in ``gdeval.pl``."""
+
+
+class ERR(ColumnMeasure):
+    """Expected reciprocal rank of the document that satisfies the user.
+
+    It is the expectation of 1 / the rank at which a user stops reading (Chapelle, Metzler, Zhang
+    and Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009), with the highest grade
+    of the TREC Web track's script ``gdeval.pl``, so that the values are equal. ``ir_measures`` runs
+    that script, which needs Perl.
+    """
+
+    parameter_defaults = NO_PARAMETERS
+    formula = (
+        "sum of gain / rank times the product of (1 - gain) of the documents above, over the "
+        "documents {first}"
+    )
+    gain = (
+        f"(2^grade - 1) / 2^{HIGHEST_GRADE}: the chance that the document satisfies; a negative "
+        "grade counts as 0"
+    )
+    denominator = "the rank of the document that satisfies"
+
+    def score(self, run: JudgedRun) -> FloatArray:
+        """Return values between 0 and 1: sums over ranks, added from the top as in ``gdeval.pl``.
+
+        Raises:
+            UsageError: If a grade is above :data:`HIGHEST_GRADE`.
+        """
+        if (grade := int(run.grade.max(initial=0))) > HIGHEST_GRADE:
+            raise UsageError(
+                f"grade {grade} is above {HIGHEST_GRADE}, the highest grade that it accepts",
+                where=self.name,
+                remedy=f"rescale the grades to 0 to {HIGHEST_GRADE}",
+            )
+        hits = self._hits(run)
+        chances = (2.0 ** run.grade[hits] - 1.0) / 2.0**HIGHEST_GRADE
+        values, still_reading = np.zeros(len(run.retrieved)), np.ones(len(run.retrieved))
+        for query, rank, chance in zip(run.query[hits], run.rank[hits], chances, strict=True):
+            values[query] += chance * still_reading[query] / rank
+            still_reading[query] *= 1.0 - chance
+        return values
 
 
 def _ratio(numerator: Any, denominator: IntArray) -> FloatArray:

@@ -45,7 +45,7 @@ _BY_SUBTOPIC = "pyndeval"
 """The provider of measures of diversity."""
 _FEWEST_SUBTOPICS = 2
 _BY_PERL = "gdeval"
-"""The provider that runs a Perl script, which rounds to five decimals."""
+"""The provider that runs a Perl script; this package computes ERR itself."""
 IN_TREC_EVAL = {
     "DCG": "dcg",
     "NumQ": "num_q",

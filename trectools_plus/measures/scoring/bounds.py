@@ -47,13 +47,12 @@ def count_ties(run: Run, cutoffs: Sequence[int] = (10, 100)) -> Ties:
         run: The run.
         cutoffs: The ranks k for which queries with a tie of ranks k and k + 1 are counted.
     """
-    query, score = pl.col("query_id"), pl.col("score")
-    single = score.cast(pl.Float32)
+    score, single = pl.col("score"), pl.col("score").cast(pl.Float32)
     with_next = run.frame.sort("query_id", "score", descending=[False, True]).select(
         "query_id",
         rank=pl.int_range(1, pl.len() + 1).over("query_id"),
-        is_tie=(query == query.shift(-1)) & (single == single.shift(-1)),
-        is_tie_64=(query == query.shift(-1)) & (score == score.shift(-1)),
+        is_tie=(single == single.shift(-1)).over("query_id"),
+        is_tie_64=(score == score.shift(-1)).over("query_id"),
     )
     ties = with_next.filter("is_tie")
     return Ties(

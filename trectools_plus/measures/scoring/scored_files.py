@@ -7,7 +7,7 @@ URL. The caller reads the remaining files and reports their errors, as without w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,7 +33,6 @@ from trectools_plus.measures.scoring.scores import (
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.validation.findings import (
     Finding,
-    Severity,
     notes_on_findings,
     refuse_errors,
 )
@@ -218,8 +217,3 @@ def _open_each(
     raise_all(errors)
     progress("scoring", len(paths), len(paths))
     return opened
-
-
-def has_errors(findings: Iterable[Finding]) -> bool:
-    """Return whether a finding is an error."""
-    return any(finding.severity is Severity.ERROR for finding in findings)
