@@ -59,8 +59,9 @@ def render_measures_markdown() -> str:
     """Render the definitions of all measures that this package defines."""
     parts = [
         "# Measures\n\n"
-        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`; all measures\n"
-        "of `ir_measures` are accepted. Case does not matter: `ndcg@10` is `nDCG@10`. A cutoff\n"
+        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`, whose other\n"
+        "measures are accepted too. For counts and some parameters, an error names the call of\n"
+        "`trec-eval`. Case does not matter: `ndcg@10` is `nDCG@10`. A cutoff\n"
         "may also be written as `ndcg_10`, `ndcg.10` or `ndcg_at_10`, and a relevance level as in\n"
         "ranx (`map@100-l2`). `trectools-plus explain NAME` prints the definition of a measure\n"
         "with your parameters.\n\n"
@@ -110,7 +111,6 @@ def _measure_section(label: str) -> str:
         "relevant from grade": definition.relevance_level,
         "ties": definition.ties,
         "averaged over": definition.averaged_over,
-        **({"see also": definition.see_also} if definition.see_also else {}),
         "provider": re.sub(r" \d[\w.]*", "", definition.provider, count=1),
         "trec_eval": f"`{definition.trec_eval_call}`" if definition.trec_eval_call else "none",
     }

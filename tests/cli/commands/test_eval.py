@@ -206,19 +206,6 @@ def test_files_about_terms_that_are_of_no_use(run, arguments, words):
     assert caught.value.exit_code == 2
 
 
-def test_counts_are_sums(run, scores):
-    names = ("-m", "NumQ,num_ret,NumRel,NumRet(rel=1),num_rel_ret,RelRet@5,AP")
-    lines = [line.split() for line in run("qrels.txt", "a.run", *names).stdout.splitlines()]
-    assert ["NumQ", "(sum)", "4"] in lines
-    assert next(line for line in lines if line[:1] == ["num_ret"])[1:3] == ["(NumRet,", "sum)"]
-    document = scores("qrels.txt", "a.run", *names)
-    assert document["runs"][0]["measures"]["NumQ"]["mean"] == 4.0
-    assert document["definitions"]["NumQ"]["aggregate"] == "sum"
-    assert "aggregate" not in document["definitions"]["AP"]
-    # As trec_eval -c, which counts query 4, for which the run has no results.
-    assert document["runs"][0]["measures"]["NumRel"]["mean"] == 4.0
-
-
 def test_findings_that_change_no_figure_are_one_note(run, scores):
     Path("c.run").write_text("qid Q0 docno rank score tag\n" + FIRST.replace(" 1 ", " - "))
     Path("d.run").write_text("\ufeff" + SECOND.replace(" 1 ", " 0 "))

@@ -160,10 +160,9 @@ def as_table(
 
 
 def _label(measure: measures.Measure) -> str:
-    """Return the name as requested, followed by the canonical name if that differs, and "sum"."""
-    further = [] if measure.requested_name == measure.name else [measure.name]
-    further += ["sum"] if measure.aggregate == "sum" else []
-    return f"{measure.requested_name} ({', '.join(further)})" if further else measure.requested_name
+    """Return the name as requested, followed by the canonical name if that differs."""
+    name = measure.requested_name
+    return name if name == measure.name else f"{name} ({measure.name})"
 
 
 def _values(
@@ -173,7 +172,7 @@ def _values(
     judged: measures.JudgedQueries | None,
 ) -> list[str]:
     """Return the values of a measure for each query; those of ``inTop3`` as fractions."""
-    values = evaluation.values_as_list(run, measure.requested_name)
+    values = evaluation.values(run, measure.requested_name).tolist()
     if judged is None or not _IN_TOP.match(measure.requested_name):
         return list(map(_figure, values))
     relevant = judged.count_relevant(measure.relevance_level)
@@ -185,8 +184,7 @@ def _values(
 def _mean(evaluation: measures.Evaluation, run: str, measure: measures.Measure) -> str:
     name = measure.requested_name
     value, n = evaluation.mean(run, name), evaluation.n(run, name)
-    is_sum = measure.aggregate == "sum" and not math.isnan(value)
-    figure = f"{value:,.0f}" if is_sum else _figure(value)
+    figure = _figure(value)
     return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n:,})"
 
 

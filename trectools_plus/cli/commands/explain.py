@@ -55,8 +55,7 @@ def explain_name(
         for document in [{"rules": rules}] if output_format == "json" else rules:
             write_document(document, output_format)
         return
-    also = {"see_also": definition.see_also} if definition.see_also else {}
-    write_document(definition.as_dict() | also, output_format)
+    write_document(definition.as_dict(), output_format)
 
 
 def _as_dict(rule: validation.Rule) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.ir_datasets import is_catalogue_name
-from trectools_plus.measures.parser import plain_name
+from trectools_plus.measures.parser import PLAIN_NAMES
 from trectools_plus.statistics.comparison import ends_of
 
 MAX_LABEL_LENGTH = 100
@@ -205,7 +205,7 @@ def split_measure(name: str) -> tuple[str, str | None] | None:
         measure has other parameters or no plain name.
     """
     match = _PLAIN.fullmatch(name)
-    base = plain_name(match["label"]) if match else None
+    base = PLAIN_NAMES.get(match["label"]) if match else None
     return None if match is None or base is None else (base, match["cutoff"])
 
 
