@@ -1,4 +1,4 @@
-"""The work of requests: limits of time and number, failures, and the end of the service."""
+"""The work of requests: limits of time and number, and failures."""
 
 from __future__ import annotations
 
@@ -107,18 +107,9 @@ async def check_failures(stopped: list[str]) -> None:
         assert await ask("nothing") == [Outcome(b"{}")]
 
 
-async def check_the_end(stopped: list[str]) -> None:
-    async with opened(seconds=60, waiting=9) as (work, ask):
-        asked = asyncio.create_task(ask(SLEEP, SLEEP, SLEEP))
-        await asyncio.sleep(0.05)
-        work.close()
-        assert problems(await asked) == [(503, "stopping")] * 3
-        assert problems(await ask("nothing")) == [(503, "stopping")]
-
-
 @pytest.mark.parametrize(
     "check",
-    [check_limits, check_full, check_clients_that_leave, check_failures, check_the_end],
+    [check_limits, check_full, check_clients_that_leave, check_failures],
 )
 def test_work(stopped: list[str], check: Callable[[list[str]], Any]) -> None:
     asyncio.run(check(stopped))

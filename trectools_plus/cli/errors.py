@@ -152,6 +152,8 @@ _REMOVED = {
         ("--state-dir", "--job-time-limit", "--keep-results"),
         "removed with the background jobs; use the command line for larger work",
     ),
+    "--publish-key-from-env": "removed; /metrics shows the figures of the set of --test-file",
+    "--guideline": "removed; send the guideline to the people who judge",
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
     "--subtopic": "removed; keep the rows of one subtopic, for example with awk",

@@ -81,6 +81,16 @@ class Documents:
         """True if the service can answer all requests."""
         return self.status in ("ready", "off")
 
+    def check_ready(self) -> None:
+        """Check that the documents are not being opened.
+
+        Raises:
+            ProblemError: 503 if they are.
+        """
+        if not self.are_ready:
+            remedy = "try again when /readyz answers 200"
+            raise ProblemError(503, "not-ready", self.status, remedy, headers=_RETRY)
+
     def check(self) -> None:
         """Check that there are documents to search.
 
@@ -88,15 +98,9 @@ class Documents:
             ProblemError: 404 if there are none, 503 while they are being opened.
         """
         if self.status == "off":
-            raise ProblemError(
-                404,
-                "nothing-to-search",
-                "the service was started without documents",
-                remedy="start it with --dataset",
-            )
-        if not self.are_ready:
-            remedy = "try again when /readyz answers 200"
-            raise ProblemError(503, "not-ready", self.status, remedy=remedy, headers=_RETRY)
+            what, remedy = "the service was started without documents", "start it with --dataset"
+            raise ProblemError(404, "nothing-to-search", what, remedy)
+        self.check_ready()
 
 
 class RequestWork:
@@ -109,27 +113,17 @@ class RequestWork:
     def __init__(self, settings: ServiceSettings) -> None:
         self.documents = Documents("loading" if settings.searches else "off")
         self._settings = settings
-        self._limits = settings.limits
-        self._unfinished: set[anyio.CancelScope] = set()
-        self._is_open = False
+        self._unfinished = 0
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Accept work inside the context, and open the documents in a first process."""
         os.environ["PYTHONSAFEPATH"] = "1"  # processes import nothing from the working directory
-        self._free = anyio.CapacityLimiter(self._limits.workers)
-        self._is_open = True
+        self._free = anyio.CapacityLimiter(self._settings.limits.workers)
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_documents_open)
             yield
-            self.close()
             group.cancel_scope.cancel()
-
-    def close(self) -> None:
-        """End all work at once."""
-        self._is_open = False
-        for scope in self._unfinished:
-            scope.cancel()
 
     async def answer(
         self, parameters: Parameters, folder: Path, uploads: tuple[Upload, ...]
@@ -146,25 +140,23 @@ class RequestWork:
                 gets free, or the work takes too long.
         """
         self.check_free()
-        waits = True
-        with anyio.move_on_after(self._limits.seconds) as scope:
-            self._unfinished.add(scope)
+        self._unfinished += 1
+        is_working = False
+        seconds = self._settings.limits.seconds
+        with anyio.move_on_after(seconds):
             try:
                 async with self._free:
-                    waits = False
+                    is_working = True
                     return await _call(perform, parameters, folder, uploads, self._settings)
             except BaseException:
                 self._ended.set()
                 raise
             finally:
-                self._unfinished.discard(scope)
-        if not self._is_open:
-            raise _stopping()
-        limit = f"the limit is {self._limits.seconds:g} s"
-        if waits:
-            raise _busy(f"no worker was free in time: {limit}")
-        what, remedy = f"the work took too long: {limit}", "send less data, or use the command line"
-        raise ProblemError(503, "time-limit", what, remedy=remedy)
+                self._unfinished -= 1
+        if not is_working:
+            raise _busy(f"no worker was free within {seconds:g} s")
+        what = f"the work took too long: the limit is {seconds:g} s"
+        raise ProblemError(503, "time-limit", what, "send less data, or use the command line")
 
     def check_free(self) -> None:
         """Check that there is a place for one more request, before its body is read.
@@ -172,14 +164,13 @@ class RequestWork:
         Raises:
             ProblemError: 503 if there is none.
         """
-        if not self._is_open:
-            raise _stopping()
-        if self.count() >= self._limits.workers + self._limits.waiting:
-            raise _busy(f"{self.count()} requests are unfinished")
+        limits = self._settings.limits
+        if self._unfinished >= limits.workers + limits.waiting:
+            raise _busy(f"{self._unfinished} requests are unfinished")
 
     def count(self) -> int:
         """Return the number of unfinished requests."""
-        return len(self._unfinished)
+        return self._unfinished
 
     async def _keep_documents_open(self) -> None:
         """Open the documents, and again when a process may have been killed."""
@@ -191,16 +182,14 @@ class RequestWork:
                     async with self._free:
                         modes = await _call(open_documents, self._settings)
             except Exception as error:
-                # A client may see the reason of a known error only.
-                is_known = isinstance(error, TrectoolsPlusError | ProblemError)
-                why = str(error) if is_known else type(error).__name__
+                why = as_problem(error).problem.detail
                 self.documents.status = f"the documents cannot be opened: {why}"
-                _LOG.error("the documents cannot be opened: %s", why, exc_info=not is_known)
+                _LOG.error("%s", self.documents.status)
                 return
             seconds = REOPEN_SECONDS
             if scope.cancelled_caught:
                 continue
-            if self._settings.searches and not self.documents.are_ready:
+            if not self.documents.are_ready:
                 self.documents = Documents("ready", modes)
                 _LOG.info("the documents are ready")
             await self._ended.wait()
@@ -212,20 +201,13 @@ async def _call(function: Callable[[*_Arguments], _T], *arguments: *_Arguments) 
         return await to_process.run_sync(function, *arguments, cancellable=True, limiter=limiter)
     except anyio.BrokenWorkerProcess:
         _LOG.warning("the process of a request ended")
-        raise ProblemError(
-            500,
-            "work-ended",
-            "the process of the work ended, for example for lack of memory",
-            remedy="send less data; the log of the system can contain the cause",
-        ) from None
+        what = "the process of the work ended, for example for lack of memory"
+        remedy = "send less data; the log of the system can contain the cause"
+        raise ProblemError(500, "work-ended", what, remedy) from None
 
 
 def _busy(detail: str) -> ProblemError:
-    return ProblemError(503, "busy", detail, remedy="try again later", headers=_RETRY)
-
-
-def _stopping() -> ProblemError:
-    return ProblemError(503, "stopping", "the service is stopping", headers={"Connection": "close"})
+    return ProblemError(503, "busy", detail, "try again later", headers=_RETRY)
 
 
 _search: Search | None = None
@@ -241,7 +223,7 @@ def open_documents(settings: ServiceSettings) -> list[str]:
     prepare_process(settings.limits)
     from trectools_plus.service.api import validate_and_score  # noqa: F401  for the next request
 
-    return list(_get_search(settings).documents.retrievers) if settings.searches else []
+    return list(_get_search(settings).retrievers) if settings.searches else []
 
 
 def perform(
@@ -266,16 +248,17 @@ def perform(
         else:
             from trectools_plus.service.api.evaluation import evaluate_test_set
 
-            search = _get_search(settings)
-            answer, snapshot = evaluate_test_set(uploads, parameters, search, settings)
+            evaluated, snapshot = evaluate_test_set(uploads, parameters, _get_search(settings))
+            answer = evaluated.model_dump(mode="json")
         return Outcome(_without_paths(answer, folder), snapshot)
     except MemoryError:
         what = "the work needs more memory than it may use"
-        raise ProblemError(422, "too-much-memory", what, remedy="send less data") from None
+        raise ProblemError(422, "too-much-memory", what, "send less data") from None
     except (TrectoolsPlusError, ProblemError) as error:
         known = as_problem(error)
         content = json.loads(_without_paths(known.problem.model_dump(), folder))
-        raise ProblemError.of(ProblemDocument(**content), known.headers) from None
+        known.problem = ProblemDocument(**content)
+        raise known from None
     except Exception as error:
         error.add_note(traceback.format_exc())  # the service logs it
         raise

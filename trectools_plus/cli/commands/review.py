@@ -62,13 +62,6 @@ def review_serve(
             help="Environment variable with the key that annotators must enter.",
         ),
     ] = None,
-    guideline: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Text to show on the page as a guideline.",
-        ),
-    ] = None,
     share: Annotated[
         bool,
         typer.Option(
@@ -89,7 +82,6 @@ def review_serve(
       trectools-plus review serve plan
       trectools-plus review serve plan --share
       trectools-plus review serve results/today --modes lexical,hybrid --depth 5
-      trectools-plus review serve results/today --guideline guideline.md
       trectools-plus review serve results/today --host 0.0.0.0 --key-from-env REVIEW_KEY
     """
     options = service.ReviewOptions(
@@ -97,7 +89,6 @@ def review_serve(
         depth=depth,
         seed=seed,
         key=None if key_from_env is None else service.read_key(key_from_env),
-        guideline=guideline,
         share=share,
     )
     service.run_review(report, database, options, host=host, port=port, notify=inform)
@@ -196,9 +187,8 @@ def review_import(
         judging.PlanFolder(plan), validation.load_qrels(qrels), annotator, leave_out=leave_out
     )
     lacking = f"; {found.missing:,} pooled documents lack a grade" if found.missing else ""
-    ignored = f"; {found.ignored:,} judgments are of other pairs" if found.ignored else ""
     queries = plural(found.queries, "query", "queries")
-    typer.echo(f"{plural(found.graded, 'judgment')} of {queries} imported{lacking}{ignored}.")
+    typer.echo(f"{plural(found.graded, 'judgment')} of {queries} imported{lacking}.")
     if found.open:
         left = plural(found.open, "query", "queries")
         typer.echo(

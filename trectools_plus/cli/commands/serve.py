@@ -34,14 +34,6 @@ def serve(
             help="Environment variable with the key that requests must contain.",
         ),
     ] = None,
-    publish_key_from_env: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VARIABLE",
-            help="Environment variable with the key of requests that may publish the figures of "
-            "uploaded test sets in /metrics.",
-        ),
-    ] = None,
     dataset: DatasetOrHpo = None,
     given: Annotated[Given, _SETTINGS],
     test_file: Annotated[
@@ -178,9 +170,4 @@ def serve(
     searched = settings.retrieval.for_documents(has_parts=settings.has_terms)
     options.check_used(settings.modes, searched)
     key = None if key_from_env is None else service.read_key(key_from_env)
-    publish_key = (
-        None
-        if publish_key_from_env is None
-        else service.read_key(publish_key_from_env, "--publish-key-from-env")
-    )
-    service.run_server(settings, host, port, key, publish_key)
+    service.run_server(settings, host, port, key)
