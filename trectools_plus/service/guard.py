@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
 from time import monotonic
-from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
@@ -29,7 +27,6 @@ from trectools_plus.service.problems import (
     problem_response,
 )
 
-_LOG = logging.getLogger("trectools_plus.service.access")
 _METHODS = frozenset({"GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"})
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -74,7 +71,7 @@ class Rules:
         body_bytes: Maximum size of a body, in bytes.
         body_seconds: Maximum time for a body to arrive, in seconds.
         only_json: True if the bodies of POST requests must be JSON.
-        observe: Called after each response. ``None`` also turns off the log.
+        observe: Called after each response.
     """
 
     key: str | None
@@ -82,7 +79,7 @@ class Rules:
     body_bytes: int
     body_seconds: float
     only_json: bool = False
-    observe: Observer | None = None
+    observe: Observer = lambda *_: None
 
     def check(self, scope: Scope, headers: Headers) -> None:
         """Check a request before its body is read.
@@ -189,17 +186,10 @@ class Guard:
             if not status:  # otherwise no other response can be sent
                 await problem_response(problem)(scope, receive, send_observed)
         finally:
-            self._log(scope["method"], inner, status, monotonic() - began)
-
-    def _log(self, given: str, scope: Scope, status: int, seconds: float) -> None:
-        """Log one line without query and headers, so it never contains a key or a text."""
-        if self._rules.observe is None:
-            return
-        route: Any = scope.get("route")
-        path = str(getattr(route, "path", "other"))
-        method = given if given in _METHODS else "other"
-        self._rules.observe(method, path, status, seconds)
-        _LOG.info("%s %s %d %.0f ms", method, path, status, 1000 * seconds)
+            # Neither query nor headers, which can contain a key or a text.
+            route = getattr(inner.get("route"), "path", "other")
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._rules.observe(method, route, status, monotonic() - began)
 
 
 def _check_site(scope: Scope, headers: Headers) -> None:

@@ -141,9 +141,9 @@ def as_problem(error: BaseException) -> ProblemError:
     )
 
 
-_UNEXPECTED = {
-    ClientDisconnect: (499, "client-closed", "the client has closed the connection"),
-    CancelledError: (503, "stopping", "the service is stopping"),
+_UNEXPECTED: dict[type[BaseException], tuple[int, str, str, str]] = {
+    ClientDisconnect: (499, "client-closed", "the client has closed the connection", ""),
+    CancelledError: (503, "stopping", "the service is stopping", "try again later"),
     sqlite3.Error: (
         503,
         "not-kept",

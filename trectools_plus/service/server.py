@@ -7,7 +7,6 @@ import ipaddress
 import logging
 import os
 import socket
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -55,18 +54,6 @@ def read_key(variable: str) -> str:
     return key
 
 
-def prepare_log() -> None:
-    """Send log lines to stderr, with the time in UTC."""
-    handler = logging.StreamHandler(sys.stderr)
-    formatter = logging.Formatter("%(asctime)sZ %(levelname)s %(message)s", "%Y-%m-%dT%H:%M:%S")
-    formatter.converter = time.gmtime
-    handler.setFormatter(formatter)
-    for name, level in (("trectools_plus", logging.INFO), ("uvicorn.error", logging.WARNING)):
-        logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(level)
-
-
 def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
     """Open a listening socket; without a key it must have a loopback address.
 
@@ -89,22 +76,15 @@ def listen(host: str, port: int, *, has_key: bool) -> socket.socket:
                 where="--host",
                 remedy="name an environment variable with a key: --key-from-env NAME",
             )
-        # asyncio sets TCP_NODELAY only if the protocol is given. Otherwise every answer can wait
-        # 40 ms until the client acknowledges the headers.
-        opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        try:
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            opened.bind(address)
-            opened.listen()
-        except OSError:
-            opened.close()
-            raise
+        opened = socket.create_server(address, family=family)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(
             f"cannot listen: {reason}", where=f"{host}:{port}", remedy="choose another --port"
         ) from error
-    return opened
+    # asyncio sets TCP_NODELAY only if the socket knows its protocol. Otherwise answers wait up
+    # to 40 ms until the client acknowledges the headers.
+    return socket.socket(fileno=opened.detach())
 
 
 def run_server(
@@ -128,7 +108,10 @@ def run_server(
     _check_documents(settings)
     for report in settings.reports:
         read_snapshots(report)
-    prepare_log()
+    logging.Formatter.converter = time.gmtime
+    line = "%(asctime)sZ %(levelname)s %(message)s"
+    logging.basicConfig(format=line, datefmt="%Y-%m-%dT%H:%M:%S")
+    logging.getLogger("trectools_plus").setLevel(logging.INFO)
     with listen(host, port, has_key=key is not None) as listener:
         _LOG.info("listening on %s", url_of(host, listener))
         make_server(create_app(settings, key=key)).run(sockets=[listener])

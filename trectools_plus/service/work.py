@@ -15,13 +15,12 @@ import signal
 import sys
 import sysconfig
 import tempfile
-import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 from anyio import to_process
@@ -38,7 +37,7 @@ from trectools_plus.service.api.uploads import Upload
 from trectools_plus.service.problems import ProblemDocument, ProblemError, as_problem, to_json
 
 if TYPE_CHECKING:
-    from trectools_plus.service.api.search import Search
+    from trectools_plus.service.api.evaluation import Search
     from trectools_plus.service.api.snapshots import Snapshot
 
 Parameters = EvaluateParameters | ValidateParameters | ScoreParameters
@@ -47,9 +46,6 @@ _LOG = logging.getLogger("trectools_plus.service")
 _RETRY = {"Retry-After": "5"}
 REOPEN_SECONDS = 60.0
 """The time in which a process opens the documents when their indexes exist."""
-
-_T = TypeVar("_T")
-_Arguments = TypeVarTuple("_Arguments")
 
 
 class Outcome(NamedTuple):
@@ -113,7 +109,6 @@ class RequestWork:
     def __init__(self, settings: ServiceSettings) -> None:
         self.documents = Documents("loading" if settings.searches else "off")
         self._settings = settings
-        self._unfinished = 0
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -140,19 +135,19 @@ class RequestWork:
                 gets free, or the work takes too long.
         """
         self.check_free()
-        self._unfinished += 1
         is_working = False
         seconds = self._settings.limits.seconds
         with anyio.move_on_after(seconds):
             try:
                 async with self._free:
                     is_working = True
-                    return await _call(perform, parameters, folder, uploads, self._settings)
+                    outcome: Outcome = await _call(
+                        perform, parameters, folder, uploads, self._settings
+                    )
+                    return outcome
             except BaseException:
                 self._ended.set()
                 raise
-            finally:
-                self._unfinished -= 1
         if not is_working:
             raise _busy(f"no worker was free within {seconds:g} s")
         what = f"the work took too long: the limit is {seconds:g} s"
@@ -164,13 +159,9 @@ class RequestWork:
         Raises:
             ProblemError: 503 if there is none.
         """
-        limits = self._settings.limits
-        if self._unfinished >= limits.workers + limits.waiting:
-            raise _busy(f"{self._unfinished} requests are unfinished")
-
-    def count(self) -> int:
-        """Return the number of unfinished requests."""
-        return self._unfinished
+        waiting = self._free.statistics().tasks_waiting
+        if waiting >= self._settings.limits.waiting and not self._free.available_tokens:
+            raise _busy(f"{waiting} requests wait for a worker")
 
     async def _keep_documents_open(self) -> None:
         """Open the documents, and again when a process may have been killed."""
@@ -195,7 +186,7 @@ class RequestWork:
             await self._ended.wait()
 
 
-async def _call(function: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
+async def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     limiter = anyio.CapacityLimiter(1)  # the caller limits the number of processes
     try:
         return await to_process.run_sync(function, *arguments, cancellable=True, limiter=limiter)
@@ -259,16 +250,13 @@ def perform(
         content = json.loads(_without_paths(known.problem.model_dump(), folder))
         known.problem = ProblemDocument(**content)
         raise known from None
-    except Exception as error:
-        error.add_note(traceback.format_exc())  # the service logs it
-        raise
     finally:
         tempfile.tempdir = None
 
 
 def _get_search(settings: ServiceSettings) -> Search:
     global _search
-    from trectools_plus.service.api.search import Search
+    from trectools_plus.service.api.evaluation import Search
 
     if _search is None or _search.settings != settings:
         _search = Search(settings)

@@ -55,7 +55,6 @@ def report(
         topics=str(topics),
         qrels=str(folder / "qrels.txt"),
         measures=("R@10", "nDCG@10", "RR", "HitRate@10"),
-        resamples=500,
         output_dir=folder / "out",
     )
     return run_benchmark(config).report
@@ -104,9 +103,7 @@ another_service = pytest.mark.slow("starts one more service")
 def test_without_components_the_best_mode_that_is_ready_is_evaluated(
     open_service: Any, garden_set: dict[str, Any], modes: tuple[str, ...], mode: str
 ) -> None:
-    settings = ServiceSettings(
-        dataset=str(ROOT / "fixtures/garden-trec"), modes=modes, resamples=500
-    )
+    settings = ServiceSettings(dataset=str(ROOT / "fixtures/garden-trec"), modes=modes)
     with open_service(settings) as client:
         found = post(client, garden_set).json()
         asked = post(client, garden_set, components=mode).json()
@@ -165,7 +162,7 @@ def test_terms_of_the_ontology(open_service: Any, cache: Path) -> None:
     from trectools_plus.service.api.settings import ServiceSettings
 
     data = find_test_set("hpo-en-tiny").read_bytes()
-    settings = ServiceSettings(dataset="hpo", modes=("lexical",), resamples=200)
+    settings = ServiceSettings(dataset="hpo", modes=("lexical",))
     with open_service(settings) as client:
         answer = client.post(
             "/v1/evaluate?components=bm25", content=data, headers={"content-type": "text/yaml"}
@@ -180,7 +177,6 @@ def test_terms_of_the_ontology(open_service: Any, cache: Path) -> None:
         test_file="hpo-en-tiny",
         modes=("lexical",),
         measures=tuple(MEASURES.values()),
-        resamples=200,
         output_dir=cache / "hpo-out",
     )
     expected = run_benchmark(config).report.modes["lexical"].measures
@@ -273,7 +269,7 @@ def test_only_the_services_own_test_set_sets_the_gauges(
     open_service: Any, garden_set: dict[str, Any]
 ) -> None:
     folder = ROOT / "fixtures/garden-trec"
-    with open_service(ServiceSettings(dataset=str(folder), resamples=200)) as client:
+    with open_service(ServiceSettings(dataset=str(folder))) as client:
         assert not gauges(client, "garden-trec")
         found = client.post("/v1/evaluate").json()
         assert (found["mode"], found["components"]) == ("hybrid", ["lexical", "vector"])
@@ -297,9 +293,7 @@ def test_a_test_set_of_the_operators_choice(
     open_service: Any, garden_set: dict[str, Any], garden_file: Path, check_problem: Check
 ) -> None:
     corpus = str(ROOT / "fixtures/garden-trec/corpus.jsonl")
-    settings = ServiceSettings(
-        corpus=corpus, test_file=str(garden_file), modes=("bm25",), resamples=200
-    )
+    settings = ServiceSettings(corpus=corpus, test_file=str(garden_file), modes=("bm25",))
     with open_service(settings) as client:
         found = client.post("/v1/evaluate").json()
         assert (found["mode"], found["test_set"]) == ("lexical", "garden")
@@ -336,7 +330,7 @@ def test_a_configuration_with_weights_by_component(
     assert settings.retrieval.weights == (0.3, 0.3, 0.4)
     weighted = {"fusion_method": "weighted", "weights": {"dense": 0.0, "bm25": 1.0}}
     folder = str(ROOT / "fixtures/garden-trec")
-    with open_service(ServiceSettings(dataset=folder, retrieval=weighted, resamples=200)) as client:
+    with open_service(ServiceSettings(dataset=folder, retrieval=weighted)) as client:
         found = post(client, garden_set, measures="RR@5").json()
         alone = post(client, garden_set, measures="RR@5", components="bm25").json()
     assert (found["mode"], found["components"]) == ("hybrid", ["lexical", "vector"])

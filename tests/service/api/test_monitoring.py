@@ -52,7 +52,7 @@ def test_every_metric_that_they_name_is_exported(
     """Whatever measures are asked for, the measures of the alerts are computed."""
     report = bench.make("nightly", {"a": {}, "b": {}})
     folder = str(ROOT / "fixtures/garden-trec")
-    settings = ServiceSettings(dataset=folder, resamples=200, reports=(str(report),))
+    settings = ServiceSettings(dataset=folder, reports=(str(report),))
     asked = {} if measures is None else {"measures": measures}
     with open_service(settings) as client:
         answer = client.post("/v1/evaluate", params=asked).json()
@@ -94,7 +94,7 @@ def test_only_a_key_that_may_publish_publishes(
     from trectools_plus.service.api.app import create_app
 
     folder = str(ROOT / "fixtures/garden-trec")
-    settings = ServiceSettings(dataset=folder, modes=("lexical",), resamples=200)
+    settings = ServiceSettings(dataset=folder, modes=("lexical",))
     app = create_app(settings, key=_KEY, publish_key="publisher" + _KEY)
     with TestClient(app, base_url="http://localhost") as client:
         while client.get("/readyz").status_code != 200:

@@ -53,7 +53,7 @@ what makes a run, a schema cannot say, so content that fits it may still be refu
 @pytest.fixture(scope="module")
 def api(open_service: Any) -> Any:
     """A service of its own: schemathesis starts and stops it as it likes."""
-    with open_service(ServiceSettings(dataset=str(GARDEN), resamples=100), KEY) as client:
+    with open_service(ServiceSettings(dataset=str(GARDEN)), KEY) as client:
         yield schemathesis.openapi.from_asgi("/openapi.json", client.app, headers=BEARING)
 
 

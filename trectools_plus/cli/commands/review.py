@@ -45,7 +45,13 @@ def review_serve(
     ] = None,
     depth: Annotated[
         int,
-        typer.Option("--depth", metavar="N", help="Maximum number of results per query and mode."),
+        typer.Option(
+            "--depth",
+            min=1,
+            max=100,
+            metavar="N",
+            help="Maximum number of results per query and mode.",
+        ),
     ] = 10,
     seed: Annotated[
         int | None,

@@ -33,7 +33,7 @@ from trectools_plus.service.api.parameters import (
 from trectools_plus.service.api.snapshots import SnapshotStore
 from trectools_plus.service.api.uploads import Expected, read_uploads
 from trectools_plus.service.guard import Rules, protect
-from trectools_plus.service.work import Parameters, RequestWork
+from trectools_plus.service.work import Documents, Parameters, RequestWork
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Paths that need no key, so that process monitors can use them."""
@@ -64,9 +64,7 @@ class Context:
     def __init__(self, settings: ServiceSettings) -> None:
         self.work = RequestWork(settings)
         self.store = SnapshotStore(settings.reports)
-        self.metrics = ServiceMetrics(
-            settings.prefix, self.store, self.work.count, lambda: self.work.documents.are_ready
-        )
+        self.metrics = ServiceMetrics(settings.prefix, self.store)
 
     async def answer(
         self, request: Request, parameters: Parameters, expected: Expected | None
@@ -114,11 +112,11 @@ async def healthz() -> dict[str, str]:
 
 
 @open_router.get("/readyz")
-async def readyz(request: Request) -> models.Readiness:
+async def readyz(request: Request) -> Documents:
     """Report that the documents can be searched."""
     documents = context_of(request).work.documents
     documents.check_ready()
-    return models.Readiness(status=documents.status, modes=documents.modes)
+    return documents
 
 
 @router.get("/metrics", tags=["operation"], response_class=Response)

@@ -1,19 +1,32 @@
-"""``POST /v1/evaluate``: search, score and summarise a test set."""
+"""``POST /v1/evaluate``: search the documents of the service, score and summarise a test set."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from trectools_plus.benchmark.compare.summary import group_queries, summarise_rows
 from trectools_plus.benchmark.report import StratumResult
-from trectools_plus.benchmark.run.dataset import check_id_overlap
-from trectools_plus.formats.tables import Topics
+from trectools_plus.benchmark.run.dataset import check_id_overlap, load_collection, open_corpus
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats.collection import Collection, is_named_collection
+from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats.tables import Corpus, Run, Topics
 from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
+from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.provenance import format_time, utc_now
+from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
 from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, merged_modes
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
+from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.service.api.models import (
     EvaluationAnswer,
     Figures,
@@ -22,18 +35,114 @@ from trectools_plus.service.api.models import (
     QueryCounts,
 )
 from trectools_plus.service.api.parameters import EvaluateParameters
-from trectools_plus.service.api.search import EvaluationQueries, Search
 from trectools_plus.service.api.settings import ServiceSettings
-from trectools_plus.service.api.snapshots import Snapshot, answer_key, group_field
+from trectools_plus.service.api.snapshots import Snapshot, answer_key, dataset_name, group_field
 from trectools_plus.service.api.uploads import Upload, check_size
 from trectools_plus.service.api.validate_and_score import check_query_count, choose_measures
 from trectools_plus.service.problems import ProblemError
-from trectools_plus.statistics.arrays import IntervalOptions
-from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.statistics.arrays import DEFAULT_SEED, IntervalOptions
+from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, read_test_set
+from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
+from trectools_plus.testsets.validation import resolve_terms
 from trectools_plus.text import split_list
+from trectools_plus.validation import check_qrels, refuse_errors
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
 """The default measures, which the shipped alerts and dashboard name."""
+
+
+class Search:
+    """The documents of a worker process, and the search in them; missing indexes are built.
+
+    Args:
+        settings: The documents and the settings of the search.
+
+    Attributes:
+        settings: The settings.
+        name: The name of the documents, for example ``hpo`` or ``irds:…``.
+        corpus: The documents.
+        retrievers: The retrievers by mode, for example ``lexical``.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.name, corpus, self._ontology = _open_documents(settings)
+        self.retrievers = build_retrievers(corpus, settings.canonical_modes, settings.retrieval)
+        for retriever in self.retrievers.values():
+            retriever.search(["warm up"], 1)
+        # Error messages contain the path of the corpus; clients must not see the real one.
+        self.corpus = Corpus(corpus.frame, self.name)
+
+    @cached_property
+    def own_test_set(self) -> Collection:
+        """The service's own test set, which is read once.
+
+        Raises:
+            ProblemError: 422 if the service has none, or it cannot be used. Messages do not
+                contain its path.
+        """
+        dataset, name = self.settings.dataset, self.settings.test_file
+        if name is None and self._ontology is not None:
+            name = DEFAULT_TEST_SET
+        try:
+            if name is not None:
+                test_set = read_test_set(find_test_set(name))
+                return self.judge(test_set, test_set.metadata.dataset_id)
+            if dataset is not None:
+                collection = load_collection(dataset, with_corpus=False)
+                refuse_errors(check_qrels(collection.qrels))
+                return replace(collection, name=self.name)
+        except TrectoolsPlusError as error:
+            what = f"the test set of the service cannot be used: {error.what}"
+            remedy = f"correct the queries and judgments of {self.name}, or --test-file"
+            raise ProblemError(422, "unusable-test-set", what, remedy) from error
+        what = "the request has no test set, and the service has none of its own"
+        remedy = "send a test set, or start the service with --test-file"
+        raise ProblemError(422, "no-test-set", what, remedy)
+
+    def judge(self, test_set: TestSet, name: str, path: str | None = None) -> Collection:
+        """Return the queries and grades of a test set, with the main ids of terms.
+
+        Args:
+            test_set: The test set.
+            name: Its name in answers.
+            path: Its file in errors; by default the name.
+
+        Raises:
+            FormatError: If the documents are terms, and an expected id is not a term.
+            FindingsError: If the judgments have errors.
+        """
+        where = path or name
+        if self._ontology is not None:
+            test_set = resolve_terms(test_set, self._ontology, where=where).test_set
+        qrels = qrels_of(test_set, where)
+        refuse_errors(check_qrels(qrels))
+        return Collection(name, None, topics_of(test_set, where), qrels)
+
+    def run(self, mode: str, topics: Topics) -> tuple[Run, npt.NDArray[np.float64]]:
+        """Search for every topic.
+
+        Args:
+            mode: One of the modes of the service.
+            topics: The queries.
+
+        Returns:
+            The run, and the time of each query in milliseconds.
+        """
+        backend, options = EmbeddedBackend(self.retrievers), FetchOptions(self.settings.depth)
+        fetched = fetch_runs(FetchRequest(None, topics, [mode], options, backend=backend))[mode]
+        return Run(fetched.run.frame, mode), fetched.latency_ms
+
+
+def _open_documents(settings: ServiceSettings) -> tuple[str, Corpus, Ontology | None]:
+    if settings.corpus is not None:
+        return Path(settings.corpus).name, load_corpus(settings.corpus), None
+    if settings.has_terms:
+        ontology = load_ontology()
+        return "hpo", corpus_of(ontology), ontology
+    dataset = str(settings.dataset)
+    path = dataset if is_named_collection(dataset) else str(Path(dataset).resolve())
+    return dataset_name(path), open_corpus(dataset), None
 
 
 def choose_mode(components: str | None, settings: ServiceSettings) -> str:
@@ -101,11 +210,10 @@ def evaluate_test_set(
     if not (queries.qrels.frame["relevance"] > 0).any():
         what, remedy = "no query has a relevant document", "give a document of each query a grade"
         raise ProblemError(422, "findings", what, remedy)
-    where = topics.path if uploads and topics.path else queries.name
-    check_id_overlap(search.corpus, topics, queries.qrels, where)
+    check_id_overlap(search.corpus, topics, queries.qrels, queries.name)
     run, latency_ms = search.run(mode, topics)
     evaluation = score_runs(queries.qrels, {mode: run}, measures, Averaging())
-    groups = _summarise(evaluation, mode, topics, settings)
+    groups = _summarise(evaluation, mode, topics)
     snapshot = Snapshot(queries.name, mode, utc_now().timestamp(), groups, (*latency_ms.tolist(),))
     means = {value: _means(group) for value, group in groups.items()}
     intervals = {value: _intervals(group) for value, group in groups.items()}
@@ -126,13 +234,13 @@ def evaluate_test_set(
         dataset=search.name,
         test_set=queries.name,
         depth=settings.depth,
-        seed=settings.seed,
+        seed=DEFAULT_SEED,
         created_at=format_time(utc_now()),
         notes=list(evaluation.notes),
     ), snapshot
 
 
-def _read_upload(part: Upload, search: Search) -> EvaluationQueries:
+def _read_upload(part: Upload, search: Search) -> Collection:
     """Read a test set, and check that its expected ids can be found."""
     path, limits = part.as_document(), search.settings.limits
     check_size(path, limits)
@@ -146,20 +254,15 @@ Group = dict[str, StratumResult]
 """The figures of some queries by canonical name of the measure."""
 
 
-def _summarise(
-    evaluation: Evaluation, mode: str, topics: Topics, settings: ServiceSettings
-) -> dict[str | None, Group]:
+def _summarise(evaluation: Evaluation, mode: str, topics: Topics) -> dict[str | None, Group]:
     """Return means and intervals over all queries, and over the queries of each type."""
     query_ids = evaluation.query_ids[mode]
     field = group_field(topics.frame.columns)
     types = {} if field is None else group_queries(topics, query_ids, field)
-    options = IntervalOptions(
-        confidence=settings.confidence, resamples=settings.resamples, seed=settings.seed
-    )
     canonical = {measure.requested_name: measure.name for measure in evaluation.measures}
     groups: dict[str | None, Group] = {}
     for value, rows in ((None, np.arange(len(query_ids))), *sorted(types.items())):
-        results = summarise_rows(evaluation, rows, options)[mode]
+        results = summarise_rows(evaluation, rows, IntervalOptions())[mode]
         groups[value] = {canonical[name]: figures for name, figures in results.items()}
     return groups
 

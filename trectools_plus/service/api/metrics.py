@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import logging
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
@@ -24,15 +24,12 @@ try:
 except ImportError as error:
     raise MissingExtraError("metrics for Prometheus", "service") from error
 
-disable_created_metrics()
+_LOG = logging.getLogger("trectools_plus.service.access")
+disable_created_metrics()  # type: ignore[no-untyped-call]
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper ends of the buckets of latency histograms, in seconds."""
-ENDS = {
-    "": "Mean",
-    "_low": "Lower end of the interval of the mean",
-    "_high": "Upper end of the interval of the mean",
-}
-"""The gauges of a figure: the ends of their names, and the beginning of their descriptions."""
+_LABELS = ("dataset", "mode")
+_MEANS = "Mean over queries, or an end of its interval (_low, _high)."
 
 
 def render_metrics(snapshots: Iterable[Snapshot], prefix: str = DEFAULT_PREFIX) -> bytes:
@@ -49,53 +46,43 @@ def render_metrics(snapshots: Iterable[Snapshot], prefix: str = DEFAULT_PREFIX) 
         UsageError: If the prefix is invalid.
     """
     check_prefix(prefix)
-    gauges = _Gauges(f"{prefix}_retrieval")
+    start, registry = f"{prefix}_retrieval_", CollectorRegistry()
+    stamps = Gauge(f"{start}run_timestamp_seconds", "Time of the run.", _LABELS, registry=registry)
+    latencies = Histogram(
+        f"{start}latency_seconds", "Time per query.", _LABELS, buckets=BUCKETS, registry=registry
+    )
+    gauges: dict[str, Gauge] = {}
     for snapshot in snapshots:
-        labels = {"dataset": snapshot.dataset, "mode": snapshot.mode}
-        for query_type, figures in snapshot.groups.items():
-            start = "" if query_type is None else "stratum_"
-            group = labels if query_type is None else {**labels, "query_type": query_type}
-            for measure, figure in figures.items():
-                name, further = _family(measure)
-                values = figure.mean, *ends_of(figure.ci)
-                for (end, words), value in zip(ENDS.items(), values, strict=True):
-                    text = f"{words} of a measure over queries."
-                    gauges.set(f"{start}{name}{end}", text, {**group, **further}, value)
-            count = max((figure.n for figure in figures.values()), default=None)
-            gauges.set(f"{start}queries", "Queries averaged over.", group, count)
-        text = "When the figures were computed, in seconds since 1970."
-        gauges.set("run_timestamp_seconds", text, labels, snapshot.created)
-        gauges.observe("latency_seconds", "Time per query.", labels, snapshot.latency_ms)
-    return generate_latest(gauges.registry)
+        for name, labels, value in _values(snapshot):
+            if name not in gauges:
+                gauges[name] = Gauge(start + name, _MEANS, [*labels], registry=registry)
+            gauges[name].labels(*map(_clean, labels.values())).set(value)
+        run = _clean(snapshot.dataset), snapshot.mode
+        stamps.labels(*run).set(snapshot.created)
+        for milliseconds in snapshot.latency_ms:
+            latencies.labels(*run).observe(milliseconds / 1000)
+    return generate_latest(registry)
 
 
-class _Gauges:
-    """Metrics that are created with their first value."""
+def _values(snapshot: Snapshot) -> Iterator[tuple[str, dict[str, str], float]]:
+    """Yield name, labels and value of each gauge of a figure."""
+    for query_type, figures in snapshot.groups.items():
+        start, labels = "", {"dataset": snapshot.dataset, "mode": snapshot.mode}
+        if query_type is not None:
+            start, labels = "stratum_", {**labels, "query_type": query_type}
+        for measure, figure in figures.items():
+            name, further = _family(measure)
+            values = figure.mean, *ends_of(figure.ci)
+            for end, value in zip(("", "_low", "_high"), values, strict=True):
+                if value is not None:
+                    yield f"{start}{name}{end}", {**labels, **further}, value
+        if figures:
+            yield f"{start}queries", labels, max(figure.n for figure in figures.values())
 
-    def __init__(self, prefix: str) -> None:
-        self.registry = CollectorRegistry()
-        self._prefix = prefix
-        self._metrics: dict[str, Any] = {}
 
-    def set(self, name: str, text: str, labels: Mapping[str, str], value: float | None) -> None:
-        if value is not None:
-            self._metric(Gauge, name, text, labels).set(value)
-
-    def observe(
-        self, name: str, text: str, labels: Mapping[str, str], latency_ms: Iterable[float]
-    ) -> None:
-        for value in latency_ms:
-            self._metric(Histogram, name, text, labels, buckets=BUCKETS).observe(value / 1000)
-
-    def _metric(
-        self, kind: Any, name: str, text: str, labels: Mapping[str, str], **options: Any
-    ) -> Any:
-        if name not in self._metrics:
-            full = f"{self._prefix}_{name}"
-            self._metrics[name] = kind(full, text, [*labels], registry=self.registry, **options)
-        # Users choose the names of datasets and query types, so labels can contain anything.
-        values = (value.encode("utf-8", "replace").decode() for value in labels.values())
-        return self._metrics[name].labels(*values)
+def _clean(label: str) -> str:
+    """Return a label as valid UTF-8: users choose the names of datasets and query types."""
+    return label.encode("utf-8", "replace").decode()
 
 
 def _family(measure: str) -> tuple[str, dict[str, str]]:
@@ -130,34 +117,22 @@ class ServiceMetrics:
     Args:
         prefix: The prefix of names.
         store: The retrieval figures.
-        unfinished: A function that returns the number of unfinished requests.
-        ready: A function that returns true if the service can answer requests.
     """
 
-    def __init__(
-        self,
-        prefix: str,
-        store: SnapshotStore,
-        unfinished: Callable[[], int],
-        ready: Callable[[], bool],
-    ) -> None:
+    def __init__(self, prefix: str, store: SnapshotStore) -> None:
         self._prefix, self._store = prefix, store
-        self._registry = registry = CollectorRegistry()
+        self._registry = CollectorRegistry()
         self._seconds = Histogram(
             f"{prefix}_http_request_duration_seconds",
             "Time to answer a request.",
             ["method", "route", "status"],
-            registry=registry,
+            registry=self._registry,
         )
-        work = Gauge(f"{prefix}_service_unfinished_work", "Unfinished requests.", registry=registry)
-        work.set_function(unfinished)
-        Gauge(f"{prefix}_service_ready", "1 when all is ready.", registry=registry).set_function(
-            ready
-        )
-        ProcessCollector(registry=registry)
+        ProcessCollector(registry=self._registry)
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a response."""
+        """Count and log a response."""
+        _LOG.info("%s %s %d %.0f ms", method, route, status, 1000 * seconds)
         self._seconds.labels(method, route, str(status)).observe(seconds)
 
     def render(self) -> bytes:

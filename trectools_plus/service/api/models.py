@@ -11,14 +11,6 @@ from trectools_plus.benchmark.report import Latency, MeasureDefinition
 from trectools_plus.service.problems import MEDIA_TYPE
 from trectools_plus.statistics.comparison import ConfidenceInterval
 
-
-class Readiness(BaseModel):
-    """The documents can be searched."""
-
-    status: str
-    modes: list[str]
-
-
 Means = dict[str, float | None]
 Intervals = dict[str, ConfidenceInterval | None]
 

@@ -17,7 +17,6 @@ from trectools_plus.retrieval.backends.embedded.modes import (
 )
 from trectools_plus.retrieval.setting_types import Names
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, DEFAULT_SEED
 
 DEFAULT_PREFIX = "trectools_plus"
 NO_DATASET = "none"
@@ -72,12 +71,6 @@ class ServiceSettings(Model):
     """Results fetched per query."""
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
     """Settings of the modes."""
-    confidence: float = Field(default=DEFAULT_CONFIDENCE, gt=0, lt=1)
-    """Level of the intervals."""
-    resamples: int = Field(default=10_000, ge=100)
-    """Bootstrap resamples."""
-    seed: int = Field(default=DEFAULT_SEED, ge=0)
-    """Seed of the resamples."""
     prefix: str = DEFAULT_PREFIX
     """Prefix of the names of metrics."""
     reports: tuple[str, ...] = ()

@@ -30,6 +30,7 @@ TITLE_LENGTH = 160
 
 Number = Annotated[int, Body(ge=1, strict=True)]
 DocId = Annotated[str, Body(min_length=1, max_length=4096)]
+DocIdOrNone = Annotated[str | None, Body(min_length=1, max_length=4096)]
 Name = Annotated[str, Body(min_length=1, max_length=4 * MAX_NAME_LENGTH)]
 Reason = Annotated[str, Body(max_length=500)]
 
@@ -154,15 +155,14 @@ def choose(
     Raises:
         UsageError: If no column has the label, or the results are those of a plan.
     """
-    labels = {} if reviewer.review.is_plan else reviewer.labels(reviewer.offer(query))
-    modes = {None: None, NONE_OF_THEM: NONE_CHOSEN, **labels}
-    if choice not in modes or not labels:
+    modes = {NONE_OF_THEM: NONE_CHOSEN, **reviewer.labels(reviewer.offer(query))}
+    if choice not in (None, *modes) or reviewer.review.is_plan:
         raise UsageError("no column has this label")
-    return _record(reviewer, query, judgments.record_choice, modes[choice])
+    return _record(reviewer, query, judgments.record_choice, modes.get(choice or ""))
 
 
 @router.post("/results")
-def choose_result(reviewer: CurrentReviewer, query: Number, doc_id: DocId | None = None) -> State:
+def choose_result(reviewer: CurrentReviewer, query: Number, doc_id: DocIdOrNone) -> State:
     """Record the chosen result, which replaces "none of them"; null removes the answer.
 
     Raises:

@@ -72,7 +72,7 @@ def import_judgments(
     missing = still_open = 0
     for query_id in judged:
         given, pool = grades[query_id], folder.pool[query_id]
-        absent = sum(doc_id not in given for doc_id in pool)
+        absent = len(pool) - sum(doc_id in given for doc_id in folder.judgeable[query_id])
         is_open = not leave_out and has_too_many_missing(absent, len(pool))
         missing += absent
         still_open += is_open

@@ -20,7 +20,6 @@ from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery, Sho
 from trectools_plus.service.api.snapshots import dataset_name
 
 DEFAULT_DEPTH = 10
-MAX_DEPTH = 100
 MAX_MODES = 8
 
 
@@ -44,12 +43,6 @@ def load_material(
     """
     source = ReportFolder(report)
     chosen = _choose_modes(source, modes)
-    if not 1 <= depth <= MAX_DEPTH:
-        raise UsageError(
-            f"expected a depth from 1 to {MAX_DEPTH} but got {depth}",
-            where="--depth",
-            remedy=f"{DEFAULT_DEPTH} is the default",
-        )
     results = {mode: _first_results(source.read_run(mode), depth) for mode in chosen}
     query_ids = list(dict.fromkeys(query_id for found in results.values() for query_id in found))
     if not query_ids:

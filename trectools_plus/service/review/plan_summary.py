@@ -50,7 +50,7 @@ class PlanSummary:
         left_out: The reason for each query with too many documents without a grade, of people.
         annotators: Those who have judged: people in the order of their first labels, then models.
         agreement: Their agreement.
-        remarks: Comments, and queries that cannot be judged, by query and person.
+        remarks: The queries that cannot be judged, by query and person.
     """
 
     queries: int

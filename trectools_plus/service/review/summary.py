@@ -151,19 +151,17 @@ class PairAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A comment on a query, or the reason why it cannot be judged.
+    """The reason why an annotator cannot judge a query.
 
     Attributes:
         query_id: The query.
         annotator: The name.
-        cannot_judge: The reason, empty if none was given; ``None`` if the query can be judged.
-        comment: The comment, or ``None``.
+        cannot_judge: The reason, empty if none was given.
     """
 
     query_id: str
     annotator: str
-    cannot_judge: str | None
-    comment: str | None
+    cannot_judge: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +191,7 @@ class ReviewSummary:
         agreements: The agreement of each pair of annotators.
         would_choose: The proportions of chosen modes, over all annotators.
         flagged: The flags by mode.
-        remarks: Comments, and queries that cannot be judged, by query and annotator.
+        remarks: The queries that cannot be judged, by query and annotator.
         methods: How shares, kappa and merged grades are computed.
     """
 
@@ -277,12 +275,12 @@ def _summarise(store: Store, annotator: Annotator, shown: Shown, level: float) -
 
 
 def list_remarks(store: Store, annotators: Sequence[Annotator]) -> Iterator[Remark]:
-    """Iterate over the comments, and the queries that cannot be judged, by query and annotator."""
+    """Iterate over the queries that cannot be judged, by query and annotator."""
     remarks = [
-        Remark(query_id, annotator.name, answers.cannot_judge, answers.comment)
+        Remark(query_id, annotator.name, answers.cannot_judge)
         for annotator in annotators
         for query_id, answers in read_all_judgments(store, annotator).items()
-        if answers.cannot_judge is not None or answers.comment is not None
+        if answers.cannot_judge is not None
     ]
     return iter(sorted(remarks, key=lambda remark: (remark.query_id, remark.annotator)))
 
