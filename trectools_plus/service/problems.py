@@ -25,7 +25,6 @@ from trectools_plus.validation.findings import FindingsError
 
 MEDIA_TYPE = "application/problem+json"
 _LOG = logging.getLogger("trectools_plus.service")
-_MAX_ERRORS = 20
 _TITLES = {
     413: "Content Too Large",
     422: "Unprocessable Content",
@@ -96,7 +95,7 @@ class ProblemError(HTTPException):
             code=code,
             detail=detail,
             remedy=remedy,
-            errors=list(errors[:_MAX_ERRORS]),
+            errors=list(errors[:20]),
         )
 
 

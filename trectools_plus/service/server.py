@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import logging
 import os
+import re
 import socket
 import time
 from pathlib import Path
@@ -21,7 +22,7 @@ except ImportError as error:
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from trectools_plus.formats.collection import find_collection_files, is_named_collection
-from trectools_plus.service.api.settings import MIN_KEY_LENGTH, ServiceSettings
+from trectools_plus.service.api.settings import ServiceSettings
 from trectools_plus.testsets.loading import find_test_set, read_test_set
 
 REQUEST_HEADER_SECONDS = 15.0
@@ -43,12 +44,12 @@ def read_key(variable: str) -> str:
             spaces or characters other than printable ASCII.
     """
     key = os.environ.get(variable, "").strip()
-    if len(key) < MIN_KEY_LENGTH or not key.isascii() or not key.isprintable() or " " in key:
+    if not re.fullmatch(r"[!-~]{16,}", key):
         state = "does not contain a usable key" if key else "is not set"
         raise UsageError(
             f"the environment variable {variable} {state}",
             where="--key-from-env",
-            remedy=f"set it to {MIN_KEY_LENGTH} or more ASCII characters without spaces, for "
+            remedy="set it to 16 or more ASCII characters without spaces, for "
             "example the output of 'openssl rand -hex 32'",
         )
     return key

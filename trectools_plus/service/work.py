@@ -77,26 +77,21 @@ class Documents:
         """True if the service can answer all requests."""
         return self.status in ("ready", "off")
 
-    def check_ready(self) -> None:
+    def check(self, *, are_needed: bool) -> None:
         """Check that the documents are not being opened.
 
+        Args:
+            are_needed: Whether there must be documents.
+
         Raises:
-            ProblemError: 503 if they are.
+            ProblemError: 404 if there are none although they are needed, 503 while they are opened.
         """
+        if are_needed and self.status == "off":
+            what, remedy = "the service was started without documents", "start it with --dataset"
+            raise ProblemError(404, "nothing-to-search", what, remedy)
         if not self.are_ready:
             remedy = "try again when /readyz answers 200"
             raise ProblemError(503, "not-ready", self.status, remedy, headers=_RETRY)
-
-    def check(self) -> None:
-        """Check that there are documents to search.
-
-        Raises:
-            ProblemError: 404 if there are none, 503 while they are being opened.
-        """
-        if self.status == "off":
-            what, remedy = "the service was started without documents", "start it with --dataset"
-            raise ProblemError(404, "nothing-to-search", what, remedy)
-        self.check_ready()
 
 
 class RequestWork:

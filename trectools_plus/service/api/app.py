@@ -115,7 +115,7 @@ async def healthz() -> dict[str, str]:
 async def readyz(request: Request) -> Documents:
     """Report that the documents can be searched."""
     documents = context_of(request).work.documents
-    documents.check_ready()
+    documents.check(are_needed=False)
     return documents
 
 
@@ -137,7 +137,7 @@ async def evaluate(
     A request without a body evaluates the service's own test set and sets its gauges in `/metrics`.
     """
     context = context_of(request)
-    context.work.documents.check()
+    context.work.documents.check(are_needed=True)
     context.work.check_free()
     has_body = "content-type" in request.headers or await request.body()
     expected = Expected({"test_set": (1, 1)}, raw="test_set") if has_body else None

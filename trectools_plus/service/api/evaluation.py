@@ -30,8 +30,6 @@ from trectools_plus.retrieval.ontology_terms import corpus_of
 from trectools_plus.service.api.models import (
     EvaluationAnswer,
     Figures,
-    Intervals,
-    Means,
     QueryCounts,
 )
 from trectools_plus.service.api.parameters import EvaluateParameters
@@ -87,7 +85,8 @@ class Search:
         try:
             if name is not None:
                 test_set = read_test_set(find_test_set(name))
-                return self.judge(test_set, test_set.metadata.dataset_id)
+                title = test_set.metadata.dataset_id
+                return self.judge(test_set, title, title)
             if dataset is not None:
                 collection = load_collection(dataset, with_corpus=False)
                 refuse_errors(check_qrels(collection.qrels))
@@ -100,19 +99,18 @@ class Search:
         remedy = "send a test set, or start the service with --test-file"
         raise ProblemError(422, "no-test-set", what, remedy)
 
-    def judge(self, test_set: TestSet, name: str, path: str | None = None) -> Collection:
+    def judge(self, test_set: TestSet, name: str, where: str) -> Collection:
         """Return the queries and grades of a test set, with the main ids of terms.
 
         Args:
             test_set: The test set.
             name: Its name in answers.
-            path: Its file in errors; by default the name.
+            where: Its file in errors.
 
         Raises:
             FormatError: If the documents are terms, and an expected id is not a term.
             FindingsError: If the judgments have errors.
         """
-        where = path or name
         if self._ontology is not None:
             test_set = resolve_terms(test_set, self._ontology, where=where).test_set
         qrels = qrels_of(test_set, where)
@@ -215,8 +213,14 @@ def evaluate_test_set(
     evaluation = score_runs(queries.qrels, {mode: run}, measures, Averaging())
     groups = _summarise(evaluation, mode, topics)
     snapshot = Snapshot(queries.name, mode, utc_now().timestamp(), groups, (*latency_ms.tolist(),))
-    means = {value: _means(group) for value, group in groups.items()}
-    intervals = {value: _intervals(group) for value, group in groups.items()}
+    means = {
+        value: {answer_key(name): figures.mean for name, figures in group.items()}
+        for value, group in groups.items()
+    }
+    intervals = {
+        value: {answer_key(name): figures.ci for name, figures in group.items()}
+        for value, group in groups.items()
+    }
     counts = {value: max(one.n for one in group.values()) for value, group in groups.items()}
     return EvaluationAnswer(
         metrics=means.pop(None),
@@ -265,11 +269,3 @@ def _summarise(evaluation: Evaluation, mode: str, topics: Topics) -> dict[str | 
         results = summarise_rows(evaluation, rows, IntervalOptions())[mode]
         groups[value] = {canonical[name]: figures for name, figures in results.items()}
     return groups
-
-
-def _means(group: Group) -> Means:
-    return {answer_key(name): figures.mean for name, figures in group.items()}
-
-
-def _intervals(group: Group) -> Intervals:
-    return {answer_key(name): figures.ci for name, figures in group.items()}

@@ -21,16 +21,16 @@ from trectools_plus.retrieval.settings import RetrievalSettings
 DEFAULT_PREFIX = "trectools_plus"
 NO_DATASET = "none"
 VALUES_PER_QUERY = 250
-MIN_KEY_LENGTH = 16
-"""Minimum number of characters of a key."""
 
 _PREFIX = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")
 
 
-class Limits(Model):
-    """Limits on requests."""
-
+class _Settings(Model):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Limits(_Settings):
+    """Limits on requests."""
 
     body_bytes: int = Field(default=32 << 20, ge=1)
     """Maximum size of the body of a request, in bytes."""
@@ -52,10 +52,8 @@ class Limits(Model):
         return self.queries * VALUES_PER_QUERY
 
 
-class ServiceSettings(Model):
+class ServiceSettings(_Settings):
     """All settings of the service except host, port and key."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     dataset: str | None = None
     """The dataset whose documents are searched: ``hpo``, ``sample``, ``irds:…`` or a folder;

@@ -31,7 +31,6 @@ SUFFIXES = {
 TYPES = (*SUFFIXES, "text/plain", "application/octet-stream")
 """Accepted media types of a body that is not a form."""
 _LONGEST_NAME = 200
-_MAX_PART_BYTES = 1 << 30  # the limit of the body is smaller
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +110,8 @@ async def read_uploads(request: Request, folder: Path, expected: Expected) -> tu
         what = "the media type of the body is not supported"
         raise ProblemError(415, "unsupported-media-type", what, f"send one of {accepted}")
     limit = sum(most for _, most in expected.parts.values()) + 1
-    limits = {"max_files": limit, "max_fields": limit, "max_part_size": _MAX_PART_BYTES}
-    async with request.form(**limits) as form:
+    # The limit of the body is smaller than that of a part.
+    async with request.form(max_files=limit, max_fields=limit, max_part_size=1 << 30) as form:
         expected.check(Counter(name for name, _ in form.multi_items()))
         parts = []
         for name in expected.parts:

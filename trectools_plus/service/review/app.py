@@ -15,12 +15,11 @@ from fastapi.responses import HTMLResponse, Response
 
 from trectools_plus.errors import UsageError
 from trectools_plus.judging.plan import find_plan
-from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import DATABASE_NAME, open_store
 from trectools_plus.service.guard import Rules, protect
 from trectools_plus.service.review.controller import ReviewController
 from trectools_plus.service.review.endpoints import router
-from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material
+from trectools_plus.service.review.material import DEFAULT_DEPTH, load_material, open_plan
 from trectools_plus.service.server import listen, make_server, url_of
 
 MAX_BODY_BYTES = 65_536
@@ -103,10 +102,7 @@ def _open_controller(
             "--modes, --depth and --seed are for reports: a plan decides what is shown",
             remedy="leave them out",
         )
-    material = load_plan_material(plan)
-    seed = None if FilePath(database).exists() else plan.plan.seed
-    store = open_store(database, material, seed)
-    return ReviewController(material, store, share=options.share)
+    return ReviewController(*open_plan(plan, database), share=options.share)
 
 
 def read_page(needs_key: bool = False) -> tuple[str, str]:

@@ -205,5 +205,4 @@ def undo(reviewer: CurrentReviewer) -> dict[str, Any]:
 
 def clean_text(text: str) -> str:
     """Return a text without outer blanks, and without control characters except line breaks."""
-    lines = "\n".join(text.splitlines()).expandtabs(4)
-    return "".join(c for c in lines if c == "\n" or unicodedata.category(c) != "Cc").strip()
+    return "".join(c for c in text if c == "\n" or unicodedata.category(c) != "Cc").strip()

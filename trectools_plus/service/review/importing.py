@@ -18,8 +18,8 @@ from trectools_plus.judging.review.judgments import (
     read_all_judgments,
     record_labels,
 )
-from trectools_plus.judging.review.shown import load_plan_material
-from trectools_plus.judging.review.store import DATABASE_NAME, open_store
+from trectools_plus.judging.review.store import DATABASE_NAME
+from trectools_plus.service.review.material import open_plan
 
 
 class ImportedJudgments(NamedTuple):
@@ -81,9 +81,7 @@ def import_judgments(
             for doc_id in folder.judgeable[query_id]
             if doc_id in given or not is_open
         ]
-    database = folder.path / DATABASE_NAME
-    seed = None if database.exists() else folder.plan.seed
-    with closing(open_store(database, load_plan_material(folder), seed)) as store:
+    with closing(open_plan(folder, folder.path / DATABASE_NAME)[1]) as store:
         is_known = find_annotator(store, annotator) is not None
         secret = begin_session(store, annotator, resume=is_known)
         person = find_session_annotator(store, secret or "")

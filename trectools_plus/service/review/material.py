@@ -16,7 +16,14 @@ from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.ranking import rank_documents
 from trectools_plus.formats.tables import Run
-from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery, ShownDocument
+from trectools_plus.judging.plan import PlanFolder
+from trectools_plus.judging.review.shown import (
+    ReviewMaterial,
+    ReviewQuery,
+    ShownDocument,
+    load_plan_material,
+)
+from trectools_plus.judging.review.store import Store, open_store
 from trectools_plus.service.api.snapshots import dataset_name
 
 DEFAULT_DEPTH = 10
@@ -61,6 +68,18 @@ def load_material(
     name = dataset_name(source.report.manifest.dataset.id)
     note = "ids are shown instead of texts: the dataset of the report is missing or has changed"
     return ReviewMaterial(name, chosen, depth, queries, documents, () if documents else (note,))
+
+
+def open_plan(folder: PlanFolder, database: str | Path) -> tuple[ReviewMaterial, Store]:
+    """Return the pooled documents of a plan, and its review database.
+
+    Raises:
+        InputError: If the database cannot be opened.
+        IncomparableError: If it contains judgments of other results.
+    """
+    material = load_plan_material(folder)
+    seed = None if Path(database).exists() else folder.plan.seed
+    return material, open_store(database, material, seed)
 
 
 def _choose_modes(source: ReportFolder, modes: Sequence[str] | None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any
@@ -251,7 +251,7 @@ def summarise_review(store: Store, resampling: Resampling | None = None) -> Revi
         agreements=tuple(_compare(store, pair, resampling) for pair in combinations(annotators, 2)),
         would_choose=share_choices(choices, study.modes, level),
         flagged={mode: _count_flags(store, mode, annotators, shown) for mode in study.modes},
-        remarks=tuple(list_remarks(store, annotators)),
+        remarks=tuple(_list_remarks(store, annotators)),
     )
 
 
@@ -274,15 +274,14 @@ def _summarise(store: Store, annotator: Annotator, shown: Shown, level: float) -
     )
 
 
-def list_remarks(store: Store, annotators: Sequence[Annotator]) -> Iterator[Remark]:
-    """Iterate over the queries that cannot be judged, by query and annotator."""
+def _list_remarks(store: Store, annotators: Sequence[Annotator]) -> list[Remark]:
     remarks = [
         Remark(query_id, annotator.name, answers.cannot_judge)
         for annotator in annotators
         for query_id, answers in read_all_judgments(store, annotator).items()
         if answers.cannot_judge is not None
     ]
-    return iter(sorted(remarks, key=lambda remark: (remark.query_id, remark.annotator)))
+    return sorted(remarks, key=lambda remark: (remark.query_id, remark.annotator))
 
 
 def _compare(
