@@ -93,12 +93,14 @@ def _call(command: Callable[..., object], name: str) -> int:
 _REMOVED = {
     "--review": "to serve the review page, use trectools-plus review serve REPORT",
     "--log-to": "removed; log the figures of BenchmarkReport.json with your tracker's functions",
-    "--state-dir": "removed with the background jobs; use the command line for larger work",
-    "--job-time-limit": "removed with the background jobs; use the command line for larger work",
-    "--keep-results": "removed with the background jobs; use the command line for larger work",
+    **dict.fromkeys(
+        ("--state-dir", "--job-time-limit", "--keep-results"),
+        "removed with the background jobs; use the command line for larger work",
+    ),
     "--max-queries": "removed; larger sets are for benchmark run",
     "--max-memory-gib": "removed; limit the memory of the container or unit of the service",
     "--publish-key-from-env": "removed; /metrics shows the figures of the set of --test-file",
+    "--guideline": "removed; send the guideline to the people who judge",
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
     "--subtopic": "removed; keep the rows of one subtopic, for example with awk",
