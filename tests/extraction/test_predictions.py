@@ -28,7 +28,6 @@ def terms(found, doc_id="d1"):
         ("a.json", json.dumps([{"doc_id": "d1", **one} for one in RECORDS])),
         ("b.json", json.dumps({"d1": RECORDS, "d2": []}, indent=1)),
         ("c.jsonl", json.dumps({"doc_id": "d1", "phenotypes": RECORDS})),
-        ("d.jsonl", json.dumps({"doc_id": "d1", "response": ANSWER})),
         (
             "e.json",
             json.dumps([{"document": "d1", "terms": [{"hpo_id": "X:2", "term": "Eye"}]}]).replace(

@@ -76,7 +76,6 @@ def _rebuild(
         manifest.model_copy(
             update={"seed": manifest.resampling.seed if manifest.resampling else manifest.seed}
         ),
-        manifest.resampling,
     )
     texts = {one.doc_id: one.texts for one in stored.documents}
     spurious = [

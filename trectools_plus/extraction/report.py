@@ -11,7 +11,6 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from trectools_plus.choices import Relation
-from trectools_plus.display import TextTable, as_cell
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.inputs.assertion_fields import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
@@ -19,7 +18,6 @@ from trectools_plus.formats.files.closed import read_document
 from trectools_plus.models import BaseManifest, ReportModel
 from trectools_plus.statistics.arrays import Resampling
 from trectools_plus.statistics.comparison import ConfidenceInterval
-from trectools_plus.text import plural
 
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 REPORT_FILE = "ExtractionReport.json"
@@ -156,20 +154,6 @@ class ExtractionReport(ReportModel):
     """Notes on the figures."""
     reported: list[str] = Field(default_factory=list)
     """Notes on the original files."""
-
-    def _content(self) -> TextTable:
-        rows = [
-            [view, matching, average]
-            + [as_cell(one.value) for one in (score.precision, score.recall, score.f1)]
-            for view, by_matching in self.scores.items()
-            for matching, by_average in by_matching.items()
-            for average, score in by_average.items()
-        ]
-        documents = plural(self.dataset.documents, "document")
-        caption = f"{self.system.name} on {self.dataset.name}: {documents}"
-        return TextTable.of(
-            ["View", "Matching", "Average", "Precision", "Recall", "F1"], rows, caption=caption
-        )
 
 
 def load_extraction_report(path: str | Path) -> ExtractionReport:

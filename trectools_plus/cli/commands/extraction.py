@@ -135,7 +135,7 @@ def extraction_run(
                 folder, ontology=ontology, settings=made, progress=progress
             )
         if texts is not None:
-            _print_texts(texts, output_dir, phenopackets, ontology, output_format)
+            _print_texts(texts, made, output_dir, phenopackets, ontology, output_format)
             return
     with show_progress() as progress:
         result = extraction.run_extraction(
@@ -170,6 +170,7 @@ def extraction_run(
 
 def _print_texts(
     texts: extraction.ExtractedTexts,
+    settings: extraction.ExtractionSettings,
     output_dir: Path | None,
     phenopackets: Path | None,
     ontology: Path | None,
@@ -187,9 +188,9 @@ def _print_texts(
         for doc_id, found in texts.predictions.items()
         for one in found
     ]
-    facts = {"settings": texts.settings.model_dump()} if output_format == "json" else {}
+    facts = {"settings": settings.model_dump()} if output_format == "json" else {}
     write_document({**facts, "predictions": rows, "notes": texts.notes}, output_format)
-    note(f"style {texts.settings.style}; the texts have no gold terms, so nothing is scored")
+    note(f"style {settings.style}; the texts have no gold terms, so nothing is scored")
 
 
 def _findings(predictions: extraction.Predictions) -> dict[str, list[tuple[str, str]]]:

@@ -19,18 +19,18 @@ FEATURES = "phenotypicFeatures"
 _SCHEMA_VERSION = "2.0"
 _UNCERTAIN = "uncertain"
 """The description of an uncertain finding."""
+_FIELDS: dict[str, dict[str, Any]] = {
+    "negated": {"excluded": True},
+    "uncertain": {"description": _UNCERTAIN},
+}
+"""The fields of a feature that say its assertion."""
 _OBO = "http://purl.obolibrary.org/obo"
 _TITLES = {"HP": "Human Phenotype Ontology"}
 
 
 def is_phenopacket(record: object) -> bool:
-    """Return true for a JSON object with phenotypic features, or with the version of the schema."""
-    if not isinstance(record, dict):
-        return False
-    metadata = record.get("metaData")
-    return FEATURES in record or (
-        isinstance(metadata, dict) and "phenopacketSchemaVersion" in metadata
-    )
+    """Return true for a JSON object with phenotypic features, or with metadata."""
+    return isinstance(record, dict) and not record.keys().isdisjoint((FEATURES, "metaData"))
 
 
 def features_of(record: Mapping[str, Any], path: str) -> list[dict[str, str]]:
@@ -72,14 +72,8 @@ def make_phenopacket(
         if assertion == "other_person" or ontology.ids.find(term_id) is None:
             continue
         name = ontology.terms[term_id].name if term_id in ontology else ""
-        feature: dict[str, Any] = {"type": {"id": term_id, "label": name}}
-        if assertion == "negated":
-            feature["excluded"] = True
-        if assertion == "uncertain":
-            feature["description"] = _UNCERTAIN
-        features.append(feature)
+        features.append({"type": {"id": term_id, "label": name}, **_FIELDS.get(assertion, {})})
     prefix = next(iter(ontology.ids.live), "HP").partition(":")[0]
-    version = ontology.version.rpartition("/")[2]
     return {
         "id": doc_id,
         "subject": {"id": doc_id},
@@ -92,7 +86,7 @@ def make_phenopacket(
                     "id": prefix.lower(),
                     "name": _TITLES.get(prefix, prefix),
                     "url": f"{_OBO}/{prefix.lower()}.owl",
-                    "version": version,
+                    "version": ontology.version.rpartition("/")[2],
                     "namespacePrefix": prefix,
                     "iriPrefix": f"{_OBO}/{prefix}_",
                 }
