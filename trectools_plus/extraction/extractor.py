@@ -217,5 +217,7 @@ class Extractor:
     def extract(self, text: str) -> list[Prediction]:
         """Return the terms of a text, one prediction per term, the highest score first."""
         terms = self._ontology.terms
-        found = aggregate(self.mentions(text))
-        return [replace(one, label=terms[one.term_id].name) for one in found]
+        return [
+            replace(one, label=terms[one.term_id].name, text=text[slice(*one.spans[0])])
+            for one in aggregate(self.mentions(text))
+        ]

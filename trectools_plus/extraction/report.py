@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from trectools_plus.choices import Relation
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.inputs.assertion_fields import Assertion
 from trectools_plus.extraction.settings import ExtractionSettings
@@ -73,25 +72,12 @@ class Mistake(ReportModel):
     """The text of the first mention; null if unknown."""
 
 
-class NearPair(ReportModel):
-    """A spurious term that is related to a missed term."""
-
-    doc_id: str
-    spurious_id: str
-    spurious_label: str
-    relation: Relation
-    """The relation of the spurious term to the missed one."""
-    missed_id: str
-    missed_label: str
-
-
 class Mistakes(ReportModel):
     """The mistakes in one view, with exact matching."""
 
     view: str
     missed: list[Mistake]
     spurious: list[Mistake]
-    near: list[NearPair]
 
 
 class DatasetFacts(ReportModel):

@@ -56,7 +56,6 @@ from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import describe_conditions, utc_now
-from trectools_plus.retrieval.source import Retriever
 from trectools_plus.statistics.arrays import Resampling, check_choice
 from trectools_plus.statistics.comparison import ends_of
 
@@ -71,7 +70,6 @@ class ExtractionOptions:
     Attributes:
         predictions: A file of predictions to score instead of an extraction. Only the root of the
             settings applies to them.
-        retriever: A retriever over terms that replaces the one of the settings.
         similarity: The similarity formula of the soft matching.
         intervals: Compute intervals.
         resampling: Settings of the intervals; the report contains the seed.
@@ -79,7 +77,6 @@ class ExtractionOptions:
     """
 
     predictions: str | Path | None = None
-    retriever: Retriever | None = None
     similarity: str = DEFAULT_FORMULA
     intervals: bool = True
     resampling: Resampling = field(default_factory=Resampling)
@@ -131,7 +128,7 @@ def run_extraction(
         dataset: The name of the sub-folder to read; all datasets of the folder if ``None``.
         ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
         settings: Settings of the extraction; the defaults if ``None``.
-        options: Predictions, retriever, similarity and intervals.
+        options: Predictions, similarity and intervals.
         progress: Called after each document.
 
     Returns:
@@ -157,10 +154,8 @@ def run_extraction(
             if ids
         ]
     else:
-        retriever, problems = options.retriever, None
-        extractor = Extractor(loaded, settings, retriever=retriever, progress=progress)
-        used = extractor.settings
-        name = used.method if retriever is None else f"{used.method} with {retriever.name}"
+        extractor = Extractor(loaded, settings, progress=progress)
+        used, name, problems = extractor.settings, extractor.settings.method, None
         extracted = extract_all(extractor, documents.texts, progress)
         found, notes = extracted.predictions, extracted.notes
     system = SystemFacts(
@@ -251,7 +246,7 @@ def score_predictions(
     Args:
         documents: The documents with their gold terms.
         predictions: Predictions by document id.
-        ontology: The ontology, for soft matching and near misses.
+        ontology: The ontology, for soft matching and labels.
         system: The description of the system that made the predictions.
         manifest: The manifest; its ``similarity`` is the formula of the soft matching, its ``root``
             the term below which terms are scored, and its ``resampling`` the settings of the

@@ -11,7 +11,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from io import StringIO
 from math import isfinite
@@ -87,6 +87,7 @@ class Prediction:
         count: The number of mentions with this assertion, at least 1.
         spans: The spans of these mentions in order: start and exclusive end, in characters.
         label: The name of the term; empty if it is not known.
+        text: The text of the first span; empty if it is not known.
     """
 
     term_id: str
@@ -95,6 +96,7 @@ class Prediction:
     count: int = 1
     spans: tuple[tuple[int, int], ...] = ()
     label: str = ""
+    text: str = ""
 
 
 def aggregate(mentions: Iterable[Mention]) -> list[Prediction]:
@@ -339,15 +341,8 @@ def write_predictions(predictions: Predictions, path: str | Path) -> None:
         InputError: If the file cannot be written.
     """
     with atomic_write(path) as stream:
-        for doc_id, found in predictions.items():
-            for prediction in found:
-                record = {
-                    "doc_id": doc_id,
-                    "hpo_id": prediction.term_id,
-                    "label": prediction.label,
-                    "assertion": prediction.assertion,
-                    "score": prediction.score,
-                    "count": prediction.count,
-                    "spans": [list(span) for span in prediction.spans],
-                }
+        for doc_id, own in predictions.items():
+            for prediction in own:
+                fields = asdict(prediction)
+                record = {"doc_id": doc_id, "hpo_id": fields.pop("term_id"), **fields}
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
