@@ -55,7 +55,7 @@ def test_every_file_at_fault_is_named(tmp_path, ontology):
         assert f"{letter}.json" in line
     assert "Invalid JSON" in lines["c"]
     assert "full_text is missing" in lines["d"]
-    assert "annotations[0].hpo_id" in lines["e"]
+    assert "annotations.0.hpo_id" in lines["e"]
     assert "'maybe'" in lines["f"]
     assert "document 'a' is also in a.json" in lines["b"]
 

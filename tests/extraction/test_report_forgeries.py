@@ -69,21 +69,19 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("similarity", ["hybrid", "hybrid_depth", "simple_resnik_like", "lin"])
 @pytest.mark.parametrize("interval", ["auto", "t", None])
 def test_honest_reports_are_verified(
-    collection: Path, obo_path: Path, tmp_path: Path, similarity: str, interval: str | None
+    collection: Path, obo_path: Path, tmp_path: Path, interval: str | None
 ) -> None:
     (tmp_path / "p.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in OTHERS))
     resampling = Resampling(200, 7, 0.9, interval or "auto")
-    options = {"similarity": similarity, "intervals": interval is not None}
     for further in ({"predictions": tmp_path / "p.jsonl"}, {}):
-        given = ExtractionOptions(**options, **further, resampling=resampling)  # type: ignore[arg-type]
+        given = ExtractionOptions(**further, intervals=interval is not None, resampling=resampling)  # type: ignore[arg-type]
         result = run_extraction(collection, ontology=obo_path, options=given)
         write_extraction(result, tmp_path / "out")
         found = verify_report(tmp_path / "out")
         assert found.problems == []
-        assert len(found.unproven) == 1 + (similarity == "lin")
+        assert len(found.unproven) == 1
 
 
 def append(name: str, text: str) -> Callable[[Path], None]:

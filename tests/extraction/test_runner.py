@@ -129,13 +129,6 @@ def test_the_report_follows_its_schema(collection, obo_path):
 
 
 def test_wrong_options_are_refused(collection, obo_path, tmp_path):
-    with pytest.raises(UsageError, match="formula"):
-        run_extraction(
-            collection,
-            ontology=obo_path,
-            settings=DICTIONARY,
-            options=ExtractionOptions(similarity="none"),
-        )
     with pytest.raises(UsageError):
         run_extraction(
             collection,

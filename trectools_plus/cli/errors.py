@@ -174,6 +174,8 @@ _REMOVED = {
     "--encoding": "removed; convert the file with iconv",
     "--statistics": "removed; each finding in --format json has its code and count",
     "--stratify-by": "removed; query types, categories or difficulties keep their proportions",
+    "--parameter": "removed; extraction sweep varies min-confidence: run others one by one",
+    "--similarity": "removed; ontology-aware scores use the formula hybrid",
     "--no-assertions": "removed; the view any ignores assertions",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",

@@ -21,6 +21,7 @@ from trectools_plus.extraction.inputs.predictions import Mention, longest_only
 from trectools_plus.extraction.names import Key, Name, learn_replacements, other_forms
 from trectools_plus.extraction.segmentation import (
     CONJUNCTIONS,
+    Chunk,
     Word,
     chunk,
     fold,
@@ -108,8 +109,8 @@ class Dictionary:
         for key in self._names:
             self._by_rarest[min(key, key=lambda stem: (frequency[stem], stem))].append(key)
 
-    def find(self, text: str) -> list[Mention]:
-        """Return the longest mentions in a text, in the order of the text.
+    def find(self, text: str, part: Chunk | None = None) -> list[Mention]:
+        """Return the longest mentions in a text or a phrase of it, in the order of the text.
 
         The confidence of a mention is 1 divided by the number of terms to which its words can
         refer: terms with this label; if there are none, terms with this exact synonym; if there are
@@ -117,7 +118,7 @@ class Dictionary:
         """
         found = list[_Match]()
         defined = {match["short"] for match in _DEFINITION.finditer(text)}
-        for clause in chunk(text, "clause"):
+        for clause in [part] if part else chunk(text, "clause"):
             words = words_of(text, clause.start, clause.end)
             for word in words:
                 named = () if word.text in defined else self._abbreviations.get(word.text, ())
@@ -321,11 +322,11 @@ def _select(found: Iterable[_Match]) -> list[Mention]:
         match.mention
         for match in ascending
         if match.trust == best[match.mention.words] < 1
-        and (match.is_shared or not any(_conflict(match.mention, other) for other in exact))
+        and (match.is_shared or all(_agree(match.mention, other) for other in exact))
     }
     return longest_only(exact) + longest_only(varied)
 
 
-def _conflict(varied: Mention, exact: Mention) -> bool:
-    """Return true if two mentions have words in common, unless the exact one is the shorter one."""
-    return not (exact.words < varied.words or exact.words.isdisjoint(varied.words))
+def _agree(varied: Mention, exact: Mention) -> bool:
+    """Return true if two mentions have no common words, or the exact one is inside the varied."""
+    return exact.words < varied.words or exact.words.isdisjoint(varied.words)

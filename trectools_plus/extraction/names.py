@@ -154,11 +154,9 @@ def derived_names(ontology: Ontology, names: Iterable[Name]) -> list[Name]:
 
 def _further_words(label: Name, base: Name) -> str:
     """Return the words that specify a label, up to two; empty if it is not the base with these."""
-    further = (Counter(label.stems) - Counter(base.stems)).elements()
-    specifying = list(further)
-    if len(specifying) not in range(1, _MAX_SPECIFYING_WORDS + 1):
-        return ""
-    if len(label.stems) != len(base.stems) + len(specifying):
+    specifying = list((Counter(label.stems) - Counter(base.stems)).elements())
+    longer = len(label.stems) - len(base.stems)
+    if longer != len(specifying) or not 0 < longer <= _MAX_SPECIFYING_WORDS:
         return ""
     pairs = zip(label.words, label.stems, strict=True)
     return " ".join(word for word, stem in pairs if stem in specifying)

@@ -13,17 +13,17 @@ from trectools_plus.extraction.inputs.documents import AnnotatedDocument, Annota
 from trectools_plus.extraction.inputs.predictions import PREDICTIONS_FILE, Prediction
 from trectools_plus.extraction.report import ExtractionReport
 from trectools_plus.extraction.runner import ExtractionResult, score_predictions
+from trectools_plus.extraction.scoring import FORMULA
 from trectools_plus.extraction.stored import GOLD_FILE, StoredInputs
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.files.content import iter_lines
 from trectools_plus.formats.jsonl import iter_objects
 from trectools_plus.ontology.obo import OboFile, Term
 from trectools_plus.ontology.ontology import Ontology
-from trectools_plus.ontology.similarity import INFORMATION_FORMULAS, formula_named
 from trectools_plus.statistics.arrays import MAX_RESAMPLES
 
 
-def rebuild_extraction(path: Path, report: ExtractionReport) -> tuple[ExtractionResult, bool]:
+def rebuild_extraction(path: Path, report: ExtractionReport) -> ExtractionResult:
     """Make a report again from the files beside it.
 
     Args:
@@ -31,8 +31,8 @@ def rebuild_extraction(path: Path, report: ExtractionReport) -> tuple[Extraction
         report: The report.
 
     Returns:
-        The result, and whether its ontology-aware figures were made again too. Statements on the
-        original files, the settings and the machine are those of the report.
+        The result. Statements on the original files, the settings and the machine are those of the
+        report.
 
     Raises:
         InputError: If a file is missing or cannot be used.
@@ -51,7 +51,7 @@ def rebuild_extraction(path: Path, report: ExtractionReport) -> tuple[Extraction
 
 def _rebuild(
     files: ClosedFolder, stored: StoredInputs, report: ExtractionReport
-) -> tuple[ExtractionResult, bool]:
+) -> ExtractionResult:
     old, manifest, resampling = report.dataset, report.manifest, report.manifest.resampling
     if resampling is not None and resampling.resamples > MAX_RESAMPLES:
         raise ValueError(f"more than {MAX_RESAMPLES:,} resamples")
@@ -76,12 +76,11 @@ def _rebuild(
         predictions,
         ontology,
         report.system.model_copy(update={"name": name}),
-        manifest.model_copy(update={"seed": seed}),
+        manifest.model_copy(update={"seed": seed, "similarity": FORMULA}),
     )
     dataset = made.dataset.model_copy(update={"sha256": old.sha256})
     made = made.model_copy(update={"dataset": dataset, "reported": report.reported})
-    is_soft_known = formula_named(manifest.similarity) not in INFORMATION_FORMULAS
-    return ExtractionResult(made, predictions, stored), is_soft_known
+    return ExtractionResult(made, predictions, stored)
 
 
 def _read_predictions(files: ClosedFolder, doc_ids: Iterable[str]) -> dict[str, list[Prediction]]:

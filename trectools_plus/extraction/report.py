@@ -109,8 +109,8 @@ class SystemFacts(ReportModel):
     sha256: str
     """Hash of the predictions."""
     problems: dict[str, int] | None = None
-    """Number of predictions from a file with an id that is invented, mislabelled, withdrawn (these
-    are false positives), or obsolete with one replacement (scored); null for an extraction."""
+    """Number of predictions from a file with an id that is invented or withdrawn (these are false
+    positives), or obsolete with one replacement (scored); null for an extraction."""
 
 
 class ExtractionManifest(BaseManifest):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +22,12 @@ from trectools_plus.extraction.inputs.documents import (
     read_documents,
     read_texts,
 )
-from trectools_plus.extraction.inputs.predictions import PROBLEMS, Prediction, read_predictions
+from trectools_plus.extraction.inputs.predictions import (
+    PROBLEMS,
+    Prediction,
+    Predictions,
+    read_predictions,
+)
 from trectools_plus.extraction.names import eligible_terms, root_of
 from trectools_plus.extraction.report import (
     DatasetFacts,
@@ -37,8 +41,8 @@ from trectools_plus.extraction.report import (
 )
 from trectools_plus.extraction.scoring import (
     AVERAGES,
-    DEFAULT_FORMULA,
     FIGURES,
+    FORMULA,
     MATCHINGS,
     VIEWS,
     FloatArray,
@@ -70,14 +74,12 @@ class ExtractionOptions:
     Attributes:
         predictions: A file of predictions to score instead of an extraction. Only the root of the
             settings applies to them.
-        similarity: The similarity formula of the soft matching.
         intervals: Compute intervals.
         resampling: Settings of the intervals; the report contains the seed.
         command: The command line, for the report.
     """
 
     predictions: str | Path | None = None
-    similarity: str = DEFAULT_FORMULA
     intervals: bool = True
     resampling: Resampling = field(default_factory=Resampling)
     command: str | None = None
@@ -128,7 +130,7 @@ def run_extraction(
         dataset: The name of the sub-folder to read; all datasets of the folder if ``None``.
         ontology: An OBO file; the installed Human Phenotype Ontology if ``None``.
         settings: Settings of the extraction; the defaults if ``None``.
-        options: Predictions, similarity and intervals.
+        options: Predictions and intervals.
         progress: Called after each document.
 
     Returns:
@@ -169,7 +171,7 @@ def run_extraction(
         **describe_conditions(utc_now()),
         command=options.command,
         ontology=loaded.version or loaded.path,
-        similarity=options.similarity,
+        similarity=FORMULA,
         root=root,
         seed=options.resampling.seed,
         resampling=options.resampling if options.intervals else None,
@@ -233,7 +235,7 @@ def extract_all(
 
 def score_predictions(
     documents: AnnotatedDocuments,
-    predictions: Mapping[str, Sequence[Prediction]],
+    predictions: Predictions,
     ontology: Ontology,
     system: SystemFacts,
     manifest: ExtractionManifest,
@@ -248,9 +250,9 @@ def score_predictions(
         predictions: Predictions by document id.
         ontology: The ontology, for soft matching and labels.
         system: The description of the system that made the predictions.
-        manifest: The manifest; its ``similarity`` is the formula of the soft matching, its ``root``
-            the term below which terms are scored, and its ``resampling`` the settings of the
-            intervals. There are no intervals if this is ``None``, or for a single document.
+        manifest: The manifest; its ``root`` is the term below which terms are scored, and its
+            ``resampling`` the settings of the intervals. There are no intervals if this is
+            ``None``, or for a single document.
     """
     scored, found = documents, predictions
     if manifest.root is not None:
@@ -264,7 +266,7 @@ def score_predictions(
             ]
             for doc_id, own in predictions.items()
         }
-    credit_of = {"exact": exact_credit, "soft": soft_credit(ontology, manifest.similarity)}
+    credit_of = {"exact": exact_credit, "soft": soft_credit(ontology)}
     tables = {
         view: {name: count(scored.documents, found, view, credit_of[name]) for name in MATCHINGS}
         for view in VIEWS
@@ -336,7 +338,7 @@ def _row(counts: FloatArray) -> DocumentCounts:
     )
 
 
-def _hash(predictions: Mapping[str, Sequence[Prediction]]) -> str:
+def _hash(predictions: Predictions) -> str:
     digest = hashlib.sha256()
     for doc_id, found in predictions.items():
         for one in found:
@@ -352,10 +354,9 @@ SYSTEMS: dict[str, dict[str, Any]] = {
 }
 """The systems of a sweep, with their settings."""
 
-DEFAULT_PARAMETER = "min_confidence"
 DEFAULT_VALUES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _VIEW: View = "present"
-_PARAMETERS = ("min_confidence", "chunk_threshold", "num_results")
+_PARAMETER = "min_confidence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,13 +422,11 @@ class SweepOptions:
 
     Attributes:
         systems: Names in ``SYSTEMS``.
-        parameter: The name of a numeric setting.
-        values: The values of the setting.
+        values: The values of ``min_confidence``.
         resampling: Settings of the intervals.
     """
 
     systems: Sequence[str] = tuple(SYSTEMS)
-    parameter: str = DEFAULT_PARAMETER
     values: Sequence[float] = DEFAULT_VALUES
     resampling: Resampling = field(default_factory=Resampling)
 
@@ -464,50 +463,35 @@ def sweep_extraction(
     options = options or SweepOptions()
     for system in options.systems:
         check_choice(system, SYSTEMS, "system")
-    check_choice(options.parameter, _PARAMETERS, "setting")
     if not (options.systems and options.values):
         raise UsageError(
             "no system or value is given", where="--systems, --values", remedy="write --values 0.3"
         )
     base = (settings or ExtractionSettings()).model_dump()
-    plans = [
-        [
-            make_extraction_settings(
-                {**base, **SYSTEMS[system], options.parameter: value},
-                {options.parameter: "--values"},
-            )
-            for value in options.values
-        ]
-        for system in options.systems
-    ]
+    for value in options.values:
+        make_extraction_settings({_PARAMETER: value}, {_PARAMETER: "--values"})
     loaded = load_ontology(ontology)
     documents = read_documents(folder, loaded, dataset)
     if (root := root_of(loaded, str(base["root"]))) is not None:
         documents = documents.below(eligible_terms(loaded, root))
-
-    @lru_cache(maxsize=1)
-    def extractor_of(settings: ExtractionSettings) -> Extractor:
-        return Extractor(loaded, settings, progress=progress)
-
     curves, total = list[SweepCurve](), len(options.systems) * len(options.values)
-    for system, plan in zip(options.systems, plans, strict=True):
+    for system in options.systems:
+        chosen = make_extraction_settings({**base, **SYSTEMS[system]})
+        extractor = Extractor(loaded, chosen, progress=progress)
         points = []
-        for value, planned in zip(options.values, plan, strict=True):
-            least = planned.min_confidence
-            extractor = extractor_of(planned.model_copy(update={"min_confidence": 0.0}))
-            extracted = extract_all(extractor.at_confidence(least), documents.texts)
-            points.append(_point(value, documents, extracted, options))
-            progress("trying values", len(curves) * len(plan) + len(points), total)
+        for value in options.values:
+            extracted = extract_all(extractor.at_confidence(value), documents.texts)
+            points.append(_point(value, documents, extracted.predictions, options.resampling))
+            progress("trying values", len(curves) * len(options.values) + len(points), total)
         curves.append(SweepCurve(system, tuple(points)))
-    size = len(documents.documents)
-    return Sweep(documents.name, size, options.parameter, _VIEW, tuple(curves))
+    return Sweep(documents.name, len(documents.documents), _PARAMETER, _VIEW, tuple(curves))
 
 
 def _point(
-    value: float, documents: AnnotatedDocuments, extracted: ExtractedTexts, options: SweepOptions
+    value: float, documents: AnnotatedDocuments, predictions: Predictions, resampling: Resampling
 ) -> SweepPoint:
-    table = count(documents.documents, extracted.predictions, _VIEW, exact_credit)
-    score = _scores(table, options.resampling if len(table) >= _MIN_DOCUMENTS else None)["micro"]
+    table = count(documents.documents, predictions, _VIEW, exact_credit)
+    score = _scores(table, resampling if len(table) >= _MIN_DOCUMENTS else None)["micro"]
     figures = score.precision.value, score.recall.value, score.f1.value
-    default = ExtractionSettings.model_fields[options.parameter].default
+    default = ExtractionSettings.model_fields[_PARAMETER].default
     return SweepPoint(value, *figures, *ends_of(score.f1.ci), value == default)

@@ -16,7 +16,7 @@ predicted nor gold terms, otherwise 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,8 @@ from trectools_plus.statistics.scores import report_interval
 FloatArray = npt.NDArray[np.float64]
 VIEWS: tuple[View, ...] = get_args(View)
 MATCHINGS: tuple[Matching, ...] = get_args(Matching)
-DEFAULT_FORMULA = "hybrid"
+FORMULA = "hybrid"
+"""The similarity formula of the soft matching."""
 
 _PRESENT = ("affirmed", "uncertain")
 Item = tuple[str, str]
@@ -104,16 +105,13 @@ def exact_credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[It
     return np.array(agreeing, dtype=np.float64)
 
 
-def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
+def soft_credit(ontology: Ontology) -> Credit:
     """Return a function whose credit for an item is its highest similarity with the others.
 
     The credit is in [0, 1]: 1 for the same term, and 0 if there are no others. In the view
     ``strict``, an item is compared only with others of the same assertion.
-
-    Raises:
-        UsageError: If the formula is unknown.
     """
-    similarity = formula_named(formula)
+    similarity = formula_named(FORMULA)
 
     def credit(items: Sequence[frozenset[Item]], others: Sequence[frozenset[Item]]) -> FloatArray:
         terms, candidates, documents = list[list[str]](), list[list[str]](), list[int]()
@@ -132,8 +130,7 @@ def soft_credit(ontology: Ontology, formula: str = DEFAULT_FORMULA) -> Credit:
     return credit
 
 
-Average = Literal["micro", "macro", "weighted"]
-AVERAGES: tuple[Average, ...] = get_args(Average)
+AVERAGES = ("micro", "macro", "weighted")
 FIGURES = ("precision", "recall", "f1")
 """The last axis of every array of figures."""
 

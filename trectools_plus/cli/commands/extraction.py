@@ -93,12 +93,6 @@ def extraction_run(
     ] = None,
     phenopackets: Phenopackets = None,
     settings: Annotated[Given, _SETTINGS],
-    similarity: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMULA", help="Formula of term similarity for ontology-aware scores."
-        ),
-    ] = "hybrid",
     no_bootstrap_ci: Annotated[
         bool,
         typer.Option(
@@ -145,7 +139,6 @@ def extraction_run(
             settings=made,
             options=extraction.ExtractionOptions(
                 predictions=predictions,
-                similarity=similarity,
                 intervals=not no_bootstrap_ci,
                 resampling=statistics.Resampling(resamples, seed, confidence, interval or "auto"),
                 command=format_command(sys.argv),
@@ -259,30 +252,24 @@ def extraction_sweep(
             help="Systems, comma-separated: both, dictionary, retrieval, unverified.",
         ),
     ] = "both,dictionary,retrieval,unverified",
-    parameter: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="Setting to vary, for example min_confidence or num_results."
-        ),
-    ] = "min_confidence",
     values: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBERS",
-            help="Values of the setting, comma-separated.  [default: 0, 0.1, … 0.9, 0.95]",
+            help="Values of --min-confidence, comma-separated.  [default: 0, 0.1, … 0.9, 0.95]",
         ),
     ] = None,
     resamples: Resamples = 10_000,
     seed: Seed = 42,
     output_format: TextOrJson = "text",
 ) -> None:
-    """Each system is scored with each value (micro average, exact matching). The best of several
-    values is an optimistic estimate for other documents.
+    """Each system is scored with each value of --min-confidence (micro average, exact matching).
+    The best of several values is an optimistic estimate for other documents.
 
     \b
     Examples:
       trectools-plus extraction sweep data --dataset GeneReviews --output-dir results/sweep
-      trectools-plus extraction sweep data --systems both --parameter num_results --values 1,5,10,30
+      trectools-plus extraction sweep data --systems both --values 0.3,0.5,0.7
     """
     if output_dir is not None:
         reporting.check_sweep_folder(output_dir)
@@ -294,7 +281,6 @@ def extraction_sweep(
             settings=extraction.make_extraction_settings(settings, _OPTIONS),
             options=extraction.SweepOptions(
                 systems=split_list(systems),
-                parameter=parameter.replace("-", "_"),
                 values=extraction.DEFAULT_VALUES if values is None else numbers(values, "--values"),
                 resampling=statistics.Resampling(resamples, seed),
             ),

@@ -111,15 +111,11 @@ def write_phenopackets(
         InputError: If a file cannot be written.
     """
     make_folder(Path(folder))
-    files = []
-    names = {doc_id: f"{quote(doc_id, safe=' ')}.json" for doc_id in findings}
-    refuse_foreign(
-        folder, names.values(), {name for name in names.values() if _is_ours(Path(folder, name))}
-    )
-    for doc_id, found in findings.items():
-        file = Path(folder, names[doc_id])
-        record = make_phenopacket(doc_id, found, ontology)
+    files = {doc_id: Path(folder, f"{quote(doc_id, safe=' ')}.json") for doc_id in findings}
+    names = [file.name for file in files.values()]
+    refuse_foreign(folder, names, {file.name for file in files.values() if _is_ours(file)})
+    for doc_id, file in files.items():
+        record = make_phenopacket(doc_id, findings[doc_id], ontology)
         with atomic_write(file) as stream:
             stream.write(json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-        files.append(file)
-    return files
+    return [*files.values()]

@@ -12,7 +12,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from io import StringIO
 from math import isfinite
 from pathlib import Path
@@ -27,7 +26,6 @@ from trectools_plus.extraction.inputs.assertion_fields import (
     strongest,
 )
 from trectools_plus.extraction.inputs.phenopackets import features_of, is_phenopacket
-from trectools_plus.extraction.names import OTHER, Key, make_name, names_of
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.formats.files.content import read_file
 from trectools_plus.formats.jsonl import iter_objects
@@ -130,9 +128,8 @@ class ReadPredictions:
         by_document: The predictions of every document, the highest score first; an empty list for a
             document without any.
         problems: The ids with each problem, once for each prediction: ``invented`` (not in the
-            ontology), ``mislabelled`` (the label does not belong to the id) and ``withdrawn``
-            (obsolete without exactly one replacement), which are false positives, and ``obsolete``
-            (with exactly one replacement, which is scored).
+            ontology) and ``withdrawn`` (obsolete without exactly one replacement), which are false
+            positives, and ``obsolete`` (with exactly one replacement, which is scored).
     """
 
     by_document: dict[str, list[Prediction]]
@@ -142,7 +139,7 @@ class ReadPredictions:
 def read_predictions(
     path: str | Path, doc_ids: Sequence[str], ontology: Ontology, gold: Iterable[str] = ()
 ) -> ReadPredictions:
-    """Read predictions: JSON Lines, JSON (also in a fence of Markdown), CSV, TSV or phenopackets.
+    """Read predictions: JSON Lines, JSON, CSV, TSV or phenopackets.
 
     A prediction has an id, and optionally a label, an assertion (affirmed by default) and a score
     (1 by default). Its document is named in it or around it, or by the name of its file in a
@@ -163,21 +160,16 @@ def read_predictions(
     """
     mentions: dict[str, list[Mention]] = {doc_id: [] for doc_id in doc_ids}
     problems: dict[str, list[str]] = {name: [] for name in PROBLEMS}
-    kept, labels = frozenset(gold), _Labels(ontology)
+    kept = frozenset(gold)
     for given in _read_given(Path(path), doc_ids):
         resolution = ontology.resolve(ontology.ids.spelled(given.term_id))
         term_id, problem = resolution.term_id, ""
         if term_id is None and given.term_id not in kept:
             problem = "invented" if resolution.status == "unknown" else "withdrawn"
-        elif term_id is not None and not labels.belongs(given.label, term_id):
-            problem = "mislabelled"
         elif resolution.status == "obsolete" and term_id is not None:
             problem = "obsolete"
-        name = f"{given.term_id} ({given.label})" if given.label else given.term_id
         if problem:
-            problems[problem].append(name)
-        if problem == "mislabelled":
-            term_id = name  # no term, so a false positive
+            problems[problem].append(given.term_id)
         mention = Mention(term_id or given.term_id, 0, 0, frozenset(), given.score, given.assertion)
         mentions[given.doc_id].append(mention)
     found = {doc_id: aggregate(own) for doc_id, own in mentions.items()}
@@ -186,17 +178,14 @@ def read_predictions(
 
 PROBLEMS = {
     "invented": "predicted ids that are not in the ontology (false positives)",
-    "mislabelled": "predictions with a label that does not belong to the id (false positives)",
     "withdrawn": "predicted obsolete ids without exactly one replacement (false positives)",
     "obsolete": "predicted obsolete ids, replaced by the ontology",
 }
 """Problems of ids, and what they mean."""
 _DOCUMENT_KEYS = ("doc_id", "document_id", "document")
 _ID_KEYS = ("hpo_id", "term_id", "id")
-_LABEL_KEYS = ("label", "term", "name")
 _TERM_ID = re.compile(r"(?:https?://\S*/)?\b([A-Za-z]+[:_]\d\w*)")
 """The id of a term in a text such as *Short stature (HP:0004322)*, also as an IRI."""
-_FENCE = re.compile(r"```\w*\s*\n(.*?)```", re.DOTALL)
 _TABLES = {".csv": ",", ".tsv": "\t"}
 
 
@@ -206,29 +195,8 @@ class _Given:
 
     doc_id: str
     term_id: str
-    label: str
     assertion: Assertion
     score: float
-
-
-class _Labels:
-    """Decide whether a label belongs to a term."""
-
-    def __init__(self, ontology: Ontology) -> None:
-        self._ontology = ontology
-
-    def belongs(self, label: str, term_id: str) -> bool:
-        """Return true if a label is a name of a term, or another text with a word of its names."""
-        key, own = make_name(term_id, label, OTHER).key, self._names([term_id])
-        shares = any(not set(key).isdisjoint(name) for name in own)
-        return not key or key in own or (shares and key not in self._all)
-
-    def _names(self, terms: Iterable[str]) -> set[Key]:
-        return {name.key for name in names_of(self._ontology, terms)}
-
-    @cached_property
-    def _all(self) -> set[Key]:
-        return self._names(self._ontology.ids.live)
 
 
 def _read_given(path: Path, doc_ids: Sequence[str]) -> Iterator[_Given]:
@@ -259,10 +227,11 @@ class _Reader:
         if separator := _TABLES.get(Path(self._path).suffix.lower()):
             rows = csv.DictReader(StringIO(content.text), delimiter=separator)
             records = ((rows.line_num, row) for row in rows)
-        elif (parsed := _parse(content.text)) is not None:
-            records = [(None, parsed)]
         else:
-            records = iter_objects(content.lines(), self._path)
+            try:
+                records = [(None, json.loads(content.text))]
+            except (ValueError, RecursionError):
+                records = iter_objects(content.lines(), self._path)
         for line, value in records:
             yield from self._find(value, doc_id, line)
 
@@ -307,27 +276,14 @@ class _Reader:
                 f"document: {', '.join([*self._doc_ids][:3])}, …",
             )
         ids = _TERM_ID.findall(text)
-        term_id, beside = (ids[0], _TERM_ID.sub(" ", text)) if len(ids) == 1 else (text, "")
-        label = next((record[key] for key in _LABEL_KEYS if key in record), beside)
+        term_id = ids[0] if len(ids) == 1 else text.strip()
         try:
             assertion, score = read_assertion(record), float(record.get("score", 1.0))
             if not isfinite(score):
                 raise ValueError("expected a finite number in field 'score'")
         except (TypeError, ValueError) as error:
             raise FormatError(str(error), path=self._path, line=line) from error
-        return _Given(doc_id, term_id.strip(), str(label).strip(), assertion, score)
-
-
-def _parse(text: str) -> Any:
-    """Return the JSON of a text, or of a fence in it; ``None`` for other texts and JSON Lines."""
-    first = text.strip().partition("\n")[0].rstrip()
-    if first.startswith("{") and first.endswith("}"):
-        return None
-    fenced = _FENCE.search(text)
-    try:
-        return json.loads(fenced[1] if fenced else text)
-    except (ValueError, RecursionError):
-        return None
+        return _Given(doc_id, term_id, assertion, score)
 
 
 def _is_term_id(key: str, value: object) -> bool:
