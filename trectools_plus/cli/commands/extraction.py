@@ -83,9 +83,9 @@ def extraction_run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Score these predictions instead of extracting: JSONL with doc_id, hpo_id, "
-            "assertion and score; JSON or CSV of a language model; or a folder with a file per "
-            "document, for example phenopackets.",
+            help="Score these predictions instead of extracting: JSON Lines, JSON or CSV with "
+            "doc_id, hpo_id, assertion and score; or a folder with a file per document, for "
+            "example phenopackets.",
         ),
     ] = None,
     output_dir: Annotated[
@@ -108,8 +108,8 @@ def extraction_run(
     """Each document is a JSON file with doc_id, full_text and annotations (hpo_id,
     assertion_status). The report contains precision, recall and F1 (micro, macro, and weighted by
     the number of gold terms; exact and ontology-aware) with intervals over documents, and lists of
-    missed, spurious and near terms. With --output-dir, the command writes ExtractionReport.json,
-    ExtractionReport.md and predictions.jsonl. Texts without annotations (.txt, a folder of them, or
+    missed and spurious terms. With --output-dir, the command writes ExtractionReport.json,
+    ExtractionReport.md, predictions.jsonl and gold.json. Texts without annotations (.txt, a folder of them, or
     standard input) are extracted and not scored.
 
     \b
