@@ -143,6 +143,8 @@ _REMOVED = {
     "--text-field": "removed; rename the field description to text",
     "--threshold": "removed; kappa must be above 0.6, --format json has its value",
     "--stratify-by": "removed; query types, categories or difficulties keep their proportions",
+    "--parameter": "removed; extraction sweep varies min-confidence: run others one by one",
+    "--similarity": "removed; ontology-aware scores use the formula hybrid",
     "--no-assertions": "removed; the view any ignores assertions",
     "--ci": "removed; compare prints the intervals of the means",
     "--annotations": "removed; use benchmark run --set annotations=FILE",
