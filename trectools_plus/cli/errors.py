@@ -144,7 +144,6 @@ _REMOVED = {
     "--threshold": "removed; kappa must be above 0.6, --format json has its value",
     "--stratify-by": "removed; query types, categories or difficulties keep their proportions",
     "--parameter": "removed; extraction sweep varies min-confidence: run others one by one",
-    "--similarity": "removed; ontology-aware scores use the formula hybrid",
     "--no-assertions": "removed; the view any ignores assertions",
     "--ci": "removed; compare prints the intervals of the means",
     "--annotations": "removed; use benchmark run --set annotations=FILE",
