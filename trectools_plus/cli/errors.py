@@ -97,6 +97,7 @@ _REMOVED = {
         ("--state-dir", "--job-time-limit", "--keep-results"),
         "removed with the background jobs; use the command line for larger work",
     ),
+    "--max-body-mib": "removed; larger files are for the command line",
     "--max-queries": "removed; larger sets are for benchmark run",
     "--max-memory-gib": "removed; limit the memory of the container or unit of the service",
     "--publish-key-from-env": "removed; /metrics shows the figures of the set of --test-file",

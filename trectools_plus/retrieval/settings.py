@@ -227,7 +227,6 @@ class RetrievalSettings(Model):
         Option(
             panel=Panel.MODELS,
             names="--gpu",
-            default=None,
             help="Run models on the GPU, if there is one.",
             constant="cuda",
         ),
