@@ -386,9 +386,6 @@ def review_serve(
     ] = None,
     depth: Annotated[int, Option(help="Maximum number of results per query and mode.")] = 10,
     key_from_env: KeyFromEnv = None,
-    guideline: Annotated[
-        Path | None, Option(help="Text to show on the page as a guideline.")
-    ] = None,
     share: Annotated[
         bool,
         Option(
@@ -409,14 +406,12 @@ def review_serve(
       trectools-plus review serve plan
       trectools-plus review serve plan --share
       trectools-plus review serve results/today --modes lexical,hybrid --depth 5
-      trectools-plus review serve results/today --guideline guideline.md
       trectools-plus review serve results/today --host 0.0.0.0 --key-from-env REVIEW_KEY
     """
     options = service.ReviewOptions(
         modes=None if modes is None else split_list(modes),
         depth=depth,
         key=None if key_from_env is None else service.read_key(key_from_env),
-        guideline=guideline,
         share=share,
     )
     service.run_review(report, None, options, host=host, port=port, notify=inform)
