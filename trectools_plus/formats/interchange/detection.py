@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
@@ -53,13 +54,14 @@ def as_table(
     """
     if source.is_parquet:
         return read_parquet_table(source, kind, columns)
-    if columns is None:
-        return _read_headed(source, kind) or _read_json(source, kind)
     if _JSON_START.match(source.head) is None:
-        return _read_mapped(source, kind, columns)
+        read = _read_headed if columns is None else partial(_read_mapped, columns=columns)
+        return read(source, kind)
     try:
         return read_json(text_of(source), kind, columns)
     except UnknownFormError as error:
+        if columns is None:
+            return None
         remedy = error.remedy or _MAPPING_REMEDY
         raise FormatError(str(error), path=source.path, remedy=remedy) from None
 
@@ -73,15 +75,6 @@ def read_direct(source: FileContent, kind: KindName, columns: ColumnNames | None
 def text_of(source: FileContent) -> str:
     """Return the text of a file without byte order mark; U+FFFD replaces invalid bytes."""
     return source.data.decode("utf-8", "replace").removeprefix("\ufeff")
-
-
-def _read_json(source: FileContent, kind: Kind) -> HeadedTable | None:
-    if _JSON_START.match(source.head) is None:
-        return None
-    try:
-        return read_json(text_of(source), kind)
-    except UnknownFormError:
-        return None
 
 
 def json_problem(source: FileContent, kind: KindName) -> tuple[str, str | None] | None:
