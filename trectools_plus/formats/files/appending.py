@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from trectools_plus.errors import InputError
-from trectools_plus.formats.files.locks import lock
+from trectools_plus.formats.files.abandoned import lock
 
 
 class AppendedFile:

@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from trectools_plus.formats.files.locks import temporary_folder
+from trectools_plus.formats.files.abandoned import temporary_folder
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES as SCORE_MEASURES
 from trectools_plus.service.api import models
 from trectools_plus.service.api.evaluation import DEFAULT_MEASURES, choose_mode
