@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from trectools_plus.cli.commands.benchmark.gate import benchmark_gate
+
 from trectools_plus.cli.commands.compare import compare_runs
 
 SAMPLE = Path(__file__).parents[2] / "trectools_plus/formats/sample"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from harness.plans import label_all
-
 from trectools_plus.cli.commands.judge.estimate import judge_estimate
+
 from trectools_plus.cli.commands.review import review_export, review_import, review_serve
 from trectools_plus.errors import InputError
 from trectools_plus.extraction.report import REPORT_FILE as EXTRACTION_FILE

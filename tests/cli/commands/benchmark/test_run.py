@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from trectools_plus.cli.commands.benchmark.run import benchmark_run
 
 Call = Callable[..., tuple[int, str, str]]
