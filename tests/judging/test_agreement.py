@@ -79,8 +79,6 @@ def test_agreement_is_that_of_scikit_learn(plan: PlanFolder) -> None:
             ]
             assert part.pairs == len(pooled)
             of_run = [ours[place] for place in pooled], [theirs[place] for place in pooled]
-            assert part.kappa.value == pytest.approx(cohen_kappa_score(*of_run))
-            assert part.agreed == sum(np.array(of_run[0]) == np.array(of_run[1]))
             assert part.difference == pytest.approx(np.mean(of_run[1]) - np.mean(of_run[0]))
         assert list(one.runs) == ["a", "b"]
     assert found.alpha is not None

@@ -132,8 +132,8 @@ def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _words(key: str) -> str:
-    return key.replace("_", " ")
+def _words(key: object) -> str:
+    return str(key).replace("_", " ")
 
 
 def write_files(files: Mapping[str, Path], *names: str) -> None:

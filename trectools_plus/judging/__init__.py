@@ -36,7 +36,6 @@ __getattr__, __dir__ = import_lazily(
             "LabelOptions",
             "LabelSummary",
             "Labelling",
-            "describe_labels",
             "raise_if_stopped",
         ],
         "judging.labels": ["write_qrels"],

@@ -19,7 +19,6 @@ from trectools_plus.judging.extending import extend_plan as extend_plan
 from trectools_plus.judging.labelling import Labelling as Labelling
 from trectools_plus.judging.labelling import LabelOptions as LabelOptions
 from trectools_plus.judging.labelling import LabelSummary as LabelSummary
-from trectools_plus.judging.labelling import describe_labels as describe_labels
 from trectools_plus.judging.labelling import raise_if_stopped as raise_if_stopped
 from trectools_plus.judging.labels import Label as Label
 from trectools_plus.judging.labels import write_qrels as write_qrels

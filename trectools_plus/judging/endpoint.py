@@ -171,11 +171,10 @@ def complete_url(url: str) -> str:
         )
     if "://" not in url:
         url = f"{'http' if is_local(f'http://{url}') else 'https'}://{url}"
-    parts = urlsplit("")
+    parts, port = urlsplit(""), None
     with suppress(ValueError):
-        if urlsplit(url).port != 0:
-            parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+        parts, port = urlsplit(url), urlsplit(url).port
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise UsageError(
             "not an address",
             where=f"--endpoint {url}",
@@ -234,35 +233,30 @@ def _text_of(content: Any) -> str:
 class FunctionLabeller:
     """A function that takes the texts of a query and a document.
 
-    It returns a grade, ``None``, or a text with the JSON that :func:`read_grade` reads.
+    It returns a grade, or a text with the JSON that :func:`read_grade` reads.
 
     Args:
         name: ``module:function``.
 
     Raises:
-        UsageError: If it cannot be imported, or is not a function.
+        UsageError: If it cannot be imported, or is not a function in Python.
     """
 
     prompt: Prompt | None = None
     concurrency: int = 1
 
     def __init__(self, name: str) -> None:
-        module, colon, object_name = name.partition(":")
-        remedy = "name a function as importable.module:name"
+        module, _, object_name = name.partition(":")
         try:
-            function = import_object(module, object_name) if colon else None
+            self._function = import_object(module, object_name)
+            source = inspect.getsource(self._function)
         except TrectoolsPlusError:
             raise
         except (Exception, SystemExit) as error:
+            remedy = "name a function in Python as importable.module:name"
             raise UsageError(
                 describe_error(error), where=f"--judge {name}", remedy=remedy
             ) from error
-        if not callable(function):
-            raise UsageError("not a function", where=f"--judge {name}", remedy=remedy)
-        self._function: Callable[[str, str], Any] = function
-        source = name  # of a builtin, or an object
-        with suppress(OSError, TypeError):
-            source = inspect.getsource(function)
         self.origin = LabelOrigin(model=name, prompt_sha256=sha256_text(source))
 
     def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
@@ -271,15 +265,11 @@ class FunctionLabeller:
         try:
             with working_directory_on_path():
                 answer = self._function(query, document)
+            if not isinstance(answer, str):
+                answer = json.dumps({"grade": answer}, default=operator.index)  # of NumPy
         except (Exception, SystemExit) as error:
             return Failure(describe_error(error), lasting=True)
-        if isinstance(answer, str):
-            return Reply(answer)
-        try:
-            grade = None if answer is None else operator.index(answer)
-        except TypeError:
-            return Failure(f"expected a grade but got {type(answer).__name__}", lasting=True)
-        return Reply(json.dumps({"grade": grade}))
+        return Reply(answer)
 
     def close(self) -> None:
         """Do nothing."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from operator import eq
 from pathlib import Path
 from threading import Lock
 from time import monotonic
@@ -19,11 +18,9 @@ from trectools_plus.errors import CheckFailedError, InputError, UsageError
 from trectools_plus.formats.files.appending import AppendedFile
 from trectools_plus.formats.files.atomic import write_new
 from trectools_plus.formats.hashing import sha256_text
-from trectools_plus.judging.agreement import nan_as_null
 from trectools_plus.judging.endpoint import Labeller, Reply, is_local
 from trectools_plus.judging.labels import (
     LABELS_FILE,
-    MAX_GRADE,
     Label,
     LabelOrigin,
     Price,
@@ -36,7 +33,6 @@ from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import format_time, utc_now
 from trectools_plus.retrieval.fetch.concurrency import call_concurrently
 from trectools_plus.retrieval.source import CircuitBreaker, Failure
-from trectools_plus.statistics.agreement import Agreement, cohens_kappa
 from trectools_plus.text import plural, visible
 
 PROMPTS_FOLDER = "prompts"
@@ -96,21 +92,6 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
-    """The agreement of a judge with itself.
-
-    Attributes:
-        pairs: The number of documents with two grades.
-        equal: The proportion of equal grades.
-        kappa: Cohen's kappa.
-    """
-
-    pairs: int
-    equal: float
-    kappa: Agreement
-
-
-@dataclass(frozen=True, slots=True)
 class LabelSummary:
     """The labels of a judge, and the work of one call of :meth:`Labelling.run`.
 
@@ -123,7 +104,6 @@ class LabelSummary:
         reused: The number of questions that had an answer before, here or in another plan.
         usage: The tokens of all answers of this judge in the plan, if the service counts them.
         cut: The number of documents that were cut.
-        repeated: The agreement of the judge with itself, if documents were asked twice.
         calls: The number of calls, with retries.
         seconds: The duration.
         out_of_calls: Whether the limit of calls was reached.
@@ -139,7 +119,6 @@ class LabelSummary:
     reused: int
     usage: Usage | None
     cut: int
-    repeated: Repeated | None
     calls: int
     seconds: float
     out_of_calls: bool
@@ -148,12 +127,9 @@ class LabelSummary:
 
     def as_dict(self, price: Price | None = None) -> dict[str, Any]:
         """Return the summary as JSON, with the cost if there is a price."""
-        cost = None if price is None or self.usage is None else self.usage.cost(price)
-        return {
-            **nan_as_null(asdict(self)),
-            "usage": self.usage and self.usage.model_dump(),
-            **({} if price is None else {"cost": cost}),
-        }
+        usage = self.usage
+        cost = {} if price is None else {"cost": usage and usage.cost(price)}
+        return {**asdict(self), "usage": usage and usage.model_dump(), **cost}
 
 
 class _OutOfCallsError(Exception):
@@ -217,14 +193,13 @@ class Labelling:
     def announcement(self) -> str:
         """The announcement for the user who must agree: the calls, and their destination."""
         prompt = self._judge.prompt.text if self._judge.prompt else ""
-        texts = "".join(prompt + one.query + one.document for one in self.questions)
-        tokens, host = float(f"{len(texts) / _CHARACTERS_PER_TOKEN:.2g}"), self._origin.host
+        length = sum(len(prompt + one.query + one.document) for one in self.questions)
+        tokens, host = float(f"{length / _CHARACTERS_PER_TOKEN:.2g}"), self._origin.host
         is_here = host is None or is_local(f"http://{host}")
         destination = "stay on this machine" if is_here else f"leave this machine, for {host}"
-        limit = "" if self._max_calls is None else f", at most {self._max_calls:,} now"
         return (
-            f"{self._origin.model}: {plural(len(self.questions), 'call')} (more if some fail)"
-            f"{limit}; answers reused: {self.reused:,}; about {tokens:,.0f} tokens. "
+            f"{self._origin.model}: {plural(len(self.questions), 'call')} (more if some fail); "
+            f"answers reused: {self.reused:,}; about {tokens:,.0f} tokens. "
             f"Documents {destination}."
         )
 
@@ -330,9 +305,7 @@ class Labelling:
         first = [label for label in labels if not label.repeat]
         # Reasons of failed calls end with what differs between documents.
         missing = Counter(
-            reason.removeprefix(_UNREADABLE)
-            if (reason := label.reason or "").startswith(_UNREADABLE)
-            else reason.partition(":")[0]
+            (label.reason or "").removeprefix(_UNREADABLE).partition(":")[0]
             for label in first
             if label.grade is None
         )
@@ -349,7 +322,6 @@ class Labelling:
             reused=self.reused,
             usage=Usage.total(label.usage for label in labels),
             cut=sum(label.cut for label in first),
-            repeated=_compare_repeated(labels),
             calls=self._calls,
             seconds=seconds,
             out_of_calls=out_of_calls,
@@ -443,21 +415,6 @@ def is_answered(label: Label) -> bool:
     return label.answer is not None or label.reason == _NO_TEXT
 
 
-def _compare_repeated(labels: list[Label]) -> Repeated | None:
-    """Compare the grades of documents that were asked twice."""
-    first = {label.pair: label.grade for label in labels if not label.repeat}
-    graded = [
-        (label.query_id, first[label.pair], label.grade)
-        for label in labels
-        if label.repeat and label.grade is not None and first.get(label.pair) is not None
-    ]
-    if not graded:
-        return None
-    queries, before, again = zip(*graded, strict=True)
-    kappa = cohens_kappa(before, again, categories=range(MAX_GRADE + 1), clusters=queries)
-    return Repeated(len(graded), sum(map(eq, before, again)) / len(graded), kappa)
-
-
 def raise_if_stopped(summary: LabelSummary) -> None:
     """Raise an error if failures stopped the work.
 
@@ -473,33 +430,3 @@ def raise_if_stopped(summary: LabelSummary) -> None:
         where=summary.judge,
         remedy="when the judge answers again, continue with --resume",
     )
-
-
-def describe_labels(summary: LabelSummary, price: Price | None = None) -> str:
-    """Return the result in a sentence."""
-    usage, again = summary.usage, summary.repeated
-    parts = [
-        f"{summary.judge} labelled {sum(summary.grades.values()):,} of "
-        f"{plural(summary.pairs, 'pair')}"
-        + _listed(" (grade ", {f"{grade}": count for grade, count in summary.grades.items()}, ")"),
-        _listed("answered by another model than requested: ", summary.other_models),
-        _listed("missing: ", summary.missing),
-        summary.left and f"not asked yet: {summary.left:,}",
-        summary.out_of_calls and "stopped by --max-calls",
-        summary.reused and f"reused: {plural(summary.reused, 'answer')}",
-        usage
-        and f"tokens: {usage.prompt_tokens:,} of questions, {usage.completion_tokens:,} of answers",
-        price
-        and (f"cost {usage.cost(price):,.4f}" if usage else "cost unknown: no tokens counted"),
-        summary.cut and f"cut: {plural(summary.cut, 'document')}",
-        again
-        and f"asked twice: {plural(again.pairs, 'pair')}, {again.equal:.0%} equal, kappa "
-        f"{again.kappa.value:.2f}",
-        f"{plural(summary.calls, 'call')} in {summary.seconds:.0f} s.",
-    ]
-    return "; ".join(part for part in parts if part)
-
-
-def _listed(before: str, counts: Mapping[str, int], after: str = "") -> str:
-    listed = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
-    return f"{before}{listed}{after}" if counts else ""

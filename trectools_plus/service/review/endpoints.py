@@ -210,7 +210,7 @@ def choose(controller: Controller, annotator: CurrentAnnotator, body: Choose) ->
     if controller.is_plan or (body.choice is not None and body.choice not in modes):
         raise UsageError("no column has this label")
     mode = None if body.choice is None else modes[body.choice]
-    judgments.record_choice(controller.store, annotator, query.query_id, mode)
+    judgments.record_answer(controller.store, annotator, query.query_id, "choice", mode)
     return controller.state(annotator, body.query)
 
 

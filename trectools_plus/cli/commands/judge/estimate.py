@@ -21,7 +21,7 @@ def judge_estimate(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="The folder of the plan.")],
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="RUN...", help="Runs of the plan, by name or file.  [default: all]"),
+        typer.Argument(metavar="RUN...", help="Names of runs of the plan.  [default: all]"),
     ] = None,
     measures: Annotated[list[str] | None, measure_option("those of the plan")] = None,
     model: Annotated[

@@ -82,8 +82,8 @@ def judge_label(
         float,
         typer.Option(
             metavar="P",
-            help="Ask this proportion of the documents twice, for example 0.05, and report the "
-            "agreement.",
+            help="Ask this proportion of the documents twice, for example 0.05; review show prints "
+            "the agreement.",
         ),
     ] = 0.0,
     max_calls: Annotated[
@@ -195,12 +195,9 @@ def judge_label(
         except KeyboardInterrupt:
             inform(f"all answers so far are in {plan}; continue with --resume")
             raise
-    if output_format == "json":
-        write_document(summary.as_dict(price))
-    else:
-        typer.echo(judging.describe_labels(summary, price))
-        command = "the same command with --resume" if summary.left else f"judge estimate {plan}"
-        inform(f"next: {command}")
+    write_document(summary.as_dict(price), output_format)
+    command = "the same command with --resume" if summary.left else f"judge estimate {plan}"
+    inform(f"next: {command}")
     judging.raise_if_stopped(summary)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -122,7 +122,13 @@ def judge_plan(
     files, names = split_measures(runs, measure)
     if extend is not None:
         refuse_options(
-            {"--topics": topics, "--depth": depth, "--seed": seed},
+            {
+                "--topics": topics,
+                "--depth": depth,
+                "--seed": seed,
+                "--people": people,
+                "--measure": names,
+            },
             "is that of the plan that is extended",
         )
     options = judging.PlanOptions(
@@ -144,8 +150,7 @@ def judge_plan(
                 added = _open_data(dataset, None, corpus, fields)[1]
             elif corpus is not None:
                 added = formats.stream_documents(None, corpus) or formats.load_corpus(corpus)
-            options = replace(options, people=people or old.plan.people)
-            plan = judging.extend_plan(old, found, output_dir, added, options, progress)
+            plan = judging.extend_plan(old, found, output_dir, added, progress)
     write_document(plan.summary(), output_format)
     inform(f"next: trectools-plus review serve {plan.path}, or judge label {plan.path}")
     if queries is not None and queries.read_as is not None:
@@ -176,7 +181,7 @@ def judge_pilot(
     """
     names = split_measures([], measure)[1] or None
     pilot = judging.plan_people(judging.PlanFolder(plan), width, names, confidence)
-    write_document(pilot.as_dict(), output_format)
+    write_document(asdict(pilot), output_format)
 
 
 def _load_runs(given: list[RunArgument], columns: list[str] | None) -> dict[str, formats.Run]:
