@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -52,8 +51,7 @@ class Judge:
         self.asked: list[tuple[str, str]] = []
         self._usage = usage
 
-    def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply:
-        before_call()
+    def ask(self, query: str, document: str) -> Reply:
         self.asked.append((query, document))
         return Reply(json.dumps({"grade": len(query + document) * 7 % 4}), usage=self._usage)
 

@@ -42,6 +42,7 @@ __getattr__, __dir__ = import_lazily(
         "judging.pilot": ["Pilot", "plan_people"],
         "judging.plan": ["find_plan"],
         "judging.prompt": ["read_prompt"],
+        "retrieval.backends.http.client": ["RequestLimits"],
         "retrieval.backends.secrets": ["read_key"],
     },
 )

@@ -30,6 +30,7 @@ from trectools_plus.judging.plan import PlanOptions as PlanOptions
 from trectools_plus.judging.plan import find_plan as find_plan
 from trectools_plus.judging.plan import make_plan as make_plan
 from trectools_plus.judging.prompt import read_prompt as read_prompt
+from trectools_plus.retrieval.backends.http.client import RequestLimits as RequestLimits
 from trectools_plus.retrieval.backends.secrets import read_key as read_key
 
 __all__ = [

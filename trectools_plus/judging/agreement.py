@@ -78,29 +78,9 @@ class LabelAgreement:
     runs: dict[str, RunAgreement]
 
 
-@dataclass(frozen=True, slots=True)
-class PlanAgreement:
-    """The agreement of all who judged a plan.
-
-    Attributes:
-        pairs: Two people each, people and each model, and models that were asked twice; without
-            those that have graded no document in common.
-        alpha: Krippendorff's alpha of all people, for ordinal grades; ``None`` if no document has
-            grades of two.
-    """
-
-    pairs: tuple[LabelAgreement, ...]
-    alpha: Agreement | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; undefined figures are null."""
-        content: dict[str, Any] = nan_as_null(asdict(self))
-        return {**content, "method": AGREEMENT_METHOD}
-
-
 def find_agreement(
     folder: PlanFolder, labels: Sequence[Label], resampling: Resampling | None = None
-) -> PlanAgreement:
+) -> tuple[LabelAgreement, ...]:
     """Compare the grades of pooled documents.
 
     Documents without a grade of both do not count. Models are compared with the merged grades.
@@ -109,6 +89,10 @@ def find_agreement(
         folder: The plan.
         labels: The labels of people and models.
         resampling: Settings of the intervals.
+
+    Returns:
+        Two people each, people and each model, and models that were asked twice; without those that
+        have graded no document in common.
 
     Raises:
         UsageError: If an option is out of range.
@@ -132,13 +116,11 @@ def find_agreement(
     for label in labels:
         if label.kind == "person":
             people.setdefault(label.annotator, []).append(label)
-    ratings = [grades(of_person) for of_person in people.values()]
-    compared = [
+    return tuple(
         _compare(names, kind, (first, second), by_run, options)
         for *names, kind, first, second in _comparisons(labels, people, grades)
         if first.keys() & second.keys()
-    ]
-    return PlanAgreement(tuple(compared), _alpha(ratings, options))
+    )
 
 
 Grades = Mapping[Pair, int]
@@ -201,16 +183,6 @@ def _compare(
             if pairs
         },
     )
-
-
-def _alpha(people: Sequence[Grades], options: dict[str, Any]) -> Agreement | None:
-    """Return Krippendorff's alpha of all people."""
-    if not any(first.keys() & second.keys() for first, second in combinations(people, 2)):
-        return None
-    pairs = sorted(set().union(*people))
-    table = np.array([[grades.get(pair) for grades in people] for pair in pairs], dtype=object)
-    queries = [query_id for query_id, _ in pairs]
-    return krippendorffs_alpha(table, metric="ordinal", clusters=queries, **options)
 
 
 def nan_as_null(content: Any) -> Any:

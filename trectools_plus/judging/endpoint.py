@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import operator
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -59,8 +60,8 @@ class Labeller(Protocol):
     """The prompt; ``None`` for a function."""
     concurrency: int
 
-    def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
-        """Return the answer for a document; call ``before_call`` before each attempt."""
+    def ask(self, query: str, document: str) -> Reply | Failure:
+        """Return the answer for a document."""
 
     def close(self) -> None:
         """Close connections, and wake threads that wait for a retry."""
@@ -71,29 +72,17 @@ class EndpointOptions:
     """An endpoint for chat completions, and the limits of its requests.
 
     Attributes:
-        url: Its address, for example ``http://localhost:8080/v1``.
         model: The model.
+        limits: Its address, for example ``http://localhost:8080/v1``, and the limits of requests.
         parameters: Parameters of the request, instead of or beside the defaults; ``None`` leaves a
             parameter out.
         key: The key of the service.
-        concurrency: Maximum number of simultaneous requests.
-        timeout: Seconds for one request.
-        retries: Maximum number of retries.
-        backoff: Seconds before the first retry.
-        max_wait: Maximum seconds between two attempts.
-        seed: Seed of the delays between attempts.
     """
 
-    url: str
     model: str
+    limits: RequestLimits
     parameters: Mapping[str, Any] = field(default_factory=dict)
     key: Secret | None = None
-    concurrency: int = 4
-    timeout: float = 120.0
-    retries: int = 4
-    backoff: float = 0.5
-    max_wait: float = 120.0
-    seed: int = 42
 
 
 class ModelLabeller:
@@ -108,7 +97,7 @@ class ModelLabeller:
     """
 
     def __init__(self, options: EndpointOptions, prompt: Prompt) -> None:
-        self._url = complete_url(options.url)
+        self._url = complete_url(options.limits.url)
         self.prompt: Prompt | None = prompt
         self._fill = prompt.fill
         for name in options.parameters:
@@ -125,13 +114,13 @@ class ModelLabeller:
             prompt_sha256=prompt.sha256,
             parameters={name: value for name, value in parameters.items() if value is not None},
         )
-        self.concurrency = options.concurrency
+        self.concurrency = options.limits.concurrency
         headers = {"accept": "application/json", "user-agent": "trectools-plus"}
         if options.key is not None:
             headers["authorization"] = f"Bearer {options.key.value}"
-        self._client = JsonClient(RequestLimits.of(options), headers, options.key)
+        self._client = JsonClient(options.limits, headers, options.key)
 
-    def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
+    def ask(self, query: str, document: str) -> Reply | Failure:
         """Send a request, again after failures that can pass."""
         content = self._fill(query, document)
         body = {
@@ -140,12 +129,10 @@ class ModelLabeller:
             **self.origin.parameters,
         }
 
-        def make() -> Mapping[str, Any]:
-            before_call()
-            return {"method": "POST", "url": self._url, "json": body}
-
         reply = self._client.request(
-            make, lambda document, _ms, _attempts: read_reply(document), sha256_text(content)
+            lambda: {"method": "POST", "url": self._url, "json": body},
+            lambda document, _ms, _attempts: read_reply(document),
+            sha256_text(content),
         )
         if isinstance(reply, Failure):
             return reply
@@ -182,8 +169,7 @@ def complete_url(url: str) -> str:
         )
     path = parts.path.rstrip("/")
     if not path.endswith("/chat/completions"):
-        has_version = any(part[:1] == "v" and part[1:2].isdigit() for part in path.split("/"))
-        path += "/chat/completions" if has_version else "/v1/chat/completions"
+        path += "/chat/completions" if re.search(r"/v\d", path) else "/v1/chat/completions"
     return urlunsplit(parts._replace(path=path, fragment=""))
 
 
@@ -259,9 +245,8 @@ class FunctionLabeller:
             ) from error
         self.origin = LabelOrigin(model=name, prompt_sha256=sha256_text(source))
 
-    def ask(self, query: str, document: str, before_call: Callable[[], None]) -> Reply | Failure:
+    def ask(self, query: str, document: str) -> Reply | Failure:
         """Call the function."""
-        before_call()
         try:
             with working_directory_on_path():
                 answer = self._function(query, document)

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,7 @@ class LabelOptions:
     Attributes:
         longest: The number of characters of a document after which it is cut.
         repeat: The proportion of the documents that is asked twice, 0 to 1.
-        max_calls: Maximum number of calls, with retries; ``None`` for no limit.
+        max_calls: Maximum number of questions to ask now; ``None`` for no limit.
         resume: Whether to continue labels of the same judge.
         reuse: The folders of other plans, whose answers to the same questions are reused.
     """
@@ -104,9 +103,7 @@ class LabelSummary:
         reused: The number of questions that had an answer before, here or in another plan.
         usage: The tokens of all answers of this judge in the plan, if the service counts them.
         cut: The number of documents that were cut.
-        calls: The number of calls, with retries.
-        seconds: The duration.
-        out_of_calls: Whether the limit of calls was reached.
+        calls: The number of questions that were asked now.
         failure: The failure that stopped the work, if any.
         other_models: The number of documents that another model than the requested one judged.
     """
@@ -120,8 +117,6 @@ class LabelSummary:
     usage: Usage | None
     cut: int
     calls: int
-    seconds: float
-    out_of_calls: bool
     failure: str | None
     other_models: dict[str, int]
 
@@ -130,10 +125,6 @@ class LabelSummary:
         usage = self.usage
         cost = {} if price is None else {"cost": usage and usage.cost(price)}
         return {**asdict(self), "usage": usage and usage.model_dump(), **cost}
-
-
-class _OutOfCallsError(Exception):
-    """The limit of calls is reached."""
 
 
 class Labelling:
@@ -146,21 +137,17 @@ class Labelling:
 
     Attributes:
         questions: What is to be asked, in the plan's order of queries.
-        concurrency: Maximum number of simultaneous calls.
+        reused: The number of questions that had an answer before, here or in another plan.
 
     Raises:
-        UsageError: If an option is out of range, or there are labels and ``resume`` is not set.
+        UsageError: If there are labels and ``resume`` is not set.
         InputError: If the labels cannot be written, or another process writes them.
         FormatError: If the file has other lines than labels.
     """
 
     def __init__(self, folder: PlanFolder, judge: Labeller, options: LabelOptions) -> None:
-        if not 0 <= options.repeat <= 1:
-            raise UsageError(f"expected a proportion from 0 to 1 but got {options.repeat}")
         self._folder, self._judge = folder, judge
-        self._max_calls, self._calls = options.max_calls, 0
         self._lock, self._stopped = Lock(), False
-        self.concurrency = judge.concurrency
         self._origin = judge.origin.model_copy(update={"longest": options.longest})
         self._path = folder.path / LABELS_FILE
         folder.files.find(LABELS_FILE)
@@ -179,15 +166,12 @@ class Labelling:
                 )
             self._copies = _find_answers(unasked, options.reuse, self._origin)
             copied = {label.key for label in self._copies}
-            self.questions = [question for question in unasked if question.key not in copied]
+            new = [question for question in unasked if question.key not in copied]
+            self.reused = len(self._all) - len(new)
+            self.questions = new[: options.max_calls]
         except BaseException:
             self._file.close()
             raise
-
-    @property
-    def reused(self) -> int:
-        """The number of questions that had an answer before, here or in another plan."""
-        return len(self._all) - len(self.questions)
 
     @property
     def announcement(self) -> str:
@@ -214,12 +198,11 @@ class Labelling:
     def run(self, progress: Progress = no_progress) -> LabelSummary:
         """Ask all questions, and store each answer before its thread asks the next one.
 
-        The work stops after repeated failures, and at the limit of calls.
+        The work stops after repeated failures.
 
         Raises:
             InputError: If an answer cannot be written.
         """
-        started = monotonic()
         self._store_prompt()
         self._file.append(b"".join(label.as_line() for label in self._copies))
         self._copies = []
@@ -227,7 +210,7 @@ class Labelling:
         done, answered, total = 0, False, len(self.questions)
         progress("judging", done, total)
         for outcomes in call_concurrently(
-            self._ask, iter(self.questions), breaker, self.concurrency, self.close
+            self._ask, iter(self.questions), breaker, self._judge.concurrency, self.close
         ):
             for failure in outcomes:
                 answered = answered or failure is None
@@ -237,23 +220,14 @@ class Labelling:
                 )
             done += len(outcomes)
             progress("judging", done, total)
-        return self._summarise(monotonic() - started, breaker.stopped)
-
-    def _count_call(self) -> None:
-        with self._lock:
-            if self._max_calls is not None and self._calls >= self._max_calls:
-                raise _OutOfCallsError
-            self._calls += 1
+        return self._summarise(done, breaker.stopped)
 
     def _ask(self, question: Question) -> Failure | None:
         """Ask a question, and store the label; return the failure of a call."""
         if not question.document or not question.query:
             self._store(question, _NO_TEXT)
             return None
-        try:
-            reply = self._judge.ask(question.query, question.document, self._count_call)
-        except _OutOfCallsError:
-            return Failure(_OUT_OF_CALLS, stops=True)
+        reply = self._judge.ask(question.query, question.document)
         if isinstance(reply, Failure):
             self._store(question, reply.reason)
             return reply
@@ -299,7 +273,7 @@ class Labelling:
             self._folder.files.find(name)
             write_new({self._folder.path / name: self._judge.prompt.text.encode()})
 
-    def _summarise(self, seconds: float, stopped: Failure | None) -> LabelSummary:
+    def _summarise(self, calls: int, stopped: Failure | None) -> LabelSummary:
         by_key = {label.key: label for label in self._labels()}
         labels = [by_key[question.key] for question in self._all if question.key in by_key]
         first = [label for label in labels if not label.repeat]
@@ -312,7 +286,6 @@ class Labelling:
         missing += Counter({_NOT_IN_CORPUS: self._folder.plan.lacking})
         grades = Counter(label.grade for label in first if label.grade is not None)
         others = Counter(label.answered_by for label in first if label.answered_by is not None)
-        out_of_calls = stopped is not None and stopped.reason == _OUT_OF_CALLS
         return LabelSummary(
             judge=self._origin.model,
             pairs=self._folder.plan.pooled,
@@ -322,15 +295,12 @@ class Labelling:
             reused=self.reused,
             usage=Usage.total(label.usage for label in labels),
             cut=sum(label.cut for label in first),
-            calls=self._calls,
-            seconds=seconds,
-            out_of_calls=out_of_calls,
+            calls=calls,
             other_models=dict(others.most_common()),
-            failure=None if stopped is None or out_of_calls else stopped.reason,
+            failure=stopped and stopped.reason,
         )
 
 
-_OUT_OF_CALLS = "the limit of calls is reached"
 _UNREADABLE = "answer not used: "
 _LONGEST_MODEL = 200
 

@@ -19,7 +19,6 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -377,10 +376,9 @@ class PlanDraft:
     def add_run(self, name: str, run: Run, results: pl.DataFrame, extension: int = 0) -> None:
         """Add the pooled results of a run."""
         rows = results.filter(pl.col("query_id").is_in(self.queries))
-        plain = valid_tag(name).strip(".-") or "run"
-        taken = {run.path.lower() for run in self.runs}
-        stems = (plain if number == 1 else f"{plain}-{number}" for number in count(1))
-        stem = next(one for one in stems if f"{RUNS_FOLDER}/{one}.run".lower() not in taken)
+        stem = valid_tag(name).strip(".-") or "run"
+        while any(run.path.lower() == f"{RUNS_FOLDER}/{stem}.run".lower() for run in self.runs):
+            stem += "-"
         content = _as_run(rows, name, stem)
         sha256 = sha256_text(content)
         planned = PlanRun(

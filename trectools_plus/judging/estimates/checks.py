@@ -48,11 +48,7 @@ def describe_missing_intervals(estimates: Sequence[RunEstimate]) -> list[str]:
     """Return why a mean has no combined interval although people judged enough."""
     return [
         f"{row.measure} of {row.run}{f' minus {row.baseline}' if row.baseline else ''} has no "
-        + (
-            "interval: all values of people are equal."
-            if row.estimates[0].people.low is None
-            else "combined interval: its mean is not between 0 and 1."
-        )
+        "combined interval: all values of people are equal, or its mean is not between 0 and 1."
         for row in estimates
         if row.estimates[0].combined is None
     ]

@@ -105,7 +105,7 @@ class _Variances:
 
     def alone(self, people: FloatArray, scale: float = 1.0) -> _Variances:
         """Return the parts without the model."""
-        return replace(self, weight=0.0, residual=_covariance(people, people) * scale)
+        return replace(self, weight=0.0, residual=people.var(ddof=1) * scale)
 
     def variance(self, n: float, total: int) -> float:
         """Return the variance of the combined mean with ``n`` queries of people."""
@@ -237,13 +237,15 @@ def people_needed(
 
 
 def _residuals(y: FloatArray, f: FloatArray, at: FloatArray, weight: float | None) -> _Variances:
-    n, of_model = len(y), _covariance(f, f)
+    n, of_model = len(y), float(f.var(ddof=1))
     tuned = weight is None
     if weight is None:
-        weight = min(1.0, max(0.0, _covariance(y, at) / of_model)) if of_model > EQUAL else 0.0
+        weight = (
+            min(1.0, max(0.0, float(np.cov(y, at)[0, 1]) / of_model)) if of_model > EQUAL else 0.0
+        )
     e = y - weight * at
     e -= e.mean()
-    cross = _covariance(e, at)
+    cross = float(np.cov(e, at)[0, 1])
     if tuned and weight > 0.0 and n > 2:
         # A query whose value of the model is far from the others pulls the weight towards itself,
         # so its residual is too small.
@@ -260,11 +262,6 @@ def _around(mean: float, variance: float, freedom: int, confidence: float) -> Me
     return MeanInterval(float(mean), float(mean) - half, float(mean) + half)
 
 
-def _covariance(first: FloatArray, second: FloatArray) -> float:
-    return float((first - first.mean()) @ (second - second.mean())) / (len(first) - 1)
-
-
 def _correlation(first: FloatArray, second: FloatArray) -> float:
-    spread = float(first.std() * second.std())
-    shared = ((first - first.mean()) * (second - second.mean())).mean()
-    return float(shared / spread) if spread > EQUAL else np.nan
+    varies = min(first.std(), second.std()) > EQUAL
+    return float(np.corrcoef(first, second)[0, 1]) if varies else np.nan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.hashing import sha256_file, sha256_text
-from trectools_plus.judging.agreement import find_agreement
+from trectools_plus.judging.agreement import find_agreement, nan_as_null
 from trectools_plus.judging.estimates.checks import (
     check_asked,
     check_order,
@@ -122,7 +122,7 @@ def estimate(
         estimates += [subject.estimate(run) for run in shown]
         estimates += [subject.estimate(*pair) for pair in pairs]
     resampling = Resampling(confidence=confidence, seed=seed)
-    agreement = find_agreement(folder, [*by_people, *labels], resampling).as_dict()
+    agreement = find_agreement(folder, [*by_people, *labels], resampling)
     report = JudgmentReport(
         version=version("trectools-plus"),
         created_at=max(label.time for label in [*by_people, *labels]),
@@ -144,7 +144,9 @@ def estimate(
             missing_people=of_people.missing,
             missing_model=sum(label.grade is None for label in labels),
         ),
-        agreement=next((pair for pair in agreement["pairs"] if pair["kind"] == "model"), None),
+        agreement=next(
+            (nan_as_null(asdict(one)) for one in agreement if one.kind == "model"), None
+        ),
         refusal=refusal,
         estimates=estimates,
         warnings=describe_doubts(folder, by_people, n, labels, all_labels),

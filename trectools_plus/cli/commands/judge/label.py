@@ -81,6 +81,8 @@ def judge_label(
     repeat: Annotated[
         float,
         typer.Option(
+            min=0,
+            max=1,
             metavar="P",
             help="Ask this proportion of the documents twice, for example 0.05; review show prints "
             "the agreement.",
@@ -88,7 +90,7 @@ def judge_label(
     ] = 0.0,
     max_calls: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Stop after this number of calls, with retries."),
+        typer.Option(min=1, metavar="N", help="Ask at most this number of documents now."),
     ] = None,
     resume: Annotated[
         bool,
@@ -173,14 +175,12 @@ def judge_label(
             )
         labeller = judging.ModelLabeller(
             judging.EndpointOptions(
-                endpoint,
                 model,
+                judging.RequestLimits(endpoint, concurrency, timeout),
                 parameters=_parse_parameters(setting or []),
                 key=None
                 if key_from_env is None
                 else judging.read_key(key_from_env, "--key-from-env"),
-                concurrency=concurrency,
-                timeout=timeout,
             ),
             text,
         )
