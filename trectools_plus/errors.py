@@ -38,19 +38,11 @@ class TrectoolsPlusError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors are also sent between processes, and constructors take more than ``args``.
-        return _rebuild, (type(self), self.args, self.__dict__)
+        return Exception.__new__, (type(self), *self.args), self.__dict__
 
     def __str__(self) -> str:
         text = " — ".join(part for part in (self.what, self.where, self.remedy) if part)
         return text.replace("\r", "\\r").replace("\n", "\\n")  # names of files can have breaks
-
-
-def _rebuild(
-    kind: type[TrectoolsPlusError], args: tuple[object, ...], state: dict[str, object]
-) -> TrectoolsPlusError:
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(state)
-    return error
 
 
 class InputError(TrectoolsPlusError):
@@ -101,38 +93,6 @@ class MissingExtraError(UsageError):
             f"{feature} needs the extra '{extra}'",
             remedy=f"pip install 'trectools-plus[{extra}]'",
         )
-
-
-_DISTRIBUTIONS = {
-    "Stemmer": "pystemmer",
-    "backports": "backports.zstd",
-    "multipart": "python-multipart",
-    "pytrec_eval_ext": "pytrec-eval-terrier",
-    "yaml": "pyyaml",
-}
-"""The packages that install modules with other names."""
-
-
-def missing_package(module: str) -> UsageError:
-    """Return the error for a module that is not installed, with the extra that installs it.
-
-    Args:
-        module: The name of the module, as in ``ModuleNotFoundError.name``.
-    """
-    import re
-    from importlib import metadata
-
-    top = module.partition(".")[0]
-    package = _DISTRIBUTIONS.get(top, top.replace("_", "-").lower())
-    for requirement in metadata.requires("trectools-plus") or ():
-        name, _, marker = requirement.partition(";")
-        extra = re.search(r"extra == ['\"]([a-z0-9-]+)", marker)
-        if extra and re.split(r"[^\w.-]", name)[0].replace("_", "-").lower() == package:
-            return MissingExtraError("this command", extra[1])
-    return UsageError(
-        f"this command needs the package {package}, which is not installed",
-        remedy=f"pip install {package}",
-    )
 
 
 class CheckFailedError(TrectoolsPlusError):

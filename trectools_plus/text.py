@@ -40,19 +40,15 @@ def visible(text: str, longest: int = MAX_ID_LENGTH, *, marks: bool = False) -> 
             the same but differ in their Unicode normal form.
 
     >>> visible("d\u00a002")
-    'd\\u00a002'
+    'd\\xa002'
     """
     shown = "".join(_visible_character(character, marks=marks) for character in text[: longest + 1])
     return shown[: longest - 1] + "…" if len(text) > longest else shown
 
 
 def _visible_character(character: str, *, marks: bool) -> str:
-    if character.isprintable() and not (marks and unicodedata.combining(character)):
-        return character
-    code = ord(character)
-    if code < 0x80:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+    is_plain = character.isprintable() and not (marks and unicodedata.combining(character))
+    return character if is_plain else character.encode("unicode_escape").decode()
 
 
 def printable(text: str, *, breaks: bool = False) -> str:
@@ -79,11 +75,6 @@ def quoted(text: str) -> str:
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Return a count with its noun: ``1 row``, ``2 rows``, ``1,400 rows``."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
-
-
-def on(count: int, noun: str = "row") -> str:
-    """Return `` (on 3 rows)`` to append to a message about the first row; empty for one row."""
-    return f" (on {plural(count, noun)})" if count > 1 else ""
 
 
 def listed(ids: Sequence[str], limit: int = MAX_IDS_LISTED) -> str:
@@ -121,6 +112,11 @@ def sentences(*parts: str) -> str:
     return " ".join(part if part.endswith(("?", ".", "!")) else f"{part}." for part in parts)
 
 
+_WHOLE = r"""\((?:'[^']*'|"[^"]*"|[^()'"])*\)|'[^']*'|"[^"]*\""""
+_PARTS = re.compile(rf"(?:{_WHOLE}|[^,])+")
+_WORDS = re.compile(rf"(?:{_WHOLE}|[^,\s]|\s(?![^\W\d_]))+")
+
+
 def split_list(text: str, *, at_spaces: bool = False) -> list[str]:
     """Split at commas outside parentheses and quotes: ``AP(rel=2)@100,RBP(p=0.8,rel=1)``.
 
@@ -130,21 +126,8 @@ def split_list(text: str, *, at_spaces: bool = False) -> list[str]:
         text: The list.
         at_spaces: Also split at white space before a letter: ``nDCG@10 AP``, but not ``nDCG @10``.
     """
-    parts, depth, start, quote = [], 0, 0, ""
-    for place, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character in "()":
-            depth += 1 if character == "(" else -1
-        elif depth <= 0 and (
-            character == ","
-            or (at_spaces and character.isspace() and text[place + 1 : place + 2].isalpha())
-        ):
-            parts.append(text[start:place])
-            start = place + 1
-    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+    parts = (_WORDS if at_spaces else _PARTS).findall(text)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def make_console(stream: TextIO, width: int | None = None) -> Console:

@@ -21,7 +21,6 @@ from trectools_plus.cli.verbosity import is_verbose
 from trectools_plus.errors import (
     TrectoolsPlusError,
     UsageError,
-    missing_package,
 )
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.text import printable
@@ -49,8 +48,9 @@ def translated_errors() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "trectools_plus":
             raise
-        missing = missing_package(error.name)
-        _exit_with(str(missing), missing.exit_code)
+        what = f"this command needs the package {error.name}, which is not installed"
+        remedy = "install the extra that needs it, for example pip install 'trectools-plus[hpo]'"
+        _exit_with(str(UsageError(what, remedy=remedy)), UsageError.exit_code)
     except BrokenPipeError:
         # The reader (head, less) has ended; avoid a second error when the interpreter exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

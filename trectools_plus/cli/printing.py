@@ -92,7 +92,7 @@ def records_table(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     names = dict.fromkeys(name for row in rows for name in row)
     numeric = [name for name in names if all(_is_number(row.get(name)) for row in rows)]
     cells = [[visible(_cell(row[name])) if name in row else "" for name in names] for row in rows]
-    return (line.rstrip() for line in TextTable.of(names, cells, right=numeric).lines(WIDTH))
+    return (line.rstrip() for line in TextTable.of(names, cells, right=numeric).lines())
 
 
 def _records(value: Any) -> list[Mapping[str, Any]]:

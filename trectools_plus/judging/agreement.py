@@ -159,7 +159,7 @@ def _compare(
     of_runs = {run: [*(differences.keys() & pooled)] for run, pooled in by_run.items()}
 
     def difference(pairs: Sequence[Pair]) -> float:
-        return sum(map(differences.__getitem__, pairs)) / len(pairs)
+        return float(np.mean([differences[pair] for pair in pairs]))
 
     return LabelAgreement(
         first=names[0],

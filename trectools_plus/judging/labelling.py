@@ -297,7 +297,7 @@ class Labelling:
             cut=sum(label.cut for label in first),
             calls=calls,
             other_models=dict(others.most_common()),
-            failure=stopped and stopped.reason,
+            failure=None if stopped is None else stopped.reason,
         )
 
 

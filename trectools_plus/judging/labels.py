@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import polars as pl
 from pydantic import Field, ValidationError
 
-from trectools_plus.choices import MODEL_JUDGED, PERSON_JUDGED
+from trectools_plus.choices import MODEL_JUDGED
 from trectools_plus.errors import FormatError
 from trectools_plus.formats import trec_files
 from trectools_plus.formats.files.closed import find_inside
@@ -198,7 +198,7 @@ def write_qrels(labels: Iterable[Label], path: str | Path) -> None:
     rows = {}
     for label in labels:
         is_person = label.kind == "person"
-        judge = PERSON_JUDGED if is_person else MODEL_JUDGED + valid_tag(label.annotator)
+        judge = "person" if is_person else MODEL_JUDGED + valid_tag(label.annotator)
         if label.grade is not None:
             rows[label.pair] = (label.query_id, judge, label.doc_id, label.grade)
     frame = pl.DataFrame([*rows.values()], schema=QRELS_SCHEMA, orient="row")

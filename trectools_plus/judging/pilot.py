@@ -151,7 +151,8 @@ def _need(
         f, rows = _values(found, measure, runs), [*map(found.queries.index, people.queries)]
         number, _ = people_needed(y, f, rows, pilot.width, level)
         needed[name] = number
-        helps[name] = number and (without is None or without >= WORTHWHILE * number)
+        enough = without is None or without >= WORTHWHILE * (number or 0)
+        helps[name] = None if number is None else enough
         correlation[name] = none_if_nan(combine_judgments(y, f, rows).correlation)
     width = none_if_nan(alone.people.width)
     return NeededQueries(measure, runs, width, without, needed, correlation, helps)

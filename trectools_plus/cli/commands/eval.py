@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from trectools_plus import measures, reporting
-from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import ScoringOptions, split_measures
-from trectools_plus.cli.printing import WIDTH, print_notes, write_document, write_frame, write_text
+from trectools_plus.cli.printing import print_notes, write_document, write_frame, write_text
 from trectools_plus.errors import UsageError
 from trectools_plus.text import printable
 
@@ -33,7 +32,6 @@ _SUFFIXES: dict[str, _Format] = {
     ".tex": "latex",
 }
 _LONGEST_NAME = 40
-_LEAST = 8
 _UNDEFINED = "–"
 _IN_TOP = re.compile(r"in_?top", re.IGNORECASE)
 """Begins the names of recall as a fraction of counts, for example ``inTop3``: 2/3."""
@@ -112,7 +110,6 @@ def evaluate_runs(
         raise UsageError(
             "no run is given", where="RUN", remedy=f"write eval {qrels} RUN -m {','.join(names)}"
         )
-    load_numpy_without_threads()
     evaluation, named, judged, exclusions = scoring.score(qrels, files, names)
     intervals = reporting.evaluation_intervals(evaluation) if ci else {}
     if output_format == "json":
@@ -214,7 +211,7 @@ def as_table(
         ["queries averaged over", *(f"{c.n_scored:,} of {c.n_qrels:,}" for c in counts)],
         [counted, *(f"{c.n_missing:,}" for c in counts)],
     ]
-    yield from _lines(["measure", *runs], rows, section=len(evaluation.measures))
+    yield from _lines(["measure", *runs], rows)
 
 
 def _label(measure: measures.Measure) -> str:
@@ -240,19 +237,12 @@ def _query_cells(
     return [f"{round(value * count)}/{count}" for value, count in pairs]
 
 
-def _lines(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, section: int = 0
-) -> Iterator[str]:
-    """Yield the lines of a table, with a line after the first rows."""
-    from trectools_plus.display import Cell, TableColumn, TextTable, make_row
+def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table."""
+    from trectools_plus.display import TextTable
 
-    first, *others = map(_short, header)
-    columns = [TableColumn(Cell(name), right=True, least=_LEAST) for name in others]
-    made = [
-        make_row(map(_short, cells), ends_section=number == section)
-        for number, cells in enumerate(rows, 1)
-    ]
-    return TextTable.of([first, *columns], made).lines(WIDTH, ruled=True)
+    names = [*map(_short, header)]
+    return TextTable.of(names, [[*map(_short, cells)] for cells in rows], right=names[1:]).lines()
 
 
 def _short(cell: str) -> str:

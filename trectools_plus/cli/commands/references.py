@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from trectools_plus import formats, validation
-from trectools_plus.choices import QrelsFormat
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import check_standard_input
@@ -77,7 +76,21 @@ def qrels_convert(
     qrels: Annotated[str, typer.Argument(metavar="QRELS", help="Qrels file; - is standard input.")],
     output: Output = "-",
     source_format: Annotated[
-        QrelsFormat | None, typer.Option("--from", help="Format of QRELS.  [default: detected]")
+        Literal[
+            "csv",
+            "tsv",
+            "beir",
+            "json",
+            "msmarco",
+            "prels",
+            "smart",
+            "ntcir",
+            "letor",
+            "trec-rag",
+            "trec",
+        ]
+        | None,
+        typer.Option("--from", help="Format of QRELS.  [default: detected]"),
     ] = None,
     columns: Columns = None,
 ) -> None:

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from trectools_plus import trec_eval
-from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.cli.printing import write_text
 from trectools_plus.cli.verbosity import note
 
@@ -42,7 +41,6 @@ def score_like_trec_eval(
     if arguments.help:
         write_text(trec_eval.help_lines(arguments))
         return
-    load_numpy_without_threads()
     scores, notes = trec_eval.score_files(arguments)
     write_text(trec_eval.output_lines(scores, arguments), errors="surrogateescape")
     for text in (*arguments.notes, *notes):

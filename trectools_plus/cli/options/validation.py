@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from trectools_plus import validation
-from trectools_plus.choices import FindingsFormat
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
@@ -87,7 +86,7 @@ class OutputOptions:
         bool, typer.Option("--all", help="List every line of a finding, not only the first few.")
     ] = False
     output_format: Annotated[
-        FindingsFormat,
+        Literal["text", "json", "github"],
         typer.Option("--format", help="Output format of the findings."),
     ] = "text"
 

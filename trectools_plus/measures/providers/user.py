@@ -44,7 +44,7 @@ class UserProvider:
 
     def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
         """Construct a measure that an installed package registers."""
-        point = find_entry_point(ENTRY_POINT_GROUP, label, "measure")
+        point = find_entry_point(ENTRY_POINT_GROUP, label)
         assert point is not None
         with named_errors(point.value):
             loaded = point.load()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from trectools_plus.benchmark.report import BenchmarkReport
-from trectools_plus.display import MAX_BYTES, TextTable, html_table
+from trectools_plus.display import MAX_BYTES, TextTable
 from trectools_plus.reporting.comparison import Layout, report_table
-from trectools_plus.reporting.document import Paragraph, markdown
+from trectools_plus.reporting.document import Paragraph, html, markdown
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
     check_suffixes,
@@ -149,7 +148,7 @@ def render_side_by_side(
         elif kind == "markdown":
             parts.append(f"\n{markdown([Paragraph(table.measure), *continued(shown)])}")
         else:
-            lines = ["", f"{table.measure} by {table.of}:", *shown.lines(_WIDTH, ruled=True)]
+            lines = ["", f"{table.measure} by {table.of}:", *shown.lines()]
             parts.append("".join(f"{line}\n" for line in lines))
     return "".join(parts)
 
@@ -170,9 +169,7 @@ def _side_by_side(table: SideBySide) -> TextTable:
 def render_comparisons_html(report: BenchmarkReport) -> str:
     """Return the verdict and the headline measures, a row per system, without styles."""
     table = report_table(report)
-    shown = html_table(
-        replace(table.for_paper(Layout("rows")), caption=_verdict(report)), whole=True
-    )
+    shown = html([Paragraph(_verdict(report)), table.for_paper(Layout("rows"))])
     notes = "".join(f"<p>{escape(note)}</p>" for note in table.paper_notes)
     return f"<div>{shown}\n{notes}</div>"
 
@@ -194,7 +191,7 @@ def _text(report: BenchmarkReport, names: Sequence[str]) -> str:
         ]
         for row in means.rows[:_MOST_ROWS]
     ]
-    lines = TextTable.of([column.name for column in means.columns], rows).lines(_WIDTH)
+    lines = TextTable.of([column.name for column in means.columns], rows).lines()
     systems, measures = len(means.rows) - len(rows), len(report.measure_names) - len(names)
     more = f"… and {plural(systems, f'further {report.noun}')}\n" if systems else ""
     further = f"; {plural(measures, 'further measure')} in to_pandas()" if measures else ""

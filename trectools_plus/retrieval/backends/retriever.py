@@ -207,7 +207,7 @@ def _load(name: str) -> Any:
     module_name, colon, object_name = name.partition(":")
     if colon:
         return import_object(module_name, object_name)
-    point = find_entry_point(ENTRY_POINT_GROUP, name, "retriever")
+    point = find_entry_point(ENTRY_POINT_GROUP, name)
     if point is not None:
         return point.load()
     known = ", ".join(sorted(entry_points(group=ENTRY_POINT_GROUP).names))

@@ -190,7 +190,7 @@ def judge_label(
             inform("nothing was asked")
             return
         try:
-            with show_progress(unit="pairs") as progress:
+            with show_progress() as progress:
                 summary = labelling.run(progress)
         except KeyboardInterrupt:
             inform(f"all answers so far are in {plan}; continue with --resume")

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from trectools_plus import validation
-from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.cli.options.common import TextOrJson
 from trectools_plus.cli.printing import write_document
 
@@ -25,5 +24,4 @@ def runs_info(
       runs info lexical.run
       runs info lexical.run --format json
     """
-    load_numpy_without_threads()
     write_document(validation.describe_file(run), output_format)

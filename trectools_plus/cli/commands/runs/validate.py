@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from trectools_plus import formats, validation
-from trectools_plus.blas import load_numpy_without_threads
 from trectools_plus.cli.options.common import Columns, TopicFieldOptions
 from trectools_plus.cli.options.groups import with_groups
 from trectools_plus.cli.options.runs import check_standard_input
@@ -82,7 +81,6 @@ def runs_validate(
       trectools-plus runs validate base.run --format json --ignore R123,R106
       trectools-plus runs validate base.run --fix fixed.run --fix R152 --diff
     """
-    load_numpy_without_threads()
     check_standard_input([*runs, qrels, topics, docids])
     choices = rules.choices(max_depth=max_depth)
     limits, names = choices.profile, formats.column_names(columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,7 +12,6 @@ from trectools_plus import formats, retrieval, validation
 from trectools_plus.choices import (
     MissingDocuments,
     Normalisation,
-    RunFormat,
 )
 from trectools_plus.cli.options.common import Columns, numbers
 from trectools_plus.cli.validation import Output, report_conversion
@@ -25,7 +24,8 @@ def runs_convert(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Run file; - is standard input.")],
     output: Output = "-",
     source_format: Annotated[
-        RunFormat | None, typer.Option("--from", help="Format of RUN.  [default: detected]")
+        Literal["csv", "tsv", "json", "msmarco", "trec-rag", "trec"] | None,
+        typer.Option("--from", help="Format of RUN.  [default: detected]"),
     ] = None,
     tag: Annotated[
         str | None,
