@@ -333,10 +333,11 @@ _MAX_CELL = 200
 def html_table(table: TextTable) -> str:
     """Return the caption and the first rows of a table, for notebooks."""
     rows = [[visible(cell.text, _MAX_CELL) for cell in row.cells] for row in table.rows]
-    shown = TextTable.of(table.columns, rows[:MAX_TABLE_ROWS])
+    shown = TextTable.of(
+        table.columns, rows[:MAX_TABLE_ROWS], caption=visible(table.caption, 2 * _MAX_CELL)
+    )
     more = (table.total or len(rows)) - len(shown.rows)
-    further = Paragraph(f"… and {more:,} more" if more else "")
-    return html([Paragraph(table.caption), shown, further])
+    return _html_table(shown) + (f"\n<p>… and {more:,} more</p>" if more else "")
 
 
 def _html_table(table: TextTable) -> str:
