@@ -11,13 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
-from trectools_plus.errors import UsageError
-from trectools_plus.plugins import describe_error
+from trectools_plus.errors import UsageError, describe_error
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-_LONGEST_VALUE = 40
 
 _TRANSLATED = (
     ArithmeticError,
@@ -64,16 +61,3 @@ def translated_errors(name: str) -> Iterator[None]:
             where=name,
             remedy=f"see help({name})",
         ) from error
-
-
-def show(value: object) -> str:
-    """Return a value on one short line, with its type if it is not text."""
-    try:
-        shown = " ".join(repr(value).split())
-    except Exception:  # repr of any object, and of integers with many digits
-        shown = ""
-    if len(shown) > _LONGEST_VALUE:
-        shown = f"{shown[: _LONGEST_VALUE - 1]}…"
-    if value is None or isinstance(value, str):
-        return shown
-    return f"{type(value).__name__} {shown}".rstrip()

@@ -6,14 +6,13 @@ entries of one of its attributes as a table.
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, ClassVar, Self
 
 from trectools_plus.lazy_names import render
-from trectools_plus.text import MAX_WIDTH, one_line, printable, shortened, visible
+from trectools_plus.text import MAX_WIDTH, printable, show, visible
 
 MAX_BYTES = 1_900
 """The greatest length of a text form, in bytes of UTF-8."""
@@ -233,7 +232,7 @@ class Displayed:
         """Return the text form, which ``repr`` cuts if it is long."""
         if self._entries or type(self)._content is not Displayed._content:
             return _text_table(self._content())
-        named = (f"{name}={_show(value)}" for name, value in _fields(self).items())
+        named = (f"{name}={show(value)}" for name, value in _fields(self).items())
         return f"{type(self).__name__}({', '.join(named)})"
 
     def _content(self) -> TextTable:
@@ -262,7 +261,7 @@ def as_cell(value: object) -> str:
         return f"{value:,.4f}"
     if isinstance(value, str):
         return str(value.value) if isinstance(value, Enum) else value
-    return _show(value)
+    return show(value)
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -281,11 +280,3 @@ def _text_table(table: TextTable) -> str:
     total = len(table.rows) if table.total is None else table.total
     more = [f"  … and {total - len(rows):,} more"] if total > len(rows) else []
     return "\n".join([table.caption, *(lines if rows else []), *more])
-
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 80
-
-
-def _show(value: object) -> str:
-    return shortened(one_line(_SHORT.repr(value)))

@@ -17,6 +17,9 @@ The command line prints ``str(error)``, one line per error, and exits with ``err
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+
+_MAX_MESSAGE_LENGTH = 200
 
 
 class TrectoolsPlusError(Exception):
@@ -136,3 +139,13 @@ def raise_all(errors: Sequence[TrectoolsPlusError]) -> None:
         raise errors[0]
     if errors:
         raise SeveralFilesError(errors)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return type and message of an error on one line, like ``ValueError: no such index``."""
+    message = ""
+    with suppress(ValueError):  # of an integer with many digits
+        message = " ".join(str(error).split())
+    if len(message) > _MAX_MESSAGE_LENGTH:
+        message = f"{message[: _MAX_MESSAGE_LENGTH - 1]}…"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -21,9 +21,10 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails
 
-from trectools_plus.arguments import show, translated_errors
+from trectools_plus.arguments import translated_errors
 from trectools_plus.display import Displayed
 from trectools_plus.errors import UsageError
+from trectools_plus.text import show
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass

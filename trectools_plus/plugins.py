@@ -1,11 +1,11 @@
-"""Import user code by name (``module:object``), and describe errors."""
+"""Import user code by name (``module:object``)."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,6 @@ from trectools_plus.errors import UsageError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-_MAX_MESSAGE_LENGTH = 200
 
 _CODE_REFUSED: ContextVar[bool] = ContextVar("code_refused", default=False)
 
@@ -96,13 +94,3 @@ def find_entry_point(group: str, name: str) -> EntryPoint | None:
 
     refuse_code(name)
     return next(iter(entry_points(group=group, name=name)), None)
-
-
-def describe_error(error: BaseException) -> str:
-    """Return type and message of an error on one line, like ``ValueError: no such index``."""
-    message = ""
-    with suppress(ValueError):  # of an integer with many digits
-        message = " ".join(str(error).split())
-    if len(message) > _MAX_MESSAGE_LENGTH:
-        message = f"{message[: _MAX_MESSAGE_LENGTH - 1]}…"
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
@@ -153,3 +154,15 @@ MAX_TEXT_LENGTH = 100
 def shortened(text: str) -> str:
     """Return a text, cut if it is too long for a message; characters are not escaped."""
     return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+
+
+def show(value: object) -> str:
+    """Return a value on one short line, whatever it is."""
+    try:
+        return shortened(one_line(_SHORT.repr(value)))
+    except Exception:  # repr of any object, and of integers with many digits
+        return type(value).__name__

@@ -18,7 +18,6 @@ from trectools_plus.errors import CheckFailedError, FormatError, InputError, Usa
 from trectools_plus.formats.corpus import Corpus
 from trectools_plus.formats.tables import Run, Topics
 from trectools_plus.judging.endpoint import (
-    EndpointOptions,
     FunctionLabeller,
     Labeller,
     ModelLabeller,
@@ -35,7 +34,6 @@ from trectools_plus.judging.labels import Label, LabelOrigin, read_labels
 from trectools_plus.judging.plan import PlanFolder, PlanOptions, make_plan
 from trectools_plus.judging.prompt import Prompt
 from trectools_plus.retrieval.backends.http.client import RequestLimits
-from trectools_plus.retrieval.backends.secrets import Secret
 from trectools_plus.retrieval.source import Failure
 
 QUERIES = {"q1": "wing flutter", "q2": "heat transfer in air"}
@@ -66,7 +64,7 @@ def model(url: str, prompt: Prompt | None = None, **options: Any) -> ModelLabell
     """Return a judge that waits little."""
     parameters = options.pop("parameters", {})
     limits = RequestLimits(url, **{"backoff": 0.01, "timeout": 1.0, "retries": 2, **options})
-    return ModelLabeller(EndpointOptions("tiny", limits, parameters), prompt or Prompt())
+    return ModelLabeller("tiny", limits, prompt or Prompt(), parameters)
 
 
 def label(plan: PlanFolder, judge: Labeller, **options: Any) -> LabelSummary:
@@ -255,8 +253,7 @@ def test_the_same_key_is_never_asked_twice_and_another_is(tmp_path: Path) -> Non
         ]
         for calls in (8, 0):
             for url, name, prompt, parameters, longest in changes:
-                endpoint = EndpointOptions(name, RequestLimits(url), parameters)
-                judge = ModelLabeller(endpoint, prompt)
+                judge = ModelLabeller(name, RequestLimits(url), prompt, parameters)
                 assert label(plan, judge, longest=longest).calls == calls
     assert len(labels_of(plan)) == 6 * 8
 
@@ -429,9 +426,3 @@ def test_the_model_that_answered_is_recorded_and_reported(
     }
     assert set(answered.values()) == {None, "tiny-cheap"}
     assert summary.other_models == {"tiny-cheap": 2}
-
-
-def test_the_representation_of_options_has_no_key() -> None:
-    secret = "sk-very-secret-0123456789"
-    options = EndpointOptions("m", RequestLimits("http://a"), key=Secret(secret))
-    assert secret not in repr(options)

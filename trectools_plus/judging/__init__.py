@@ -29,7 +29,7 @@ __getattr__, __dir__ = import_lazily(
     },
     internal={
         "judging.agreement": ["LabelAgreement"],
-        "judging.endpoint": ["EndpointOptions", "FunctionLabeller", "Labeller", "ModelLabeller"],
+        "judging.endpoint": ["FunctionLabeller", "Labeller", "ModelLabeller"],
         "judging.estimates.checks": ["record_estimate"],
         "judging.estimates.estimate": ["JudgedBy", "select_labels", "write_judgments"],
         "judging.labelling": [

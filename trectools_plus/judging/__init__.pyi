@@ -2,7 +2,6 @@
 # __all__.
 
 from trectools_plus.judging.agreement import LabelAgreement as LabelAgreement
-from trectools_plus.judging.endpoint import EndpointOptions as EndpointOptions
 from trectools_plus.judging.endpoint import FunctionLabeller as FunctionLabeller
 from trectools_plus.judging.endpoint import Labeller as Labeller
 from trectools_plus.judging.endpoint import ModelLabeller as ModelLabeller

@@ -8,18 +8,17 @@ import operator
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import ValidationError
 
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import TrectoolsPlusError, UsageError, describe_error
 from trectools_plus.formats.hashing import sha256_text
 from trectools_plus.judging.labels import LabelOrigin, Usage
 from trectools_plus.judging.prompt import Prompt
 from trectools_plus.plugins import (
-    describe_error,
     import_object,
     working_directory_on_path,
 )
@@ -51,74 +50,55 @@ class Reply(NamedTuple):
     usage: Usage | None = None
 
 
-class Labeller(Protocol):
-    """Something that judges a document for a query; called from ``concurrency`` threads."""
+class ModelLabeller:
+    """A model behind an endpoint for chat completions; called from several threads.
 
-    origin: LabelOrigin
-    """The settings that determine its answers."""
-    prompt: Prompt | None
-    """The prompt; ``None`` for a function."""
-    concurrency: int
-
-    def ask(self, query: str, document: str) -> Reply | Failure:
-        """Return the answer for a document."""
-
-    def close(self) -> None:
-        """Close connections, and wake threads that wait for a retry."""
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointOptions:
-    """An endpoint for chat completions, and the limits of its requests.
-
-    Attributes:
+    Args:
         model: The model.
         limits: Its address, for example ``http://localhost:8080/v1``, and the limits of requests.
+        prompt: The prompt.
         parameters: Parameters of the request, instead of or beside the defaults; ``None`` leaves a
             parameter out.
         key: The key of the service.
-    """
 
-    model: str
-    limits: RequestLimits
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    key: Secret | None = None
-
-
-class ModelLabeller:
-    """A model behind an endpoint.
-
-    Args:
-        options: The endpoint.
-        prompt: The prompt.
+    Attributes:
+        origin: The settings that determine its answers.
+        concurrency: Maximum number of simultaneous calls.
 
     Raises:
         UsageError: If the address or a parameter cannot be used.
     """
 
-    def __init__(self, options: EndpointOptions, prompt: Prompt) -> None:
-        self._url = complete_url(options.limits.url)
+    def __init__(
+        self,
+        model: str,
+        limits: RequestLimits,
+        prompt: Prompt,
+        parameters: Mapping[str, Any] = MappingProxyType({}),
+        key: Secret | None = None,
+    ) -> None:
+        self._url = complete_url(limits.url)
         self.prompt: Prompt | None = prompt
         self._fill = prompt.fill
-        for name in options.parameters:
+        for name in parameters:
             if name in _FIXED or is_secret_name(name):
                 raise UsageError(
                     f"{name} cannot be set",
                     where="--set",
                     remedy="leave it out; name the variable with the key with --key-from-env",
                 )
-        parameters = {**DEFAULT_PARAMETERS, **options.parameters}
+        parameters = {**DEFAULT_PARAMETERS, **parameters}
         self.origin = LabelOrigin(
-            model=options.model,
+            model=model,
             host=urlsplit(self._url).netloc,
             prompt_sha256=prompt.sha256,
             parameters={name: value for name, value in parameters.items() if value is not None},
         )
-        self.concurrency = options.limits.concurrency
+        self.concurrency = limits.concurrency
         headers = {"accept": "application/json", "user-agent": "trectools-plus"}
-        if options.key is not None:
-            headers["authorization"] = f"Bearer {options.key.value}"
-        self._client = JsonClient(options.limits, headers, options.key)
+        if key is not None:
+            headers["authorization"] = f"Bearer {key.value}"
+        self._client = JsonClient(limits, headers, key)
 
     def ask(self, query: str, document: str) -> Reply | Failure:
         """Send a request, again after failures that can pass."""
@@ -258,3 +238,7 @@ class FunctionLabeller:
 
     def close(self) -> None:
         """Do nothing."""
+
+
+Labeller = ModelLabeller | FunctionLabeller
+"""Something that judges a document for a query."""

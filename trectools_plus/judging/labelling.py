@@ -151,7 +151,7 @@ class Labelling:
         self._origin = judge.origin.model_copy(update={"longest": options.longest})
         self._path = folder.path / LABELS_FILE
         folder.files.find(LABELS_FILE)
-        self._all = list(iter_questions(folder, options, folder.plan.seed))
+        self._all = list(iter_questions(folder, options.longest, options.repeat))
         self._file = AppendedFile(self._path, "file of labels", "judge label")
         try:
             self._file.truncate(self._path.read_bytes().rfind(b"\n") + 1)
@@ -317,21 +317,21 @@ def reads_as(label: Label) -> bool:
     return answer is not None and not reason and read_grade(answer).grade == label.grade
 
 
-def iter_questions(folder: PlanFolder, options: LabelOptions, seed: int) -> Iterator[Question]:
+def iter_questions(folder: PlanFolder, longest: int, repeat: float = 0.0) -> Iterator[Question]:
     """Yield all questions, first those that are asked once."""
     questions = []
     for query_id, doc_ids in folder.judgeable.items():
         for doc_id in doc_ids:
             document = folder.documents[doc_id]
             whole = f"{document.title}\n{document.text}".strip()
-            text = cut_text(whole, options.longest)
+            text = cut_text(whole, longest)
             query = folder.topics[query_id].strip()
             questions.append(Question(query_id, doc_id, query, text, cut=text != whole))
     yield from questions
-    if options.repeat and questions:
+    if repeat and questions:
         # The first of one order, so that a larger proportion includes a smaller one.
-        order = np.random.default_rng(seed).permutation(len(questions))
-        number = max(1, round(options.repeat * len(questions)))
+        order = np.random.default_rng(folder.plan.seed).permutation(len(questions))
+        number = max(1, round(repeat * len(questions)))
         for place in sorted(order[:number].tolist()):
             yield replace(questions[place], repeat=1)
 

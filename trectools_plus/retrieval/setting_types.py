@@ -19,9 +19,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from trectools_plus.arguments import show
 from trectools_plus.models import explain_problem
-from trectools_plus.text import split_list
+from trectools_plus.text import show, split_list
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,11 +237,10 @@ def choose_model(labels: Sequence[Label], model: str | None, where: str) -> list
             where=where,
             remedy=f"run first: judge label {where} --endpoint URL --model NAME",
         )
-    names = {name: found[0].annotator for name, found in groups.items()}
-    chosen = [name for name in groups if model in (None, name, names[name])]
-    if len({names[name] for name in chosen}) != 1:
+    chosen = [name for name in groups if model in (None, name, groups[name][0].annotator)]
+    if len({groups[name][0].annotator for name in chosen}) != 1:
         raise UsageError(
-            f"{len({*names.values()})} models have judged the plan, but not {model or 'only one'}",
+            f"{plural(len(groups), 'model')} judged the plan, but not {model or 'only one'}",
             where=where,
             remedy=f"name one with --model: {', '.join(groups)}",
         )

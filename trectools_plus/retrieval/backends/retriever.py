@@ -13,11 +13,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import TrectoolsPlusError, UsageError, describe_error
 from trectools_plus.formats.corpus import DocumentCollection
 from trectools_plus.formats.interchange.names import normalize
 from trectools_plus.plugins import (
-    describe_error,
     find_entry_point,
     import_object,
     working_directory_on_path,

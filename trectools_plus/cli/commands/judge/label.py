@@ -174,15 +174,11 @@ def judge_label(
                 "no judge given", remedy="give --endpoint and --model, or --judge MODULE:FUNCTION"
             )
         labeller = judging.ModelLabeller(
-            judging.EndpointOptions(
-                model,
-                judging.RequestLimits(endpoint, concurrency, timeout),
-                parameters=_parse_parameters(setting or []),
-                key=None
-                if key_from_env is None
-                else judging.read_key(key_from_env, "--key-from-env"),
-            ),
+            model,
+            judging.RequestLimits(endpoint, concurrency, timeout),
             text,
+            _parse_parameters(setting or []),
+            None if key_from_env is None else judging.read_key(key_from_env, "--key-from-env"),
         )
     options = judging.LabelOptions(max_characters, repeat, max_calls, resume, reuse or ())
     with closing(judging.Labelling(judging.PlanFolder(plan), labeller, options)) as labelling:
