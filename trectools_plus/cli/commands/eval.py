@@ -14,13 +14,7 @@ from typer import Argument, Option
 
 from trectools_plus import measures, reporting, trec_eval
 from trectools_plus.cli.options.runs import ScoringOptions
-from trectools_plus.cli.printing import (
-    WIDTH,
-    print_notes,
-    write_content,
-    write_document,
-    write_text,
-)
+from trectools_plus.cli.printing import print_notes, write_content, write_document, write_text
 from trectools_plus.cli.verbosity import note
 from trectools_plus.display import TextTable
 from trectools_plus.errors import UsageError
@@ -148,7 +142,7 @@ def as_table(
         cells = [_values(evaluation, run, measure, judged) for measure in evaluation.measures]
         rows = list(zip(evaluation.query_ids[run], *cells, strict=True))
         table = TextTable.of(["query", *names], rows, right=names)
-        yield from (printable(run), *table.lines(WIDTH, ruled=True), "")
+        yield from (printable(run), *table.lines(), "")
     counts = [evaluation.counts[run] for run in runs]
     counted = "counted 0" if evaluation.averaging.missing == "zero" else "left out"
     means = [
@@ -158,7 +152,7 @@ def as_table(
     scored = ["queries averaged over", *(f"{c.n_scored:,} of {c.n_qrels:,}" for c in counts)]
     missing = [f"without results, {counted}", *(f"{c.n_missing:,}" for c in counts)]
     table = TextTable.of(["measure", *runs], [*means, scored, missing], right=runs)
-    yield from table.lines(WIDTH, ruled=True)
+    yield from table.lines()
 
 
 def _label(measure: measures.Measure) -> str:

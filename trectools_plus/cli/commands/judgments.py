@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -95,7 +95,13 @@ def judge_plan(
     """
     if extend is not None:
         refuse_options(
-            {"--topics": data.get("topics"), "--depth": depth, "--seed": seed},
+            {
+                "--topics": data.get("topics"),
+                "--depth": depth,
+                "--seed": seed,
+                "--people": people,
+                "--measure": measure,
+            },
             "is that of the plan that is extended",
         )
     options = judging.PlanOptions(
@@ -120,8 +126,7 @@ def judge_plan(
                 added = formats.load_corpus(settings.corpus)
             elif settings.dataset is not None:
                 added = open_data(settings, progress)[0]
-            options = replace(options, people=people or old.plan.people)
-            plan = judging.extend_plan(old, loaded, output_dir, added, options, progress)
+            plan = judging.extend_plan(old, loaded, output_dir, added, progress)
     write_document(plan.summary(), output_format)
 
 
@@ -145,7 +150,7 @@ def judge_pilot(
     """
     names = measure_names(measure) or None
     pilot = judging.plan_people(judging.PlanFolder(plan), width, names, confidence)
-    write_document(pilot.as_dict(), output_format)
+    write_document(asdict(pilot), output_format)
 
 
 @dataclass(frozen=True)
@@ -189,13 +194,13 @@ class ModelOptions:
                 "no judge given", remedy="give --endpoint and --model, or --judge MODULE:FUNCTION"
             )
         key = self.key_from_env and judging.read_key(self.key_from_env, "--key-from-env")
-        endpoint = judging.EndpointOptions(
-            self.endpoint,
+        return judging.ModelLabeller(
             self.model,
-            parameters=_parse_parameters(self.setting or []),
-            key=key or None,
+            judging.RequestLimits(self.endpoint),
+            judging.read_prompt(self.prompt),
+            _parse_parameters(self.setting or []),
+            key or None,
         )
-        return judging.ModelLabeller(endpoint, judging.read_prompt(self.prompt))
 
 
 def judge_label(
@@ -218,11 +223,26 @@ def judge_label(
     ] = 0.0,
     max_calls: Annotated[
         int | None,
-        Option(min=1, help="Stop after this number of calls, with retries."),
+        Option(min=1, help="Ask at most this number of documents now."),
     ] = None,
     resume: Annotated[
         bool, Option("--resume", help="Ask only what has no answer from this judge yet.")
     ] = False,
+    reuse: Annotated[
+        list[Path] | None,
+        Option(
+            metavar="PLAN",
+            help="Another plan, whose answers are reused if texts, prompt, model and parameters "
+            "are equal. Repeatable.",
+        ),
+    ] = None,
+    price: Annotated[
+        tuple[float, float] | None,
+        Option(
+            metavar="IN OUT",
+            help="Price of a million tokens of questions and of answers; the output has the cost.",
+        ),
+    ] = None,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before the first call.")] = False,
     output_format: TextOrJson = "text",
 ) -> None:
@@ -245,14 +265,16 @@ def judge_label(
         of_models = {"--endpoint": model.endpoint, "--model": model.model, "--prompt": model.prompt}
         refuse_options(of_models, "has no effect with --judge")
         labeller = judging.FunctionLabeller(judge)
-    options = judging.LabelOptions(repeat=repeat, max_calls=max_calls, resume=resume)
+    options = judging.LabelOptions(
+        repeat=repeat, max_calls=max_calls, resume=resume, reuse=reuse or ()
+    )
     with closing(judging.Labelling(judging.PlanFolder(plan), labeller, options)) as labelling:
         if labelling.questions and not _confirm(labelling.announcement, yes=yes):
             inform("nothing was asked")
             return
         with show_progress() as progress:
             summary = labelling.run(progress)
-    write_document(summary.as_dict(), output_format)
+    write_document(summary.as_dict(price), output_format)
     judging.raise_if_stopped(summary)
 
 
