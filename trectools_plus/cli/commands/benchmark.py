@@ -141,7 +141,7 @@ def benchmark_run(
       benchmark run --dataset DIR --backend python --retriever my_search:search
     """
     runs = files.by_name()
-    settings = {**given, "runs": runs}
+    settings = {"runs": runs, **given}
     if runs is not None and "baseline" in given:
         settings["baseline"] = formats.name_baselines(split_list(given["baseline"]), runs)
     if config is None and not any(map(settings.get, (*_DATA, *_BACKENDS))):

@@ -113,7 +113,7 @@ def judge_plan(
     with show_progress() as progress:
         given = parse_runs(runs, "RUN")
         read = [validation.load_run(run.path) for run in given]
-        loaded = formats.name_runs(read, [run.name for run in given])
+        loaded = formats.name_runs(read, [run.given for run in given])
         settings = benchmark.load_fetch_settings(None, data)
         if extend is None:
             documents, queries = open_data(settings, progress)

@@ -177,7 +177,8 @@ def moved_option(option: str) -> str | None:
     """Return the assignment that replaces an option of earlier versions; ``None`` without one."""
     key = option.removeprefix("--").removeprefix("no-").replace("-", "_")
     names = [name for name, _, _ in _setting_rows(benchmark.BenchmarkConfig)]
-    return next((f"{name}=VALUE" for name in names if name.replace(".", "_") == key), None)
+    value = "false" if option.startswith("--no-") else "VALUE"
+    return next((f"{name}={value}" for name in names if name.replace(".", "_") == key), None)
 
 
 SearchSettings = Annotated[Given, SettingOptions(retrieval.RetrievalSettings)]
