@@ -32,7 +32,9 @@ def review_serve(
         str | None,
         Option(help="Modes to show, comma-separated.  [default: all]"),
     ] = None,
-    depth: Annotated[int, Option(help="Maximum number of results per query and mode.")] = 10,
+    depth: Annotated[
+        int, Option(min=1, max=100, help="Maximum number of results per query and mode.")
+    ] = 10,
     key_from_env: KeyFromEnv = None,
     share: Annotated[
         bool,
