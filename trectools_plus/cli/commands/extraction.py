@@ -109,8 +109,8 @@ def extraction_run(
     assertion_status). The report contains precision, recall and F1 (micro, macro, and weighted by
     the number of gold terms; exact and ontology-aware) with intervals over documents, and lists of
     missed and spurious terms. With --output-dir, the command writes ExtractionReport.json,
-    ExtractionReport.md, predictions.jsonl and gold.json. Texts without annotations (.txt, a folder of them, or
-    standard input) are extracted and not scored.
+    ExtractionReport.md, predictions.jsonl and gold.json. Texts without annotations (.txt, a folder
+    of them, or standard input) are extracted and not scored.
 
     \b
     Examples:
