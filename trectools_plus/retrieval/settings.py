@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import (
     ConfigDict,
@@ -15,7 +15,6 @@ from pydantic import (
 )
 
 from trectools_plus.choices import (
-    DEFAULT_STRATEGY,
     MERGED_MODES,
     MODE_ALIASES,
     AggregationName,
@@ -24,7 +23,6 @@ from trectools_plus.choices import (
     MissingDocuments,
     Normalisation,
     Panel,
-    RerankerName,
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model, explain_problem
@@ -152,11 +150,11 @@ class RetrievalSettings(Model):
         None,
         "Vector search with one vector for each part of a document (an ontology term's label, each "
         "synonym, the definition), or with one for the whole document.",
-        Option(panel=Panel.SEARCH, default="for the terms of an ontology"),
+        Option(panel=Panel.SEARCH, default="for the terms of an ontology", constant=True),
         examples=["true (for the terms of an ontology)"],
     )
     aggregation_strategy: AggregationName = setting(
-        DEFAULT_STRATEGY,
+        "all_max",
         "With a vector for each part: how a document's score is computed from the scores of its "
         "parts.",
         Option(panel=Panel.SEARCH),
@@ -203,26 +201,34 @@ class RetrievalSettings(Model):
         Option("DIR", Panel.MODELS),
         examples=["DIR"],
     )
-    reranker: RerankerName | None = setting(
+    reranker: Literal["lexical", "cross-encoder"] | None = setting(
         None,
         "The reranker of every mode's first results; none disables reranking.",
         Option(
             panel=Panel.MODELS,
             names="--enable-reranker",
             help="Rerank the first 50 results (--set rerank_depth=N changes the number) by the "
-            "letters that the query shares with labels and synonyms, or with --reranker-model.",
+            "letters that the query shares with labels and synonyms.",
             constant="lexical",
         ),
         examples=["lexical (or cross-encoder)"],
     )
     reranker_model: str | None = setting(
         None,
-        "Folder of a cross-encoder for --enable-reranker; needs the extra neural.",
-        Option("DIR", Panel.MODELS),
+        "Folder of a cross-encoder, for reranker=cross-encoder; needs the extra neural.",
         examples=["DIR"],
     )
     rerank_depth: WholeNumber = setting(50, "Number of results that are reranked.", ge=1)
-    device: Device = setting("cpu", "Device that models run on.", Option(panel=Panel.MODELS))
+    device: Device = setting(
+        "cpu",
+        "Device that models run on.",
+        Option(
+            panel=Panel.MODELS,
+            names="--gpu",
+            help="Run models on the GPU, if there is one.",
+            constant="cuda",
+        ),
+    )
 
     @model_validator(mode="before")
     @classmethod
