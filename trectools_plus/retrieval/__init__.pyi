@@ -14,8 +14,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     uses_builtin_embeddings as uses_builtin_embeddings,
 )
 from trectools_plus.retrieval.backends.embedded.modes import uses_vectors as uses_vectors
-from trectools_plus.retrieval.backends.registry import EMBEDDED as EMBEDDED
-from trectools_plus.retrieval.backends.registry import list_backends as list_backends
+from trectools_plus.retrieval.backends.selection import EMBEDDED as EMBEDDED
 from trectools_plus.retrieval.backends.selection import BackendSettings as BackendSettings
 from trectools_plus.retrieval.backends.selection import default_modes as default_modes
 from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOptions

@@ -489,7 +489,7 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
 
     The list is empty for given runs, and for backends with their own documents and modes.
     """
-    if config.runs is not None or not config.needs_corpus:
+    if config.runs is not None or not config.is_embedded:
         return []
     settings = config.retrieval
     notes = []

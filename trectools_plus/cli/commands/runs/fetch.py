@@ -76,7 +76,7 @@ def runs_fetch(
     names = list(settings.modes)
     if not names and "modes" not in given:
         names = list(retrieval.default_modes(settings.retriever, settings.http) or MODES)
-    if searching.values and not settings.needs_corpus:
+    if searching.values and not settings.is_embedded:
         raise UsageError(
             f"the backend {settings.backend} does not use --set or models",
             remedy="put its settings into the file that --config names",
@@ -97,7 +97,7 @@ def runs_fetch(
             settings.retrieval,
             backend,
         )
-        if settings.needs_corpus:
+        if settings.is_embedded:
             searching.check_used(names, request.settings)
         files = retrieval.fetch_to_dir(
             request,
@@ -152,7 +152,7 @@ def _open_data(
         queries = formats.read_topics(settings.topics, settings.topic_options)
         if queries.read_as is not None:
             note(f"{settings.topics} {queries.read_as}")
-    if documents is None and settings.needs_corpus:
+    if documents is None and settings.is_embedded:
         raise UsageError("the dataset has no documents to search", where=settings.dataset)
     assert queries is not None
     return documents, queries
@@ -165,9 +165,9 @@ def _check_data(settings: benchmark.FetchSettings) -> None:
     if settings.dataset is not None:
         files = {"--corpus": settings.corpus, "--topics": settings.topics}
         refuse_options(files, "and --dataset exclude each other")
-    needed = [settings.topics, *([settings.corpus] if settings.needs_corpus else [])]
+    needed = [settings.topics, *([settings.corpus] if settings.is_embedded else [])]
     if settings.dataset is None and None in needed:
-        corpus = "--corpus and " if settings.needs_corpus else ""
+        corpus = "--corpus and " if settings.is_embedded else ""
         raise UsageError(
             "no collection to search",
             remedy=f"give --dataset, or {corpus}--topics, or name them in the file of --config",
