@@ -36,7 +36,6 @@ __getattr__, __dir__ = import_lazily(
         "retrieval.fetch.answering": ["FetchOptions"],
         "retrieval.fetch.fetch": ["FetchRequest"],
         "retrieval.fetch.run_files": ["FetchedFile", "fetch_to_dir"],
-        "retrieval.fetch.topics": ["read_dataset_topics"],
         "retrieval.fusion": ["Fusion", "fuse"],
         "retrieval.index.models": ["has_cuda"],
         "retrieval.languages": ["language_note"],

@@ -21,7 +21,6 @@ from trectools_plus.retrieval.fetch.answering import FetchOptions as FetchOption
 from trectools_plus.retrieval.fetch.fetch import FetchRequest as FetchRequest
 from trectools_plus.retrieval.fetch.run_files import FetchedFile as FetchedFile
 from trectools_plus.retrieval.fetch.run_files import fetch_to_dir as fetch_to_dir
-from trectools_plus.retrieval.fetch.topics import read_dataset_topics as read_dataset_topics
 from trectools_plus.retrieval.fusion import Fusion as Fusion
 from trectools_plus.retrieval.fusion import fuse as fuse
 from trectools_plus.retrieval.index.models import has_cuda as has_cuda

@@ -54,11 +54,7 @@ class PythonBackend(Backend):
     def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:
         """Check the names of the requested modes; each must be the name of a retriever."""
         super().check_modes(modes, setting)
-        for mode in modes:
-            if mode not in setting:
-                raise UsageError(
-                    f"unknown mode '{mode}'", remedy=f"use one of {', '.join(setting)}"
-                )
+        _check_known(modes, setting)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -71,7 +67,7 @@ class PythonBackend(Backend):
         Raises:
             UsageError: If a mode has no retriever, or one cannot be imported or created.
         """
-        self.check_modes(request.modes, self._retrievers)
+        _check_known(request.modes, self._retrievers)
         thread = CallThread()
         return {mode: self._open_retriever(mode, request, thread) for mode in request.modes}
 
@@ -97,9 +93,14 @@ class PythonBackend(Backend):
             request.progress(f"indexing for {where}", 0, 1)
             call(retriever.index, request.corpus)
         search = partial(in_thread, retriever.search, seconds=seconds)
-        return FunctionSource(
-            retriever.search if seconds is None else search, thread.close, named
-        )
+        return FunctionSource(retriever.search if seconds is None else search, thread.close, named)
+
+
+def _check_known(modes: Sequence[str], retrievers: Mapping[str, Any]) -> None:
+    for mode in modes:
+        if mode not in retrievers:
+            known = ", ".join(retrievers)
+            raise UsageError(f"unknown mode '{mode}'", remedy=f"use one of {known}")
 
 
 def _call_here(function: Callable[..., Any], *given: Any) -> Any:

@@ -17,7 +17,6 @@ from trectools_plus.cli.options.retrieval import SearchOptions, Setting
 from trectools_plus.cli.printing import records_table, write_document, write_text
 from trectools_plus.cli.verbosity import note, show_progress
 from trectools_plus.errors import UsageError
-from trectools_plus.progress import Progress
 from trectools_plus.provenance import format_command
 from trectools_plus.text import listed
 
@@ -88,7 +87,7 @@ def runs_fetch(
         settings.check_backend_modes(names)
     with show_progress() as progress:
         backend = settings.make_backend()
-        documents, queries = _open_data(settings, progress)
+        documents, queries = _open_data(settings)
         request = retrieval.FetchRequest(
             documents,
             queries,
@@ -117,36 +116,25 @@ def runs_fetch(
         _note_missing(file)
 
 
-def _open_data(
-    settings: benchmark.FetchSettings, progress: Progress
-) -> tuple[formats.DocumentCollection | None, formats.Topics]:
-    """Open documents and queries: documents as a stream if the backend supports it.
+def _open_data(settings: benchmark.FetchSettings) -> tuple[formats.Corpus | None, formats.Topics]:
+    """Open documents and queries.
 
     Args:
         settings: The settings.
-        progress: Receives the progress of the check of documents.
 
     Raises:
         UsageError: If settings exclude each other, or documents or queries are missing.
         InputError: If a file cannot be read.
     """
     _check_data(settings)
-    documents: formats.DocumentCollection | None = None
+    documents: formats.Corpus | None = None
     queries: formats.Topics | None = None
-    if settings.streams_documents and (
-        (streamed := formats.stream_documents(settings.dataset, settings.corpus)) is not None
-    ):
-        streamed.check(progress)
-        documents = streamed
-        if settings.dataset is not None:
-            queries = retrieval.read_dataset_topics(settings.dataset)
-    if settings.dataset is not None and (documents is None or queries is None):
+    if settings.dataset is not None:
         collection = benchmark.open_collection(
             settings.dataset, settings.test_file, settings.ontology, unknown_terms="drop"
         )
-        documents = collection.corpus if documents is None else documents
-        queries = collection.topics if queries is None else queries
-    if settings.corpus is not None and documents is None:
+        documents, queries = collection.corpus, collection.topics
+    if settings.corpus is not None:
         documents = formats.load_corpus(settings.corpus)
     if settings.topics is not None:
         queries = formats.read_topics(settings.topics, settings.topic_options)

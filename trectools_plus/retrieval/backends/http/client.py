@@ -189,7 +189,9 @@ class JsonClient:
         with self._client.stream(**make()) as response:
             coding = response.headers.get("content-encoding", "identity").strip().lower()
             if coding not in ("identity", "gzip", "deflate"):  # several would multiply the size
-                raise _AttemptError(Failure(f"the answer cannot be read: it is packed as {coding[:99]}"))
+                raise _AttemptError(
+                    Failure(f"the answer cannot be read: it is packed as {coding[:99]}")
+                )
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > MAX_ANSWER_BYTES:

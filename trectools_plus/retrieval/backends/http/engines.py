@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import yaml
 
@@ -49,12 +49,16 @@ def resolve_preset(engine: str, mode: str, given: Mapping[str, Any]) -> dict[str
     preset = {**load_presets()[engine]}
     preset |= preset.pop("modes").get(mode, {})
     given = {name: value for name, value in given.items() if value is not None}
-    values = _values({"id_field": preset.pop("id_field", None), **given})
+    url = urlsplit(str(given["url"]))
+    base, name = url.path.rstrip("/"), None
+    if "index" not in given and "{index" in preset["path"]:
+        base, _, name = base.rpartition("/")
+    defaults = {"id_field": preset.pop("id_field", None), "index": unquote(name or "") or None}
+    values = _values({**defaults, **given})
     where = f"the engine {engine} needs it for the mode {mode}"
     index = values["index"]
     quoted = {**values, "index": None if index is None else quote(index, safe=",*")}
-    url = urlsplit(str(given["url"]))
-    path = url.path.rstrip("/") + _fill(preset.pop("path"), quoted, where)
+    path = base + _fill(preset.pop("path"), quoted, where)
     if (field_ids := preset.pop("field_ids", None)) is not None and "id_field" in given:
         preset["ids"] = field_ids
     body = preset.pop("body", None)

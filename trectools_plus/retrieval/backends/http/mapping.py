@@ -98,7 +98,7 @@ class HttpSettings(Model):
     )
     index: OptionalText = setting(
         None,
-        "For engine: the index, collection, class or schema.",
+        "For engine: the index, collection, class or schema; by default the end of the URL's path.",
     )
     text_fields: Names = setting(
         (),
@@ -327,6 +327,8 @@ class HttpSettings(Model):
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, ("modes", name, *first["loc"])))
             problem, remedy = explain_problem(first)
+            if first["type"] == "extra_forbidden":
+                problem = "there is no such setting"
             raise ValueError(f"{place}: {problem}{f' — {remedy}' if remedy else ''}") from error
 
     @property
