@@ -154,6 +154,7 @@ _REMOVED = {
     ),
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
+    "--translations": "removed; name a model for the language with --embedding-model",
     "--subtopic": "removed; keep the rows of one subtopic, for example with awk",
     **dict.fromkeys(
         ("--max-gap", "--min-depth", "--chunks", "--shortest-abbreviation"),

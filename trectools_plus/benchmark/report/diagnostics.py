@@ -496,7 +496,7 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
     modes = [
         config.label(mode) for mode in config.mode_keys if uses_builtin_embeddings(mode, settings)
     ]
-    if dataset.topics is not None and (note := language_note(dataset.topics, None, modes)):
+    if dataset.topics is not None and (note := language_note(dataset.topics, modes)):
         backend = "" if config.is_embedded else "; not with this backend"
         notes.append(
             f"{note} The mode ngram or a multilingual model may give better results "

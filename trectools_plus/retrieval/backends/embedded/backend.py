@@ -323,7 +323,7 @@ class _RetrieverFactory:
         self._settings = settings
         self._progress = progress
         self._leaves = leaves
-        self._rewording = open_rewording(corpus, settings) if settings.rewording else None
+        self._rewording = open_rewording(corpus, settings)
         self._hybrids: dict[str, HybridRetriever] = {}
         self._encoders: dict[str, Encoder] = {}
         self._multi: dict[str, MultiVectorRetriever] = {}

@@ -33,6 +33,7 @@ from trectools_plus.retrieval.setting_types import (
     Number,
     Option,
     WholeNumber,
+    read_model,
     setting,
 )
 
@@ -59,13 +60,9 @@ def _none_from_text(value: Any) -> Any:
     return None if value in ("none", "") else value
 
 
-def _read_model(value: Any) -> Any:
-    return {"path": value} if isinstance(value, str) else value
-
-
 PathText = Annotated[str, Field(min_length=1)]
 OptionalText = Annotated[str | None, BeforeValidator(_none_from_text)]
-EmbeddingModel = Annotated[NamedModel, BeforeValidator(_read_model)]
+EmbeddingModel = Annotated[NamedModel, BeforeValidator(read_model)]
 
 
 class HttpSettings(Model):
