@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,22 +52,20 @@ class LexicalReranker:
 
     def __init__(self, parts: TextParts) -> None:
         self._names = parts.names()
-        self._trigrams: dict[str, list[frozenset[str]]] = {}
 
     def score(self, query: str, ranking: Ranking) -> Values:
         """Return scores between 0 and 1."""
-        query_trigrams = trigrams(query)
-        overlaps = [self._overlap(query_trigrams, doc_id) for doc_id in ranking.doc_ids]
+        of_query = trigrams(query)
+        overlaps = [self._overlap(of_query, doc_id) for doc_id in ranking.doc_ids]
         first = ranking.scores.astype(np.float64)
         span = first[0] - first[-1]
         scaled = (first - first[-1]) / span if span > 0 else np.ones(len(first))
         scores: Values = (scaled + np.array(overlaps)) / 2
         return scores
 
-    def _overlap(self, query_trigrams: frozenset[str], doc_id: str) -> float:
-        if doc_id not in self._trigrams:
-            self._trigrams[doc_id] = [trigrams(name) for name in self._names.get(doc_id, ())]
-        return max((dice(query_trigrams, other) for other in self._trigrams[doc_id]), default=0.0)
+    def _overlap(self, of_query: frozenset[str], doc_id: str) -> float:
+        names = self._names.get(doc_id, ())
+        return max((dice(of_query, _trigrams(name)) for name in names), default=0.0)
 
 
 class CrossEncoderReranker:
@@ -169,12 +168,9 @@ def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | Non
     Raises:
         MissingExtraError, InputError, UsageError: See :class:`CrossEncoderReranker`.
     """
-    if settings.reranker is None:
-        return None
-    if settings.reranker == "lexical":
-        return LexicalReranker(TextParts.from_corpus(corpus))
-    assert settings.reranker_model is not None
-    return CrossEncoderReranker(settings.reranker_model, corpus, settings)
+    if settings.reranker_model is not None:
+        return CrossEncoderReranker(settings.reranker_model, corpus, settings)
+    return None if settings.reranker is None else LexicalReranker(TextParts.from_corpus(corpus))
 
 
 def trigrams(text: str) -> frozenset[str]:
@@ -182,6 +178,9 @@ def trigrams(text: str) -> frozenset[str]:
     words = _WORD.findall(clean_text(text).casefold())
     padded = (f"  {word} " for word in words)
     return frozenset(word[start : start + 3] for word in padded for start in range(len(word) - 2))
+
+
+_trigrams = lru_cache(maxsize=100_000)(trigrams)
 
 
 def dice(one: frozenset[str], other: frozenset[str]) -> float:

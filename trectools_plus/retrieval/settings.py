@@ -257,7 +257,7 @@ class RetrievalSettings(Model):
 
     @field_validator("embedding_model", mode="before")
     @classmethod
-    def _read_models(cls, value: Any) -> str | dict[str, NamedModel] | None:
+    def _read_models(cls, value: Any) -> Any:
         return read_models(value)
 
     @property

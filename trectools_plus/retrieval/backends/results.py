@@ -45,8 +45,8 @@ def read_results(results: Results) -> tuple[list[str], list[float] | None]:
     if isinstance(results, Mapping):
         results = _list_in(results)
     if isinstance(results, Mapping) or (hasattr(results, "iloc") and not is_frame(results)):
-        scored = [(doc_id, _read_score(score)) for doc_id, score in results.items()]
-        return _columns(sorted(scored, key=lambda pair: -pair[1]))
+        ordered = sorted(results.items(), key=lambda pair: -_read_score(pair[1]))
+        return _columns([(doc_id, _read_score(score)) for doc_id, score in ordered])
     if isinstance(results, tuple) and [getattr(one, "ndim", 0) for one in results] == [2, 2]:
         return [str(number) for number in results[1][0].tolist() if number >= 0], None  # FAISS
     return _columns([_read_result(item) for item in _items(results)])

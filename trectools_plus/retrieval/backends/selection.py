@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, model_validator
 
 from trectools_plus.choices import Panel
 from trectools_plus.models import Model
-from trectools_plus.retrieval.backends.http.engines import ENGINES, load_presets, resolve_preset
+from trectools_plus.retrieval.backends.http.engines import ENGINES, load_presets
 from trectools_plus.retrieval.backends.http.mapping import HttpSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.setting_types import Number, Option, setting
@@ -96,7 +95,7 @@ def default_modes(retriever: Any, http: Any) -> list[str]:
     Args:
         retriever: The retrievers of the backend ``python``, in any form.
         http: The settings of the backend ``http``, or a mapping of them: their modes, or those of
-            the engine for which the settings are complete.
+            the engine; without ``vector_field``, only ``lexical``.
     """
     if retriever:
         return list(name_retrievers(retriever))
@@ -104,12 +103,9 @@ def default_modes(retriever: Any, http: Any) -> list[str]:
         http = {name: getattr(http, name) for name in http.model_fields_set}
     if not isinstance(http, Mapping) or isinstance(http.get("modes"), Mapping):
         return list(http["modes"]) if http else []
-    engine, complete = http.get("engine"), []
-    for mode in load_presets()[engine]["modes"] if engine in ENGINES and http.get("url") else ():
-        with contextlib.suppress(ValueError):
-            resolve_preset(str(engine), mode, http)
-            complete.append(mode)
-    return complete
+    engine = http.get("engine")
+    modes = load_presets()[engine]["modes"] if engine in ENGINES and http.get("url") else {}
+    return [mode for mode in modes if http.get("vector_field") or mode == "lexical"]
 
 
 Retrievers = Annotated[dict[str, str], BeforeValidator(name_retrievers)]

@@ -187,8 +187,7 @@ def open_stores(
 ) -> Iterator[Mapping[str, MemoryAnswers]]:
     """Open a store of answers for each mode: its journal in a folder.
 
-    A backend without ``keeps_journal`` writes one only with ``resume``. New journals are removed if
-    the fetch fails to start.
+    A backend without ``keeps_journal`` writes one only with ``resume``.
 
     Args:
         request: The request.
@@ -209,10 +208,6 @@ def open_stores(
             path = folder / f"{mode}.run.journal"
             journals[mode] = open_journal(path, {"mode": mode, **facts}, count, resume=resume)
         yield journals
-    except BaseException:
-        for journal in journals.values():
-            journal.discard_if_new()
-        raise
     finally:
         for journal in journals.values():
             journal.close()

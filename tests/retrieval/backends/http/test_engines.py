@@ -326,7 +326,7 @@ def test_incomplete_settings_name_the_remedy(
     assert message in str(caught.value)
 
 
-def test_modes_without_names_are_those_with_complete_settings() -> None:
+def test_modes_without_names_are_those_of_the_engine() -> None:
     given = {"engine": "elasticsearch", "url": "http://h", "index": "articles"}
     assert default_modes({}, given) == ["lexical"]
     assert default_modes({}, {**given, "vector_field": "v"}) == ["lexical", "vector", "hybrid"]
@@ -418,7 +418,7 @@ def test_wrong_types_in_modes_are_reported(own: dict[str, Any]) -> None:
         ({"url": "http://u:p@h"}, "user or password"),
         ({"headers": {"Authorization": "abc"}}, "looks like the name"),
         ({"body": "{"}, "invalid JSON"),
-        ({"modes": {}}, r"modes\.x\.modes: a mode has no modes of its own"),
+        ({"modes": {}}, r"modes\.x: a mode has no modes or engine"),
     ],
 )
 def test_modes_are_checked_like_other_settings(mode: dict[str, Any], message: str) -> None:

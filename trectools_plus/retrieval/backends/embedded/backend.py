@@ -77,11 +77,7 @@ class EmbeddedBackend(Backend):
     def request_facts(self, request: BackendRequest) -> dict[str, Any]:
         """Return package versions, models, merged modes, and the hash of the documents' parts."""
         corpus, modes = request.corpus, request.modes
-        parts = (
-            TextParts.from_corpus(corpus).sha256
-            if isinstance(corpus, Corpus) and corpus.parts is not None
-            else None
-        )
+        terms = corpus if isinstance(corpus, Corpus) and corpus.parts is not None else None
         return {
             "packages": package_versions(),
             "models": {
@@ -90,7 +86,7 @@ class EmbeddedBackend(Backend):
             "merged": list(merged_modes(modes, request.settings))
             if "hybrid" in map(kind_of, modes)
             else None,
-            "parts": parts,
+            "parts": terms and TextParts.from_corpus(terms).sha256,
         }
 
     def models(self, mode: str, request: BackendRequest) -> dict[str, ModelRecord]:
@@ -286,11 +282,10 @@ def build_retrievers(
             mode: RerankingRetriever(retriever, reranker, settings.rerank_depth)
             for mode, retriever in retrievers.items()
         }
+    find = corpus.find_exact
     return {
-        mode: ExactFirstRetriever(retriever, corpus.find_exact)
-        if corpus.find_exact is not None and puts_exact_first(mode)
-        else retriever
-        for mode, retriever in retrievers.items()
+        mode: ExactFirstRetriever(one, find) if find and puts_exact_first(mode) else one
+        for mode, one in retrievers.items()
     }
 
 

@@ -205,7 +205,8 @@ class HttpSettings(Model):
     @field_validator("engine")
     @classmethod
     def _check_engine(cls, name: str | None) -> str | None:
-        _refuse_unknown_engine(name)
+        if name is not None and name not in ENGINES:
+            raise ValueError(f"unknown engine '{name}' — use one of {', '.join(ENGINES)}")
         return name
 
     @field_validator("key_env")
@@ -308,12 +309,11 @@ class HttpSettings(Model):
         if self.engine is None and not self.modes:
             return self.model_copy(update={"mode": self.mode or name})
         own = self.modes.get(name, {})
-        if "modes" in own:
-            raise ValueError(f"modes.{name}.modes: a mode has no modes of its own")
+        if not own.keys().isdisjoint(("modes", "engine")):
+            raise ValueError(f"modes.{name}: a mode has no modes or engine of its own")
         given = {key: getattr(self, key) for key in self.model_fields_set - {"modes"}} | own
         given["mode"] = mode = own.get("mode") or self.mode or name
         engine = given.pop("engine", None)
-        _refuse_unknown_engine(engine)
         if engine is None and name not in self.modes:
             raise ValueError(f"unknown mode '{name}' — use one of {', '.join(self.modes)}")
         try:
@@ -330,15 +330,9 @@ class HttpSettings(Model):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The settings that determine the answers."""
-        excluded = {*OPERATIONAL, "seed", "key_header", "key_prefix"}
-        facts = self.model_dump(mode="json", exclude=excluded)
-        if self.modes:
-            facts["modes"] = {
-                mode: {key: value for key, value in own.items() if key not in excluded}
-                for mode, own in self.modes.items()
-            }
-        return facts
+        """The settings that determine the answers, without those of single modes."""
+        excluded = {*OPERATIONAL, "seed", "key_header", "key_prefix", "modes"}
+        return self.model_dump(mode="json", exclude=excluded)
 
     @model_serializer(mode="wrap")
     def _without_presets(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -347,11 +341,6 @@ class HttpSettings(Model):
         if self.engine is None and not self.modes:
             return fields
         return {name: value for name, value in fields.items() if name in self.model_fields_set}
-
-
-def _refuse_unknown_engine(name: str | None) -> None:
-    if name is not None and name not in ENGINES:
-        raise ValueError(f"unknown engine '{name}' — use one of {', '.join(ENGINES)}")
 
 
 def _with_preset(engine: str, mode: str, given: Mapping[str, Any]) -> dict[str, Any]:
