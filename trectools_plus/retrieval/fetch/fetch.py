@@ -187,7 +187,8 @@ def open_stores(
 ) -> Iterator[Mapping[str, MemoryAnswers]]:
     """Open a store of answers for each mode: its journal in a folder.
 
-    A backend without ``keeps_journal`` writes one only with ``resume``.
+    A backend without ``keeps_journal`` writes one only with ``resume``. New journals without
+    an answer are removed after an error.
 
     Args:
         request: The request.
@@ -208,6 +209,11 @@ def open_stores(
             path = folder / f"{mode}.run.journal"
             journals[mode] = open_journal(path, {"mode": mode, **facts}, count, resume=resume)
         yield journals
+    except BaseException:
+        for journal in journals.values():
+            if journal.header is None and not journal:
+                journal.path.unlink(missing_ok=True)
+        raise
     finally:
         for journal in journals.values():
             journal.close()
