@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -88,11 +89,28 @@ class PassedTests:
         self._path.write_text("".join(f"{name}\n" for name in sorted(self._passed)), "utf-8")
 
 
+def is_thorough() -> bool:
+    """Return whether tests use all cases of a long list; with the profile fast, a part of them."""
+    return settings.default is not None and settings.default.max_examples > 12
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Omit tests that passed; run tests that wait for processes first.
+    """Omit tests that passed or are not in turn; run tests that wait for processes first.
 
     If they ran last, other workers would be idle.
     """
+    wanted = ("keyword", "freeze", "golden")
+    if not is_thorough() and not any(getattr(config.option, name, None) for name in wanted):
+        numbers = Counter[str]()
+        omitted = set()
+        for item in items:
+            if marker := item.get_closest_marker("every"):
+                test = item.nodeid.partition("[")[0]
+                if numbers[test] % marker.args[0]:
+                    omitted.add(item)
+                numbers[test] += 1
+        config.hook.pytest_deselected(items=list(omitted))
+        items[:] = [item for item in items if item not in omitted]
     if path := config.getoption("--omit-passed"):
         passed = set(Path(path).read_text("utf-8").splitlines())
         omitted = {
@@ -107,8 +125,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def thorough() -> bool:
-    """Return whether tests use all cases of a long list; with the profile fast, a part of them."""
-    return settings.default is not None and settings.default.max_examples > 12
+    """Return :func:`is_thorough`."""
+    return is_thorough()
 
 
 @pytest.fixture(scope="session")

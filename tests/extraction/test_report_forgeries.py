@@ -69,6 +69,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("similarity", ["hybrid", "hybrid_depth", "simple_resnik_like", "lin"])
 @pytest.mark.parametrize("interval", ["auto", "t", None])
 def test_honest_reports_are_verified(
@@ -162,6 +163,7 @@ def is_found(folder: Path) -> bool:
         return True
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_report_is_found(folder: Path, name: str) -> None:
     FORGERIES[name](folder)

@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from trectools_plus import benchmark, extraction, measures, testsets, validation
+from trectools_plus import benchmark, extraction, measures, testsets
 from trectools_plus.cli.app import app
 from trectools_plus.errors import UsageError
 
@@ -19,9 +19,7 @@ MADE_BY = "<!-- Made by scripts/docs from the code; edit the code, not this page
 def generated_pages() -> dict[str, str]:
     """Return every generated page, as ``{path below docs/: text}``."""
     return {
-        "commands.md": MADE_BY + render_commands_markdown(),
         "measures.md": MADE_BY + render_measures_markdown(),
-        "rules.md": MADE_BY + validation.render_rules_markdown(),
         "schema/BenchmarkReport.schema.json": _render_schema(benchmark.report_json_schema()),
         "schema/ExtractionReport.schema.json": _render_schema(
             extraction.extraction_report_schema()
@@ -55,21 +53,6 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
     for child, listed in getattr(command, "commands", {}).items():
         if not listed.hidden:
             yield from _walk(command.load(child), f"{name} {child}", context)
-
-
-def render_commands_markdown() -> str:
-    """Render the help texts of all commands, one section per command."""
-    parts = [
-        "# Commands\n\n"
-        "`runs …` and `benchmark …` are also separate console commands. Results go to stdout,\n"
-        "progress and notes to stderr. Exit codes: 0 success, 1 a check failed, 2 wrong usage\n"
-        "or unreadable input, 3 inputs that cannot be compared.\n\n"
-        "`-q` suppresses notes and progress; `-v` prints the time of each step, and the traceback\n"
-        "of an error. `trectools-plus --install-completion` makes the shell complete commands,\n"
-        "options and their values; `runs` and `benchmark` have the option too.\n"
-    ]
-    parts += [f"## {name}\n\n```text\n{text.rstrip()}\n```\n" for name, text in iter_commands()]
-    return "\n".join(parts)
 
 
 def render_measures_markdown() -> str:

@@ -418,6 +418,7 @@ LAY = {
 """Lay words, abbreviations, values and words of other languages, with their terms of the HPO."""
 
 
+@pytest.mark.every(3)
 @needs_hpo
 @pytest.mark.parametrize(("text", "term_id"), LAY.items())
 def test_the_hpo_is_found_in_other_words(text: str, term_id: str) -> None:

@@ -20,6 +20,7 @@ def documents(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.every(2)
 @pytest.mark.process
 @pytest.mark.parametrize("quiet", [False, True])
 def test_without_a_gpu_a_note_says_that_the_cpu_is_used(

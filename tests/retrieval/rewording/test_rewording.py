@@ -166,6 +166,7 @@ def hpo() -> Corpus:
     return corpus_of(load_ontology())
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("mode", ["ngram", "hybrid", "hybrid+exact"])
 def test_the_hpo_is_searched_in_other_words(hpo: Corpus, mode: str) -> None:
     queries = {

@@ -64,6 +64,7 @@ _TRUE = ("true", "1", "on", "yes", "t", "y")
 GOOD, BAD = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("method", "path", "mode"),
     [
