@@ -231,7 +231,7 @@ class HybridRetriever(CompositeRetriever):
         names: Sequence[str] | None = None,
     ) -> None:
         fusion.check_count(len(components))
-        self.components = tuple(components)
+        super().__init__(*components)
         self._names = tuple(names or (component.name for component in components))
         self._fusion = fusion
         self._candidates = candidates
@@ -240,14 +240,9 @@ class HybridRetriever(CompositeRetriever):
         """Return the depth of the component searches for a result of ``depth`` documents."""
         return max(depth, self._candidates)
 
-    def combine(
-        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
-    ) -> list[Ranking]:
-        """Merge the rankings of each query, one for each component."""
-        assert all(len(rankings) == len(queries) for rankings in found)
-        return [
-            fuse_rankings(rankings, self._fusion, depth) for rankings in zip(*found, strict=True)
-        ]
+    def combine(self, query: str, rankings: Sequence[Ranking], depth: int) -> Ranking:  # noqa: ARG002
+        """Merge the rankings of a query, one for each component."""
+        return fuse_rankings(rankings, self._fusion, depth)
 
     def leave_one_out(self) -> dict[str, Retriever]:
         """Return, by component name, the fusion without that component.

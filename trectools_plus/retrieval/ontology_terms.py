@@ -56,7 +56,7 @@ class ExactFirstRetriever(CompositeRetriever):
     """
 
     def __init__(self, inner: Retriever, find_exact: Callable[[str], list[str]]) -> None:
-        self.components = (inner,)
+        super().__init__(inner)
         self._find_exact = find_exact
 
     @property
@@ -64,15 +64,9 @@ class ExactFirstRetriever(CompositeRetriever):
         """The mode's name."""
         return f"{self.components[0].name}{EXACT_FIRST}"
 
-    def combine(
-        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
-    ) -> list[Ranking]:
+    def combine(self, query: str, rankings: Sequence[Ranking], depth: int) -> Ranking:
         """Put exact matches first; the other documents keep their order and scores."""
-        (rankings,) = found
-        return [
-            put_first(self._find_exact(query), ranking).head(depth)
-            for query, ranking in zip(queries, rankings, strict=True)
-        ]
+        return put_first(self._find_exact(query), rankings[0]).head(depth)
 
 
 def put_first(doc_ids: Sequence[str], ranking: Ranking) -> Ranking:

@@ -115,7 +115,7 @@ class RerankingRetriever(CompositeRetriever):
     """
 
     def __init__(self, inner: Retriever, reranker: Reranker, depth: int) -> None:
-        self.components = (inner,)
+        super().__init__(inner)
         self._reranker = reranker
         self._depth = depth
 
@@ -123,15 +123,18 @@ class RerankingRetriever(CompositeRetriever):
         """Return the depth of the inner search for a result of ``depth`` documents."""
         return max(depth, self._depth)
 
-    def combine(
-        self, queries: Sequence[str], found: Sequence[Sequence[Ranking]], depth: int
-    ) -> list[Ranking]:
-        """Rerank the results of each query."""
-        (rankings,) = found
-        return [
-            self.rerank(query, ranking, depth)
-            for query, ranking in zip(queries, rankings, strict=True)
-        ]
+    def combine(self, query: str, rankings: Sequence[Ranking], depth: int) -> Ranking:
+        """Rerank the first results of a query."""
+        (ranking,) = rankings
+        if not len(ranking):
+            return ranking
+        head = ranking.head(self._depth)
+        best = rank_scores(head.doc_ids, self._reranker.score(query, head), self._depth)
+        rest = len(ranking) - len(head)
+        below = np.floor(best.scores[-1]) - 1 - np.arange(rest, dtype=np.float32)
+        doc_ids = [*best.doc_ids, *ranking.doc_ids[len(head) :]]
+        scores = np.concatenate([best.scores, below]).astype(np.float32)
+        return Ranking(doc_ids, scores).head(depth)
 
     def leave_one_out(self) -> dict[str, Retriever]:
         """Return, by component name, the reranked fusion without that component."""
@@ -142,24 +145,6 @@ class RerankingRetriever(CompositeRetriever):
             name: RerankingRetriever(rest, self._reranker, self._depth)
             for name, rest in inner.leave_one_out().items()
         }
-
-    def rerank(self, query: str, ranking: Ranking, depth: int) -> Ranking:
-        """Rerank the results of one query.
-
-        Args:
-            query: The query's text.
-            ranking: The results; the first ``depth`` of the constructor are reranked.
-            depth: Maximum number of results.
-        """
-        if not len(ranking):
-            return ranking
-        head = ranking.head(self._depth)
-        best = rank_scores(head.doc_ids, self._reranker.score(query, head), self._depth)
-        rest = len(ranking) - len(head)
-        below = np.floor(best.scores[-1]) - 1 - np.arange(rest, dtype=np.float32)
-        doc_ids = [*best.doc_ids, *ranking.doc_ids[len(head) :]]
-        scores = np.concatenate([best.scores, below]).astype(np.float32)
-        return Ranking(doc_ids, scores).head(depth)
 
 
 def make_reranker(settings: RetrievalSettings, corpus: Corpus) -> Reranker | None:

@@ -110,5 +110,5 @@ class Listed:
     [(OneQuery, ["text", 7]), (Typed, ["text"]), (Listed, [["text"], 7])],
 )
 def test_a_method_search_takes_a_query_or_a_list(given: Any, expected: list[Any]) -> None:
-    assert LoadedRetriever(given()).search("text", 7).ids == ["d1"]
+    assert LoadedRetriever(given()).search("text", 7)[0] == ["d1"]
     assert expected == GIVEN

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 from trectools_plus.errors import UsageError
@@ -50,12 +51,6 @@ class PythonBackend(Backend):
         self._retrievers = dict(retrievers)
         self._timeout = timeout
 
-    @classmethod
-    def check_modes(cls, modes: Sequence[str], setting: Any = None) -> None:
-        """Check the names of the requested modes; each must be the name of a retriever."""
-        super().check_modes(modes, setting)
-        _check_known(modes, setting)
-
     @property
     def facts(self) -> dict[str, Any]:
         """The retrievers' names."""
@@ -67,7 +62,10 @@ class PythonBackend(Backend):
         Raises:
             UsageError: If a mode has no retriever, or one cannot be imported or created.
         """
-        _check_known(request.modes, self._retrievers)
+        for mode in request.modes:
+            if mode not in self._retrievers:
+                known = ", ".join(self._retrievers)
+                raise UsageError(f"unknown mode '{mode}'", remedy=f"use one of {known}")
         thread = CallThread()
         return {mode: self._open_retriever(mode, request, thread) for mode in request.modes}
 
@@ -94,13 +92,6 @@ class PythonBackend(Backend):
             call(retriever.index, request.corpus)
         search = partial(in_thread, retriever.search, seconds=seconds)
         return FunctionSource(retriever.search if seconds is None else search, thread.close, named)
-
-
-def _check_known(modes: Sequence[str], retrievers: Mapping[str, Any]) -> None:
-    for mode in modes:
-        if mode not in retrievers:
-            known = ", ".join(retrievers)
-            raise UsageError(f"unknown mode '{mode}'", remedy=f"use one of {known}")
 
 
 def _call_here(function: Callable[..., Any], *given: Any) -> Any:
@@ -140,11 +131,12 @@ class FunctionSource(Source):
         for attempt in range(1, _ATTEMPTS + 1):
             kind: FailureKind = "failed"
             try:
-                found = self._search(query.text, depth)
+                started = perf_counter()
+                ids, scores = self._search(query.text, depth)
             except TimedOutError as error:
                 reason, kind = str(error), "unavailable"
             except (Exception, SystemExit) as error:
                 reason = describe_error(error)
             else:
-                return Hits(found.ids, found.scores, found.latency_ms, attempt)
+                return Hits(ids, scores, 1000 * (perf_counter() - started), attempt)
         return Failure(self._named + reason, kind, lasting=True, attempts=_ATTEMPTS)

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import entry_points
 from inspect import Parameter, iscoroutinefunction, signature
-from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.formats.corpus import DocumentCollection
@@ -97,12 +96,8 @@ _METHODS = ("retrieve", "invoke", "run")
 """Other names of the method ``search``: of LlamaIndex, LangChain and Haystack."""
 
 
-class Found(NamedTuple):
-    """Results of one call: ids, scores if there are any, and the milliseconds of the call."""
-
-    ids: list[str]
-    scores: list[float] | None
-    latency_ms: float
+Found = tuple[list[str], list[float] | None]
+"""Ids, and scores if there are any."""
 
 
 class LoadedRetriever:
@@ -157,9 +152,7 @@ class LoadedRetriever:
             Exception: Any error of the retriever; ``TypeError`` for unsupported results.
         """
         with working_directory_on_path():
-            started = perf_counter()
-            ids, scores = read_results(self._call(text, depth))
-            return Found(ids, scores, 1000 * (perf_counter() - started))
+            return read_results(self._call(text, depth))
 
     def _call(self, text: str, depth: int) -> Results:
         if not self._takes_list:

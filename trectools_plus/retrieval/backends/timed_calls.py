@@ -60,8 +60,7 @@ class CallThread:
             raise
         if error is not None:
             raise error
-        found: Result = result
-        return found
+        return result
 
     def close(self) -> None:
         """End the thread as soon as its call ends."""

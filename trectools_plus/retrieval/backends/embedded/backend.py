@@ -196,8 +196,11 @@ class SharedSearch:
         component_depth = retriever.component_depth(depth)
         parts = [self.search(one, queries, component_depth) for one in retriever.components]
         started = perf_counter()
-        texts = [query.text for query in queries]
-        merged = retriever.combine(texts, [rankings for rankings, _ in parts], depth)
+        by_query = zip(*(rankings for rankings, _ in parts), strict=True)
+        merged = [
+            retriever.combine(query.text, rankings, depth)
+            for query, rankings in zip(queries, by_query, strict=True)
+        ]
         merging = 1000 * (perf_counter() - started) / len(queries)
         component_ms = zip(*(ms for _, ms in parts), strict=True)
         return merged, [merging + sum(spent) for spent in component_ms]
