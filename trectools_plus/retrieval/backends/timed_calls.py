@@ -60,7 +60,8 @@ class CallThread:
             raise
         if error is not None:
             raise error
-        return result
+        found: Result = result
+        return found
 
     def close(self) -> None:
         """End the thread as soon as its call ends."""

@@ -8,8 +8,8 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from threading import Event, Lock
-from time import monotonic, perf_counter
+from threading import Event
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
@@ -103,12 +103,12 @@ class JsonClient:
     ) -> None:
         self._settings = settings
         self._key = key
-        self._throttle = Throttle()
+        self._closed = Event()
         self._client = _make_client(settings, headers, transport)
 
     def close(self) -> None:
         """Close the connections, and wake threads that wait for a retry."""
-        self._throttle.close()
+        self._closed.set()
         self._client.close()
 
     def request(
@@ -128,7 +128,6 @@ class JsonClient:
         settings, attempt = self._settings, 0
         while True:
             attempt += 1
-            self._throttle.wait()
             sent = perf_counter()
             try:
                 document = self._send(make)
@@ -142,16 +141,14 @@ class JsonClient:
             failure, wait = replace(problem.failure, attempts=attempt), problem.wait
             if problem.is_final:
                 return failure
-            if attempt > settings.retries or self._throttle.closed:
+            if attempt > settings.retries or self._closed.is_set():
                 end = f" ({attempt} attempts)" if attempt > 1 else ""
                 return replace(failure, reason=failure.reason + end, lasting=True)
             if wait > settings.max_wait:
                 end = f"; it asks to wait {wait:g} s, more than max_wait"
                 return replace(failure, reason=failure.reason + end, lasting=True, stops=True)
-            self._throttle.pause(wait)
-            self._throttle.wait(
-                backoff_delay(settings.backoff, attempt, settings.max_wait, f"{seed} {attempt}")
-            )
+            delay = backoff_delay(settings.backoff, attempt, settings.max_wait, f"{seed} {attempt}")
+            self._closed.wait(max(wait, delay))
 
     def _send(self, make: Callable[[], Mapping[str, Any]]) -> Any:
         """Return the JSON of one answer, read in a thread that is abandoned when its time is over.
@@ -286,33 +283,3 @@ def backoff_delay(first: float, attempt: int, longest: float, seed: str) -> floa
     """
     full = min(first * 2.0 ** (attempt - 1), longest)
     return full * (0.5 + 0.5 * random.Random(seed).random())
-
-
-class Throttle:
-    """Delays requests of all threads for as long as a service requests it."""
-
-    def __init__(self) -> None:
-        self._not_before = monotonic()
-        self._lock = Lock()
-        self._closed = Event()
-
-    @property
-    def closed(self) -> bool:
-        """True if no more requests should be sent."""
-        return self._closed.is_set()
-
-    def pause(self, seconds: float) -> None:
-        """Delay the next request of every thread by at least this time."""
-        with self._lock:
-            self._not_before = max(self._not_before, monotonic() + seconds)
-
-    def wait(self, seconds: float = 0.0) -> None:
-        """Wait for this time and until all pauses end; return at once when closed."""
-        until = monotonic() + seconds
-        while (left := max(until, self._not_before) - monotonic()) > 0:
-            if self._closed.wait(left):
-                return
-
-    def close(self) -> None:
-        """Wake the threads that wait."""
-        self._closed.set()

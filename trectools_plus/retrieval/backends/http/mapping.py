@@ -205,7 +205,7 @@ class HttpSettings(Model):
     @field_validator("engine")
     @classmethod
     def _check_engine(cls, name: str | None) -> str | None:
-        if name is not None and name not in ENGINES:
+        if name not in (None, *ENGINES):
             raise ValueError(f"unknown engine '{name}' — use one of {', '.join(ENGINES)}")
         return name
 
