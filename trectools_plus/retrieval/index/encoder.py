@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from itertools import chain
@@ -56,30 +55,23 @@ class TextEncoder:
 
     Texts are converted to lower case, as in the lexical mode, because the embeddings of tokens in
     upper case are poor. The vector of a text does not depend on the other texts of its batch.
-
-    Raises:
-        InputError: If the installed ``wordllama`` does not contain its model.
     """
 
     dimensions = DIMENSIONS
 
     def __init__(self) -> None:
-        with _root_logger_untouched():
-            import wordllama
+        root = logging.getLogger()
+        handlers, level = root.handlers[:], root.level
+        import wordllama  # calls basicConfig
 
-        try:
-            model = wordllama.WordLlama.load(
-                MODEL,
-                cache_dir=Path(wordllama.__file__).parent,
-                dim=DIMENSIONS,
-                disable_download=True,
-            )
-        except FileNotFoundError as error:
-            raise InputError(
-                f"the embedding model {MODEL} is missing from the installed package wordllama",
-                where=str(Path(wordllama.__file__).parent),
-                remedy="install wordllama again: pip install --force-reinstall wordllama",
-            ) from error
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        model = wordllama.WordLlama.load(
+            MODEL,
+            cache_dir=Path(wordllama.__file__).parent,
+            dim=DIMENSIONS,
+            disable_download=True,
+        )
         self._vectors: Scores = model.embedding
         tokenizer = model.tokenizer
         tokenizer.no_padding()
@@ -147,18 +139,6 @@ def _batches(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
         size += len(text)
     if texts:
         yield start, texts[start:]
-
-
-@contextmanager
-def _root_logger_untouched() -> Iterator[None]:
-    """Restore the root logger after importing wordllama, which calls ``basicConfig``."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        yield
-    finally:
-        root.handlers[:] = handlers
-        root.setLevel(level)
 
 
 class NeuralEncoder:

