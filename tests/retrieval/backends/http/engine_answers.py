@@ -186,7 +186,7 @@ VESPA = Answers(
 
 
 def qdrant(points: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"result": [{"points": points}], "status": "ok", "time": 0.001}
+    return {"result": {"points": points}, "status": "ok", "time": 0.001}
 
 
 QDRANT = Answers(
@@ -201,7 +201,7 @@ QDRANT = Answers(
             "time": 0.0001,
         },
         "no list": {"result": None, "status": "ok", "time": 0.001},
-        "error": {"result": [{"points": []}], "status": "error", "time": 0.001},
+        "error": {"result": {"points": []}, "status": "error", "time": 0.001},
     },
     batch="result",
 )
@@ -319,4 +319,4 @@ def answers_of(engine: str, mode: str) -> Answers:
 def in_batch(answer: Any, answers: Answers) -> Any:
     """Return the answer of one query as an item of a batch."""
     assert answers.batch is not None
-    return answer[answers.batch][0]
+    return answer["result"] if answers.batch == "result" else answer["results"][0]

@@ -48,6 +48,10 @@ def resolve_preset(engine: str, mode: str, given: Mapping[str, Any]) -> dict[str
     """
     preset = {**load_presets()[engine]}
     preset |= preset.pop("modes").get(mode, {})
+    batch, body = {**preset.pop("batch", {})}, preset.pop("body", None)
+    if batch and str(given.get("batch_size", 1)) not in ("0", "1"):
+        body = _fill(batch.pop("body"), {"body": body}, "")
+        preset |= batch
     given = {name: value for name, value in given.items() if value is not None}
     url = urlsplit(str(given["url"]))
     base, name = url.path.rstrip("/"), None
@@ -61,7 +65,6 @@ def resolve_preset(engine: str, mode: str, given: Mapping[str, Any]) -> dict[str
     path = base + _fill(preset.pop("path"), quoted, where)
     if (field_ids := preset.pop("field_ids", None)) is not None and "id_field" in given:
         preset["ids"] = field_ids
-    body = preset.pop("body", None)
     settings: dict[str, Any] = _fill(preset, values, where)
     settings["url"] = urlunsplit(url._replace(path=path, fragment=""))
     settings["body"] = given.get("body")
