@@ -105,6 +105,7 @@ _REMOVED = {
     "--guideline": "removed; send the guideline to the people who judge",
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
+    "--translations": "removed; name a model for the language with --embedding-model",
     "--subtopic": "removed; keep the rows of one subtopic, for example with awk",
     "--max-gap": "removed; extraction always uses the default",
     "--min-depth": "removed; extraction always uses the default",

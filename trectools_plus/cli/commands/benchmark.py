@@ -148,7 +148,7 @@ def benchmark_run(
         settings["dataset"] = "hpo"
         note("no data given; comparing on the HPO demo set (--dataset hpo)")
     configuration = benchmark.load_config(config, settings)
-    if configuration.runs is None and configuration.needs_corpus:
+    if configuration.runs is None and configuration.is_embedded:
         searched = given.get("retrieval", {})
         refuse_unused(searched, configuration.mode_keys, configuration.retrieval)
     report.run(configuration)
