@@ -7,7 +7,6 @@ __getattr__, __dir__ = import_lazily(
     {
         "benchmark.compare.comparisons": ["Comparisons"],
         "benchmark.compare_vectors": ["compare_vectors_options"],
-        "benchmark.curves": ["hit_rate_curves", "precision_recall_curves"],
         "benchmark.gate": ["GateResult", "GateRules", "run_gate"],
         "benchmark.multilingual": ["run_multilingual"],
         "benchmark.overfitting": ["check_overfitting"],

@@ -358,7 +358,7 @@ def _compare_languages(
         },
     )
     refuse_different_queries(evaluation)
-    compared = find_differences(comparing, evaluation, report.primary_measure, "mode").comparisons
+    compared = find_differences(comparing, evaluation, report.primary_measure, "mode")
     by_pair = {(one.measure, frozenset((one.baseline, one.contrast))): one for one in compared}
     for measure, figures in across.items():
         changes: dict[str, object] = {}

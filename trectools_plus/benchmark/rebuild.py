@@ -25,7 +25,6 @@ from trectools_plus.benchmark.report.folder import (
 from trectools_plus.benchmark.run.dataset import Dataset, name_dataset
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (
-    COMPONENTS_FOLDER,
     DOCUMENTS_FILE,
     QRELS_FILE,
     RUNS_FOLDER,
@@ -41,12 +40,6 @@ from trectools_plus.measures.evaluation import accept_unjudged
 from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.provenance import package_versions
-from trectools_plus.retrieval.backends.embedded.modes import (
-    kind_of,
-    merged_modes,
-    model_of,
-    puts_exact_first,
-)
 from trectools_plus.retrieval.index.models import ModelRecord
 
 _MOST_DOCUMENTS = 1_000_000
@@ -186,12 +179,6 @@ class _StoredInputs(BenchmarkInputs):
             mode,
             latency_ms=self._read_latency(name, dataset.topics),
             index_key=self.source.report.manifest.index_snapshots.get(name),
-            without={
-                component: self._rewrite(
-                    f"{name}-without-{component}", info, dataset, folder, COMPONENTS_FOLDER
-                )
-                for component, info in self._list_components(name).items()
-            },
             cut_short=[query_id for query_id in cut_short if query_id in known],
         )
 
@@ -227,14 +214,13 @@ class _StoredInputs(BenchmarkInputs):
         info: RunFile | None,
         dataset: Dataset,
         folder: OutputFolder,
-        subfolder: str = RUNS_FOLDER,
     ) -> ModeRun:
         """Read a run of the report and write it again. Its ties are those of the report."""
-        place = f"{subfolder}/{name}.run"
+        place = f"{RUNS_FOLDER}/{name}.run"
         exists = self._has_file(place) or (info is not None and info.path)
         run = self.source.read_run_at(place if exists else None, name)
         accepts = accept_unjudged(self.config.bind_measures(self.config.measure_names))
-        mode = write_mode_run(dataset, folder, run, subfolder, accepts_unjudged=accepts)
+        mode = write_mode_run(dataset, folder, run, accepts_unjudged=accepts)
         if info is None:
             return mode
         counted = {
@@ -253,25 +239,6 @@ class _StoredInputs(BenchmarkInputs):
         ids = topics.frame.select("query_id")
         values = ids.join(timed, on="query_id", how="left", maintain_order="left")["latency_ms"]
         return values.fill_null(np.nan).to_numpy()
-
-    def _list_components(self, mode: str) -> dict[str, RunFile | None]:
-        """List the components of a fusion by report, configuration and files."""
-        reported = {one.component: one.run for one in self.source.report.components
-                    if one.mode == mode}  # fmt: skip
-        config = self.source.config
-        if not config.is_embedded or kind_of(mode) != "hybrid" or puts_exact_first(mode):
-            return {**reported}
-        named = merged_modes(config.mode_keys, config.retrieval, model_of(mode)).values()
-        # Without one of two components, the other is left: a mode, or an entry of the report.
-        # Of more components, those without which a fusion equals a mode have no entry.
-        modes = {*config.mode_keys}
-        return {
-            name: reported.get(name)
-            for name in named
-            if name in reported
-            or (len(named) == 2 and not {*named} - {name} <= modes)
-            or self._has_file(f"{COMPONENTS_FOLDER}/{mode}-without-{name}.run")
-        }
 
     def list_models(self) -> dict[str, ModelRecord]:
         """Return no models: nothing is searched again."""

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from trectools_plus.benchmark.report import ComponentMeasure
 from trectools_plus.benchmark.report.verdict import find_primary
 from trectools_plus.benchmark.run.comparing import Comparing
 from trectools_plus.errors import IncomparableError, UsageError
-from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.evaluation import Evaluation, score_runs
+from trectools_plus.measures.evaluation import Evaluation
 from trectools_plus.statistics import indistinguishable_groups, pairs_of
-from trectools_plus.statistics.arrays import none_if_nan
 from trectools_plus.statistics.comparison import Comparison
 from trectools_plus.statistics.method import EQUAL, describe_family
 from trectools_plus.statistics.scores import Method, PairedScores, compare_scores
-from trectools_plus.text import plural
 
 
 def compare_pairs(
@@ -89,27 +83,6 @@ def refuse_different_queries(evaluation: Evaluation) -> None:
     assert len({len(evaluation.tables[name]) for name in names}) <= 1
 
 
-Key = tuple[str, str]
-"""A fusion and the component that it leaves out."""
-Without = Mapping[str, Mapping[str, Run]]
-"""The runs without a component, by fusion and component."""
-
-
-@dataclass(frozen=True, slots=True)
-class TestedDifferences:
-    """The tested differences.
-
-    Attributes:
-        comparisons: Each pair of modes on each measure, or each other mode with a baseline.
-        components: By fusion and component, the component's contribution to each measure. A
-            component is omitted if the fusion without it equals a mode, or if, with
-            ``missing=drop``, its queries differ from the fusion's.
-    """
-
-    comparisons: list[Comparison]
-    components: dict[Key, dict[str, ComponentMeasure]]
-
-
 def find_primary_of(config: Mapping[str, Any], evaluation: Evaluation) -> str:
     """Return the primary measure of an evaluation; ``config`` is that of the manifest."""
     names = {one.requested_name: one.name for one in evaluation.measures}
@@ -121,19 +94,17 @@ def find_differences(
     evaluation: Evaluation,
     primary: str,
     noun: str,
-    fusions: tuple[Qrels, Without] | None = None,
-) -> TestedDifferences:
-    """Compare the modes with each other, and each fusion with itself without a component.
+) -> list[Comparison]:
+    """Compare the modes with each other, or with the baselines, as one family on each measure.
 
-    On each measure, the modes are one family, and the fusions another. Without a baseline, each
-    pair is the mode that is better on the primary measure minus the other one, on all measures.
+    Without a baseline, each pair is the mode that is better on the primary measure minus the other
+    one, on all measures.
 
     Args:
         comparing: The baselines and the method.
         evaluation: The modes' scores.
         primary: The primary measure.
         noun: The word for what is compared: ``run`` or ``mode``.
-        fusions: The judgments, and the fusions without each of their components.
     """
     modes = evaluation.run_names
     baselines = [name for name in comparing.baseline if name in modes]
@@ -144,10 +115,7 @@ def find_differences(
         higher = evaluation.definition(primary).higher_is_better
         pairs = orient_pairs(pairs, columns, higher_is_better=higher)
     family = describe_family(len(pairs), len(modes), baselines, noun)
-    return TestedDifferences(
-        compare_pairs(evaluation, pairs, comparing.by(family)),
-        {} if fusions is None else _compare_components(comparing, evaluation, *fusions),
-    )
+    return compare_pairs(evaluation, pairs, comparing.by(family))
 
 
 def orient_pairs(
@@ -168,50 +136,6 @@ def orient_pairs(
         behind = defined.size > 0 and sign * float(defined.mean()) < -EQUAL
         oriented.append((contrast, baseline) if behind else (baseline, contrast))
     return oriented
-
-
-def _compare_components(
-    comparing: Comparing, evaluation: Evaluation, qrels: Qrels, without: Without
-) -> dict[Key, dict[str, ComponentMeasure]]:
-    """Compare each fusion with itself without a component, unless that equals a mode."""
-    rest: dict[Key, FloatArray] = {}
-    for mode, runs in without.items():
-        scored = score_runs(qrels, dict(runs), evaluation.measures, evaluation.averaging)
-        ids = evaluation.query_ids[mode]
-        for component, table in scored.tables.items():
-            is_mode = any(
-                other != mode and np.array_equal(values, table, equal_nan=True)
-                for other, values in evaluation.tables.items()
-            )
-            if ids and scored.query_ids[component] == ids and not is_mode:
-                rest[mode, component] = table
-    if not rest:
-        return {}
-    # Names of modes are names of files, so they contain no slash.
-    tables = {**evaluation.tables, **{"/".join(key): table for key, table in rest.items()}}
-    ids = evaluation.query_ids[next(iter(rest))[0]]
-    whole = replace(evaluation, tables=tables, query_ids=dict.fromkeys(tables, ids))
-    pairs = [(whole.run_names.index("/".join(key)), whole.run_names.index(key[0])) for key in rest]
-    further = plural(len(rest), "fusion without a component", "fusions without a component")
-    family = f"{plural(len(pairs), 'comparison')} on one measure: {further}"
-    entries = iter(compare_pairs(whole, pairs, comparing.by(family)))
-    return {
-        key: {
-            one.measure: ComponentMeasure(
-                mean=none_if_nan(whole.mean(one.contrast, one.measure)),
-                mean_without=none_if_nan(whole.mean(one.baseline, one.measure)),
-                n=one.n,
-                difference=one.difference,
-                ci=one.ci,
-                p_adjusted=one.p_adjusted,
-                correction=one.correction,
-                family=one.family,
-                significant=one.significant,
-            )
-            for one in islice(entries, len(whole.compared_names))
-        }
-        for key in rest
-    }
 
 
 def find_unranked(evaluation: Evaluation) -> list[str]:

@@ -398,7 +398,7 @@ def make_comparisons(
         )
     manifest = _describe(evaluation, comparing, source, primary_measure)
     primary = find_primary_of(manifest.config, evaluation)
-    entries = find_differences(comparing, evaluation, primary, "run").comparisons
+    entries = find_differences(comparing, evaluation, primary, "run")
     best = find_best(evaluation, comparing.baseline)
     report = BenchmarkReport(
         manifest=manifest,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from trectools_plus.benchmark.report.figures import (
     SCHEMA_VERSION,
     BestOverall,
-    ComponentMeasure,
-    ComponentResult,
     Diagnosis,
     Diagnostics,
     FailingQuery,
@@ -44,8 +42,6 @@ __all__ = [
     "SCHEMA_VERSION",
     "BenchmarkReport",
     "BestOverall",
-    "ComponentMeasure",
-    "ComponentResult",
     "DatasetInfo",
     "Diagnosis",
     "Diagnostics",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from trectools_plus.benchmark.report.parts import (
     FindingRecord,
@@ -155,49 +155,6 @@ class StratumResult(ReportModel):
     _without_interval_of_one = without_interval_of_one
 
 
-class ComponentMeasure(ReportModel):
-    """A component's contribution to one measure: the fusion of all minus the fusion without it."""
-
-    mean: float | None
-    """With all components: the mode's own mean."""
-    mean_without: float | None
-    """Without this one."""
-    n: int
-    """Number of queries for which both are defined."""
-    difference: float | None
-    """Mean over these queries; if it is above 0, the component raises the measure."""
-    ci: ConfidenceInterval | None
-    """Interval of the mean difference, as in a comparison of two modes."""
-    p_adjusted: float | None
-    """The p-value of the paired differences, adjusted for the family."""
-    correction: str
-    """The adjustment."""
-    family: str = ""
-    """A description of the comparisons that the adjustment counts; empty in reports of schema
-    version 1.0, which adjust for the components alone."""
-    significant: bool
-    """As in a comparison of two modes."""
-
-    _without_interval_of_one = without_interval_of_one
-
-
-class ComponentResult(ReportModel):
-    """The contribution of one ranking to a mode that merges several.
-
-    There is none if the fusion without the ranking equals another mode: the comparison of the two
-    modes has this result.
-    """
-
-    mode: str
-    """The mode that merges."""
-    component: str
-    """The ranking that was left out; a mode's name."""
-    run: RunFile
-    """The mode's run without it."""
-    measures: dict[str, ComponentMeasure]
-    """By measure."""
-
-
 class BestOverall(ReportModel):
     """The mode with the best mean on the primary measure."""
 
@@ -294,16 +251,13 @@ class ReportFigures(ReportModel):
     best_overall: BestOverall | None = None
     """The best mode on the primary measure; null with one mode, on a tie, or if the modes are not
     ranked."""
-    equal_measures: list[list[str]] = Field(default_factory=list)
-    """Groups of measures with the same value for every query and mode, by definition on these
-    judgments: for example HitRate@1 and P@1."""
     modes: dict[str, ModeResult]
     """By mode, in the order of the configuration."""
     unscored: dict[str, UnscoredMode] = Field(default_factory=dict)
     """Modes without figures, which are not compared."""
     comparisons: list[Comparison]
     """Each pair of modes, or each mode against the baseline, on each measure. The p-values are
-    adjusted for one family: every pair of modes, and the fusions without a component."""
+    adjusted for all of them on one measure."""
     best_mode: dict[str, str | None]
     """The mode with the best mean by measure; null on a tie (for example if all are 0), with fewer
     than two modes, or if the means are over different queries."""
@@ -322,8 +276,6 @@ class ReportFigures(ReportModel):
     near_misses: list[NearMiss] | None = None
     """Wrong first results that are parent, child or sibling of an expected term; null if documents
     are not known to be terms of an ontology."""
-    components: list[ComponentResult] = Field(default_factory=list)
-    """The contribution of each ranking to the modes that merge several."""
     diagnosis: list[Diagnosis] = Field(default_factory=list)
     """Patterns in the figures."""
     pool: Pool | None = None
@@ -334,20 +286,6 @@ class ReportFigures(ReportModel):
     notes: list[str] = Field(default_factory=list)
     """Remarks on the report as a whole, a sentence each."""
 
-    @model_validator(mode="after")
-    def _drop_ranks_over_different_queries(self) -> Self:
-        """Remove best modes over different queries from an earlier report."""
-        for name in self.best_mode:
-            found = (one.measures.get(name) for one in self.modes.values())
-            counts = {one.n for one in found if one is not None and one.mean is not None}
-            if len(counts) > 1 and name not in self.unranked:
-                self.unranked.append(name)
-                self.best_mode[name] = None
-                self.best_mode_significant[name] = False
-                if name in self.groups:
-                    self.groups[name] = []
-        return self
-
     @property
     def confidence(self) -> float:
         """The level of the intervals and, as 1 minus it, of the tests; between 0 and 1."""
@@ -357,21 +295,6 @@ class ReportFigures(ReportModel):
     def measure_names(self) -> list[str]:
         """The measures' names as requested, in the order of the configuration."""
         return list(self.best_mode)
-
-    @property
-    def shown_measures(self) -> dict[str, list[str]]:
-        """The measures to show, in order, each with the measures that always equal it.
-
-        Of measures with equal values, the headline measures or else the first one are shown.
-        """
-        group_of = {name: group for group in self.equal_measures for name in group}
-        shown: dict[str, list[str]] = {}
-        for name in self.measure_names:
-            group = group_of.get(name, [name])
-            chosen = [one for one in self.headline_measures if one in group] or group[:1]
-            for one in chosen:
-                shown.setdefault(one, [other for other in group if other not in chosen])
-        return shown
 
     @property
     def canonical_names(self) -> dict[str, str]:
@@ -401,8 +324,8 @@ class ReportFigures(ReportModel):
 
     @property
     def runs(self) -> list[RunFile]:
-        """Every run of the report: the runs of the modes, then those without a component."""
-        return [*(one.run for one in self.modes.values()), *(one.run for one in self.components)]
+        """The runs of the modes."""
+        return [one.run for one in self.modes.values()]
 
     def higher_is_better(self, measure: str) -> bool:
         """Return whether a higher value of one of the report's measures is the better one.
@@ -416,7 +339,7 @@ class ReportFigures(ReportModel):
             for result in self.modes.values()
             if measure in result.measures
         )
-        return next((one.direction_of(measure) for one in definitions), True)
+        return next((one.is_higher_better for one in definitions), True)
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
         """Return contrast minus baseline on a measure, or ``None`` if they are not compared.

@@ -106,7 +106,6 @@ class ReportFolder:
         if not isinstance(runs, dict):
             yield "runs is not a mapping"
         names = [*report.modes, *report.unscored, *runs]
-        names += [name for one in report.components for name in (one.mode, one.component)]
         for name in names:
             if not isinstance(name, str) or not PLAIN_NAME.fullmatch(name):
                 yield f"{str(name)[:200]!r} is not a name of a run or a mode"

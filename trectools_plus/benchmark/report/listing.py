@@ -11,7 +11,6 @@ from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.display import Displayed
 from trectools_plus.errors import InputError
-from trectools_plus.text import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +24,9 @@ class ListedReport:
         dataset: Name of the dataset.
         queries: Number of queries in the means.
         modes: The compared modes.
-        best: The best mode on the primary measure with its mean, marked ``*`` if it is
-            significantly best, else ``n.s.``; with a baseline, the numbers of modes that are
-            significantly better and worse than it; only the mean of a single mode; ``not ranked``
-            if the means are over different queries.
+        best: The best mode of the verdict on the primary measure with its mean, marked ``*`` if it
+            differs significantly from the second, else ``n.s.``; of a single mode, its mean;
+            ``none`` on a tie, and if the modes are not ranked.
         cached_from: The experiment whose results are reused; ``None`` if all were computed.
     """
 
@@ -92,20 +90,11 @@ def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
         mean = result.measures[measure].mean
         return f"{result.label}, {measure} {'undefined' if mean is None else f'{mean:.4f}'}"
 
-    mode, verdict = report.best_mode[measure], report.verdict
-    if mode is not None:
-        mark = "*" if report.best_mode_significant[measure] else "n.s."
-        best = f"{show(mode)} {mark}"
-    elif verdict is not None and verdict.best is not None and verdict.second is not None:
-        counts = f"{verdict.better or 0} better, {verdict.worse or 0} worse"
-        others = f"of {plural(verdict.compared or 0, report.noun)}"
-        best = f"{counts} {others} than {show(verdict.second)}"
-    elif len(report.modes) == 1:
+    verdict, best = report.verdict, f"none, {measure}"
+    if len(report.modes) == 1:
         best = show(next(iter(report.modes)))
-    elif measure in report.unranked:
-        best = f"not ranked, {measure}"
-    else:
-        best = f"tie, {measure}"
+    elif verdict is not None and verdict.best is not None:
+        best = f"{show(verdict.best)} {'*' if verdict.significant else 'n.s.'}"
     return ListedReport(
         folder=str(folder),
         experiment_id=manifest.experiment_id,

@@ -98,7 +98,6 @@ class BenchmarkReport(ReportFigures):
                 "failing_queries": list(failing),
                 "near_misses": self.near_misses
                 and [one for one in self.near_misses if one.mode == mode],
-                "components": [one for one in self.components if one.mode == mode],
                 "diagnosis": [one for one in self.diagnosis if one.mode == mode],
                 "pool": None,
                 "difficulty": None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
@@ -21,10 +20,6 @@ from trectools_plus.validation.findings import Finding, Severity
 ModeStatus = Literal["complete", "incomplete"]
 ResultStatus = Literal["ok", "empty", "failed", "unavailable"]
 UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
-
-
-_LOWER_IN_EARLIER_REPORTS = frozenset({"MeanRank", "MinRank"})
-"""Labels of measures where lower is better, for reports that don't contain the direction."""
 
 
 class MeasureDefinition(WithoutUnset):
@@ -56,18 +51,16 @@ class MeasureDefinition(WithoutUnset):
     alias: str | None = None
     """The name as the user wrote it, if that differs."""
     higher_is_better: bool | None = None
-    """False if a lower value is better. Omitted otherwise, and in reports of earlier versions; in
-    those, lower is better for MeanRank and MinRank."""
+    """False if a lower value is better; omitted otherwise."""
 
     aggregate: Literal["sum"] | None = None
     """``sum`` if the figure over all queries is the sum, which has no interval and is not compared.
     Omitted if it is the mean."""
 
-    def direction_of(self, name: str) -> bool:
-        """Return whether a higher value of the measure of this name is better."""
-        if self.higher_is_better is not None:
-            return self.higher_is_better
-        return re.split("[(@]", self.name or name, maxsplit=1)[0] not in _LOWER_IN_EARLIER_REPORTS
+    @property
+    def is_higher_better(self) -> bool:
+        """True if a higher value is better."""
+        return self.higher_is_better is not False
 
 
 class UpliftResult(ReportModel):

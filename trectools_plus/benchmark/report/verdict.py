@@ -58,8 +58,7 @@ def find_primary(config: Mapping[str, Any], names: Mapping[str, str], sums: Coll
 def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
     """Return the measures to show first, the primary first: those that are named, or six at most.
 
-    Of measures with equal values (:attr:`ReportFigures.equal_measures`) that nobody named, one is
-    chosen. If the report has fewer than six of the default measures, its other measures follow.
+    If the report has fewer than six of the default measures, its other measures follow.
     """
     configured = report.manifest.config.get("headline_measures")
     if configured:
@@ -68,11 +67,7 @@ def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
         return list(dict.fromkeys(named))
     defaults = _HEADLINES_OF_TERMS if _is_over_terms(report.manifest.config) else DEFAULT_MEASURES
     preferred = [name for name in map(report.find_measure, defaults) if name is not None]
-    group_of = {name: group[0] for group in report.equal_measures for name in group}
-    chosen: dict[str, str] = {}
-    for name in (primary, *preferred, *report.measure_names):
-        chosen.setdefault(group_of.get(name, name), name)
-    return list(chosen.values())[:MOST_HEADLINES]
+    return list(dict.fromkeys([primary, *preferred, *report.measure_names]))[:MOST_HEADLINES]
 
 
 def find_best_overall(report: ReportFigures, measure: str) -> BestOverall | None:

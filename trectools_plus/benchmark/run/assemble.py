@@ -7,7 +7,6 @@ from datetime import datetime
 
 from trectools_plus.benchmark.analyses import (
     find_difficulty,
-    find_equal_measures,
     find_near_misses,
     find_pool,
 )
@@ -22,7 +21,6 @@ from trectools_plus.benchmark.compare.compare import (
 from trectools_plus.benchmark.compare.summary import make_strata, summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
-    ComponentResult,
     DatasetInfo,
     Manifest,
     ModeResult,
@@ -103,27 +101,15 @@ def make_report(
         )
         for name, mode in scored.items()
     }
-    without = {
-        name: {component: one.run for component, one in mode.without.items()}
-        for name, mode in scored.items()
-        if mode.without
-    }
     primary = find_primary_of(manifest.config, evaluation)
-    differences = find_differences(
-        config.comparing,
-        evaluation,
-        primary,
-        "mode" if config.runs is None else "run",
-        (dataset.qrels, without),
-    )
+    noun = "mode" if config.runs is None else "run"
+    found = find_differences(config.comparing, evaluation, primary, noun)
     best = find_best(evaluation, config.baseline)
-    found = differences.comparisons
     runs = {name: mode.run for name, mode in scored.items()}
     has_nonrelevant = bool((dataset.qrels.frame["relevance"] <= 0).any())
     report = BenchmarkReport(
         manifest=manifest,
         primary_measure=primary,
-        equal_measures=find_equal_measures(evaluation, dataset.qrels),
         modes=results,
         unscored=modes.unscored,
         comparisons=found,
@@ -134,19 +120,16 @@ def make_report(
         strata={}
         if dataset.topics is None
         else make_strata(dataset.topics, evaluation, config.resampling),
-        failing_queries=find_failing(dataset, runs, evaluation, primary),
+        failing_queries=find_failing(
+            dataset,
+            runs,
+            evaluation.per_query(primary),
+            primary,
+            next(iter(measures.values()))[primary].definition,
+        ),
         near_misses=None
         if ontology is None
         else find_near_misses(dataset, runs, evaluation, ontology, primary),
-        components=[
-            ComponentResult(
-                mode=mode,
-                component=component,
-                run=scored[mode].without[component].info,
-                measures=measures_of_component,
-            )
-            for (mode, component), measures_of_component in differences.components.items()
-        ],
         diagnosis=diagnose(results, found, primary, pooled=has_nonrelevant),
         pool=find_pool(
             dataset.qrels,

@@ -245,7 +245,6 @@ def run_on_inputs(
         ).model_copy(update={"models": inputs.list_models(), "cache_key": key})
         ontology = find_ontology(config, evaluation.measures)
         report = make_report(config, dataset, modes, evaluation, manifest, ontology)
-        folder.keep_components([one.run.path or "" for one in report.components])
         if strict_input:
             refuse_errors(_input_findings(report, config), strict_input=True)
         progress("comparing", 1, 1)
