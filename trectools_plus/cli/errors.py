@@ -152,6 +152,7 @@ _REMOVED = {
         ("--state-dir", "--job-time-limit", "--keep-results"),
         "removed with the background jobs; use the command line for larger work",
     ),
+    "--held-out": "removed; score the chosen variant with benchmark run --test-file HELD-OUT",
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
     "--subtopic": "removed; keep the rows of one subtopic, for example with awk",

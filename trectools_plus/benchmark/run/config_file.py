@@ -68,14 +68,6 @@ _MODELS_OF_BACKENDS = tuple(
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
 """Folders among the settings of ``retrieval``."""
 
-_GO_WITH = {
-    **{entry.setting: (name,) for name, entry in BACKENDS.items() if entry.setting},
-    "collapse": tuple(name for name, entry in BACKENDS.items() if entry.finds_chunks),
-    "timeout": tuple(name for name, entry in BACKENDS.items() if entry.has_timeout),
-    "retrieval": tuple(name for name, entry in BACKENDS.items() if entry.needs_corpus),
-}
-"""By setting, its backends; an option for another backend removes the setting of the file."""
-
 _MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
 """Mappings of which the command line may set a part."""
 
@@ -86,7 +78,7 @@ _SEARCH = ("dataset", "corpus", "test_file", "modes", "depth", "retrieval")
 """Settings of a search that is not compared with another one."""
 
 _PATHS = (
-    *("test_file", "held_out", "corpus", "topics", "qrels", "exclude"),
+    *("test_file", "corpus", "topics", "qrels", "exclude"),
     *("ontology", "annotations", "output_dir"),
 )
 _WITH_PATHS = {"runs": ("runs",), "retrieval": _MODELS, "http": ("embedding_model",)}
@@ -245,11 +237,6 @@ class _SettingsFile:
     def merge(self) -> dict[str, Any]:
         """Merge options and file; of some mappings, options override only the given keys."""
         merged = {**self.values, **self.given}
-        named = self.given.get("backend")
-        for name, backends in _GO_WITH.items():
-            is_plugin = name == "collapse" and named not in BACKENDS  # it may find chunks
-            if name not in self.given and named not in (None, *backends) and not is_plugin:
-                merged.pop(name, None)
         for name in _MERGED:
             old, new = self.values.get(name), self.given.get(name)
             if isinstance(old, dict) and isinstance(new, dict):

@@ -31,7 +31,6 @@ SWEEP_FILE = "SweepReport.json"
 SWEEP_MARKDOWN_FILE = "SweepReport.md"
 SWEEP_HTML_FILE = "SweepReport.html"
 WINNER_FILE = "winner.run"
-HELD_OUT_FILE = "held_out.parquet"
 MARKDOWN_FILE = "BenchmarkComparison.md"
 HTML_FILE = "BenchmarkReport.html"
 PER_QUERY_FILE = "per_query.parquet"
@@ -47,7 +46,6 @@ SWEEP_FILES = (
     SWEEP_HTML_FILE,
     PER_QUERY_FILE,
     QRELS_FILE,
-    HELD_OUT_FILE,
     WINNER_FILE,
     CHECKSUMS_FILE,
 )

@@ -8,15 +8,12 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ValidationInfo, field_validator
 
-from trectools_plus.benchmark.run.config import BenchmarkConfig, FileName, MeasureNames
+from trectools_plus.benchmark.run.config import BenchmarkConfig, MeasureNames
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
-from trectools_plus.choices import MEASURE_HELP, Panel
+from trectools_plus.choices import MEASURE_HELP
 from trectools_plus.retrieval.setting_types import Names, Option, setting
 from trectools_plus.retrieval.settings import RetrievalSettings
 from trectools_plus.text import split_list
-
-_USED, _HELD_OUT = "-used.json", "-held-out.json"
-"""Ends of the files that ``testset split`` writes."""
 
 
 def _read_grid(grid: Any) -> Any:
@@ -33,7 +30,7 @@ def _read_grid(grid: Any) -> Any:
 
 
 class SweepConfig(BenchmarkConfig):
-    """The settings of a sweep: those of a benchmark, ``grid`` and ``held_out``.
+    """The settings of a sweep: those of a benchmark and ``grid``.
 
     Without ``modes``, the mode is ``hybrid``. ``retrieval`` has only the settings that were given:
     the others depend on the varied ones.
@@ -65,11 +62,6 @@ class SweepConfig(BenchmarkConfig):
         None,
         "Compare every variant with this variant, run or mode.",
         Option("NAME", default="the best of the runs that are fused; otherwise none"),
-    )
-    held_out: FileName | None = setting(
-        None,
-        "Test set on which the chosen variant is scored, once.",
-        Option("SET", Panel.DATA, default="the file …-held-out.json beside a set …-used.json"),
     )
 
     @field_validator("retrieval")
@@ -108,18 +100,6 @@ class SweepConfig(BenchmarkConfig):
         names = filter(None, [self.primary_measure, *self.headline_measures])
         for name in names:
             self.bind_measures([name])
-
-    def find_held_out(self) -> str | None:
-        """Return the held-out part: the given one, or the file beside the used part."""
-        found = self.name_held_out()
-        return found if self.held_out is not None or (found and Path(found).is_file()) else None
-
-    def name_held_out(self) -> str | None:
-        """Return the name that the held-out part has if there is one."""
-        used = self.test_file or ""
-        if self.held_out is not None or not used.endswith(_USED):
-            return self.held_out
-        return used.removesuffix(_USED) + _HELD_OUT
 
 
 def load_sweep_config(

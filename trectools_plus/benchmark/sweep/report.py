@@ -49,19 +49,6 @@ class SweepVariant(ScoredVariant):
     """The means of all measures."""
 
 
-class HeldOut(ReportModel):
-    """The chosen variant on the held-out part of the test set, scored once."""
-
-    test_set: str
-    """The file or name of the part."""
-    n_queries: int
-    """Number of queries in the mean."""
-    mean: float | None
-    """The mean of the primary measure."""
-    ci: ConfidenceInterval | None
-    """Its usual interval."""
-
-
 class SweepWinner(ScoredVariant):
     """The best variant on all queries."""
 
@@ -75,8 +62,6 @@ class SweepWinner(ScoredVariant):
     chooses; null without a baseline, and if the baseline is the best."""
     corrected_advantage_ci: ConfidenceInterval | None = None
     """Its interval."""
-    held_out: HeldOut | None = None
-    """The value on the held-out part, if there is one."""
 
 
 class SweepReport(ConfiguredConditions):

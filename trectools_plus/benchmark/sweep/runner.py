@@ -24,7 +24,6 @@ from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
 from trectools_plus.benchmark.sweep.config import SweepConfig
 from trectools_plus.benchmark.sweep.report import (
     Advantage,
-    HeldOut,
     SweepReport,
     SweepVariant,
     SweepWinner,
@@ -44,7 +43,6 @@ from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
 from trectools_plus.statistics.scores import PairedScores, compare_scores, interval_of
 from trectools_plus.statistics.selection import Winner, select_winner
-from trectools_plus.testsets.loading import load_test_set
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -57,7 +55,6 @@ class SweepResult(Displayed):
         run: The run of the winner.
         folder: The output folder, still without files.
         qrels: The judgments.
-        held_out: The values of the winner on the held-out part, if there is one.
     """
 
     report: SweepReport
@@ -65,7 +62,6 @@ class SweepResult(Displayed):
     run: Run
     folder: OutputFolder
     qrels: Qrels
-    held_out: pl.DataFrame | None = None
 
     def _content(self) -> TextTable:
         rows = [[one.name, as_cell(one.mean)] for one in self.report.variants]
@@ -132,7 +128,6 @@ def _run(
     best = selection.best
     # The means in the table may differ in the last bits.
     run = leading if leading.name == best.name else next(variants.runs([best], dataset))
-    held_out = _score_held_out(config, variants, best, evaluation.measures[0])
     described = dataset.describe(selection.n_queries, contents)
     conditions: dict[str, Any] = {
         "dataset": described,
@@ -140,9 +135,8 @@ def _run(
         "platform": describe_machine()["platform"],
         "command": command,
     }
-    report = selection.describe(dataset.qrels, held_out, conditions)
-    held_out_values = None if held_out is None else held_out.per_query()
-    return SweepResult(report, evaluation.per_query(), run, folder, dataset.qrels, held_out_values)
+    report = selection.describe(dataset.qrels, conditions)
+    return SweepResult(report, evaluation.per_query(), run, folder, dataset.qrels)
 
 
 class Selection:
@@ -186,14 +180,11 @@ class Selection:
         self.best = self._candidates[self._winner.column]
         self.n_queries = len(self._table)
 
-    def describe(
-        self, qrels: Qrels, held_out: Evaluation | None, conditions: Mapping[str, Any]
-    ) -> SweepReport:
+    def describe(self, qrels: Qrels, conditions: Mapping[str, Any]) -> SweepReport:
         """Return the report.
 
         Args:
             qrels: The judgments.
-            held_out: The values of the best variant on the held-out part, if there is one.
             conditions: Further fields of the report.
         """
         config, evaluation, baseline = self._config, self._evaluation, self._baseline
@@ -215,7 +206,6 @@ class Selection:
                 advantage=best.advantage,
                 corrected_advantage=gain and none_if_nan(gain.corrected_mean),
                 corrected_advantage_ci=gain and _corrected_interval(config, gain),
-                held_out=None if held_out is None else _describe_held_out(config, held_out),
             ),
             variants=sorted(
                 listed, key=lambda one: (one.name != self.best.name, self._sign * one.mean)
@@ -364,41 +354,4 @@ def _corrected_interval(config: SweepConfig, winner: Winner) -> ConfidenceInterv
         level=config.confidence,
         method="bootstrap bias corrected selection",
         resamples=config.resamples,
-    )
-
-
-def _score_held_out(
-    config: SweepConfig, variants: Variants, best: Variant, measure: Measure
-) -> Evaluation | None:
-    """Score the chosen variant on the held-out part, if there is one."""
-    name = config.find_held_out()
-    if name is None:
-        return None
-    if config.test_file is not None:
-        used, held_out = map(load_test_set, (config.test_file, name))
-        shared = {one.query_id for one in used.queries} & {one.query_id for one in held_out.queries}
-        if shared:
-            raise UsageError(
-                f"{len(shared)} queries are also among those of the sweep, for example "
-                f"{min(shared)}",
-                where=f"--held-out {name}",
-                remedy="make parts with: trectools-plus testset split",
-            )
-    dataset = load_dataset(config.model_copy(update={"test_file": name}))
-    run = next(iter(variants.runs([best], dataset)))
-    return score_runs(dataset.judged, {run.name: run}, [measure], config.averaging)
-
-
-def _describe_held_out(config: SweepConfig, evaluation: Evaluation) -> HeldOut:
-    (table,) = evaluation.tables.values()
-    intervals = mean_intervals(
-        table,
-        proportions=bool(evaluation.measures[0].higher_is_better),
-        **config.resampling,
-    )
-    return HeldOut(
-        test_set=config.name_held_out() or "",
-        n_queries=int(intervals.n[0]),
-        mean=none_if_nan(float(intervals.estimate[0])),
-        ci=interval_of(intervals, 0),
     )

@@ -20,7 +20,7 @@ from trectools_plus.provenance import format_command
 
 _SETTINGS = SettingOptions(
     benchmark.SweepConfig,
-    *("grid", "dataset", "test_file", "held_out", "unknown_terms", "language"),
+    *("grid", "dataset", "test_file", "unknown_terms", "language"),
     *("corpus", "topics", "id_field", "text_fields", "qrels", "ontology", "annotations"),
     *("modes", "depth", "exclude_self", "retrieval"),
     *("measures", "primary_measure", "baseline", "missing", "no_relevant"),
