@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.display import Displayed, TextTable, as_cell
+from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.evaluation import Averaging, score_runs
@@ -22,7 +22,6 @@ from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.statistics import mean_intervals
 from trectools_plus.statistics.arrays import FloatArray, IntervalOptions
-from trectools_plus.text import plural
 
 RECALL_LEVELS = tuple(step / 10 for step in range(11))
 """The eleven standard levels."""
@@ -52,13 +51,6 @@ class Curves(Displayed):
     high: dict[str, FloatArray]
     n: int
     level: float
-
-    def _content(self) -> TextTable:
-        rows = [[mode, *map(as_cell, mean.tolist())] for mode, mean in self.mean.items()]
-        caption = f"{self.measure}: means over {plural(self.n, 'query', 'queries')}"
-        return TextTable.of(
-            ["Mode", *(f"{point:g}" for point in self.at.tolist())], rows, caption=caption
-        )
 
 
 def measure_curves(

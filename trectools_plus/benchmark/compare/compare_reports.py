@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PER_QUERY_FILE
-from trectools_plus.display import Displayed, TextTable, as_cell
+from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, InputError, UsageError
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.statistics.arrays import none_if_nan
@@ -86,6 +86,9 @@ class ReportComparison(Displayed):
         noun: The word for what is compared: ``run`` or ``mode``.
     """
 
+    _entries: ClassVar = "modes"
+    _columns: ClassVar = ("label", "means")
+
     names: tuple[str, str]
     queries: int
     confidence: float
@@ -101,26 +104,6 @@ class ReportComparison(Displayed):
         """Return the comparison of a mode on the first headline measure."""
         measure = self.headline_measures[0]
         return next(entry for entry in mode.comparisons if entry.measure == measure)
-
-    def _content(self) -> TextTable:
-        rows = []
-        for mode in self.modes:
-            for one in mode.comparisons:
-                values = (one.difference, one.p_adjusted, one.significant)
-                means = mode.means[one.measure]
-                rows.append([mode.label, one.measure, *map(as_cell, (*means, *values))])
-        queries = plural(self.queries, "query", "queries")
-        caption = f"B − A: {self.names[1]} − {self.names[0]}, {queries}"
-        header = [
-            self.noun.capitalize(),
-            "Measure",
-            "A",
-            "B",
-            "Difference",
-            "Adjusted p",
-            "Significant",
-        ]
-        return TextTable.of(header, rows, caption=caption)
 
 
 def compare_reports(

@@ -30,7 +30,7 @@ from trectools_plus.benchmark.sweep.report import (
 )
 from trectools_plus.benchmark.sweep.variants import Variant, Variants, list_variants
 from trectools_plus.choices import DEFAULT_MEASURES
-from trectools_plus.display import Displayed, TextTable, as_cell
+from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, UsageError
 from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
@@ -62,11 +62,6 @@ class SweepResult(Displayed):
     run: Run
     folder: OutputFolder
     qrels: Qrels
-
-    def _content(self) -> TextTable:
-        rows = [[one.name, as_cell(one.mean)] for one in self.report.variants]
-        caption = f"{self.report.winner.name} is the best of {len(rows)} variants"
-        return TextTable.of(["Variant", self.report.measure], rows, caption=caption)
 
 
 def run_sweep(
