@@ -365,7 +365,7 @@ def test_lists_may_be_written_with_commas(tmp_path: Path) -> None:
     [
         (
             "dataset: hpo\nconfidence: 95\n",
-            "expected a share between 0 and 1 but got 95 — {}:2: confidence — write 0.95",
+            "expected less than 1 but got 95 — {}:2: confidence",
         ),
         (
             "dataset: hpo\ntargets:\n  AP@7: 0.5\n",

@@ -50,7 +50,6 @@ from trectools_plus.plugins import without_user_code
 from trectools_plus.progress import Progress, no_progress
 from trectools_plus.retrieval.fetch.topics import hash_topics
 from trectools_plus.statistics.arrays import MAX_RESAMPLES
-from trectools_plus.statistics.method import REPLACEMENTS
 from trectools_plus.testsets.loading import find_shipped
 from trectools_plus.validation.loading import load_qrels, load_run
 
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
     from trectools_plus.measures.evaluation import Evaluation
 
-_METHOD = ("test", "correction")
 FILES = ("test_file", "corpus", "topics", "qrels", "exclude", *TERM_FILES)
 """Settings that name an original file."""
 _PER_QUERY_SCHEMA = {"run": pl.String, "query_id": pl.String, "measure": pl.String,
@@ -174,15 +172,10 @@ class ReportFolder:
             InputError: If this version does not support it, or a measure is code of the writer.
         """
         manifest = self.report.manifest
-        # Earlier versions had other methods and another default, and left out the default test.
-        settings = {
-            name: value
-            for name, value in {"test": "randomisation", **manifest.config}.items()
-            if name != "rope" and not (name in _METHOD and value in REPLACEMENTS)
-        }
+        settings = {**manifest.config, **manifest.averaging._asdict()}
         try:
             with without_user_code():
-                return BenchmarkConfig.model_validate({**settings, **manifest.averaging._asdict()})
+                return BenchmarkConfig.model_validate(settings)
         except (ValidationError, UsageError, TypeError, AttributeError) as error:
             problem = str(error)
             if isinstance(error, ValidationError):

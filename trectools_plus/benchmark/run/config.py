@@ -412,6 +412,8 @@ class BenchmarkConfig(DataSettings):
         DEFAULT_CONFIDENCE,
         "Confidence level of the intervals, between 0 and 1.",
         Option("LEVEL", Panel.FIGURES),
+        gt=0,
+        lt=1,
     )
     resamples: WholeNumber = setting(
         DEFAULT_RESAMPLES,
@@ -460,15 +462,6 @@ class BenchmarkConfig(DataSettings):
         is_embedded = info.data.get("backend", EMBEDDED) == EMBEDDED
         has_terms = is_embedded and info.data.get("dataset") == "hpo"
         return settings.for_documents(has_parts=has_terms if is_embedded else None)
-
-    @field_validator("confidence")
-    @classmethod
-    def _check_confidence(cls, level: float) -> float:
-        if 0 < level < 1:
-            return level
-        # A number above 1 is probably a percentage.
-        share = level / 100 if 1 < level < 100 else DEFAULT_CONFIDENCE
-        raise ValueError(f"expected a share between 0 and 1 but got {level:g} — write {share:g}")
 
     @field_validator("targets", mode="before")
     @classmethod
