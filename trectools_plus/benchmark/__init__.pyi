@@ -23,14 +23,14 @@ from trectools_plus.benchmark.multilingual import (
 )
 from trectools_plus.benchmark.multilingual import run_multilingual as run_multilingual
 from trectools_plus.benchmark.overfitting import check_overfitting as check_overfitting
+from trectools_plus.benchmark.report.folder import ListedReport as ListedReport
 from trectools_plus.benchmark.report.folder import ReportFolder as ReportFolder
-from trectools_plus.benchmark.report.listing import ListedReport as ListedReport
-from trectools_plus.benchmark.report.listing import list_reports as list_reports
+from trectools_plus.benchmark.report.folder import list_reports as list_reports
 from trectools_plus.benchmark.report.model import BenchmarkReport as BenchmarkReport
 from trectools_plus.benchmark.report.model import load_report as load_report
 from trectools_plus.benchmark.report.model import report_json_schema as report_json_schema
-from trectools_plus.benchmark.run.comparing import Comparing as Comparing
 from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConfig
+from trectools_plus.benchmark.run.config import Comparing as Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions as ConfigOptions
 from trectools_plus.benchmark.run.config_file import FetchSettings as FetchSettings
 from trectools_plus.benchmark.run.config_file import load_config as load_config
@@ -48,7 +48,7 @@ from trectools_plus.benchmark.run.runner import input_notes as input_notes
 from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
 from trectools_plus.benchmark.sweep.config import SweepConfig as SweepConfig
 from trectools_plus.benchmark.sweep.config import load_sweep_config as load_sweep_config
-from trectools_plus.benchmark.sweep.report import SweepReport as SweepReport
+from trectools_plus.benchmark.sweep.runner import SweepReport as SweepReport
 from trectools_plus.benchmark.sweep.runner import SweepResult as SweepResult
 from trectools_plus.benchmark.sweep.runner import run_sweep as run_sweep
 from trectools_plus.reporting.verification.verify import verify_report as verify_report

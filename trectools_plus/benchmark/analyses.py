@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.report import NearMiss, Relation, TermLabel
-from trectools_plus.benchmark.report.figures import (
+from trectools_plus.benchmark.report.model import (
     Difficulty,
     Pool,
     PoolMode,

@@ -25,7 +25,7 @@ from pydantic import Field
 
 from trectools_plus.benchmark.compare.compare import find_differences, refuse_different_queries
 from trectools_plus.benchmark.report import BenchmarkReport, StratumResult
-from trectools_plus.benchmark.run.comparing import Comparing
+from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions, load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.display import Displayed, TextTable, as_cell

@@ -22,7 +22,7 @@ from trectools_plus.benchmark.report.folder import (
     read_report_topics,
     refuse_changed,
 )
-from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id
+from trectools_plus.benchmark.report.model import hash_config, make_experiment_id
 from trectools_plus.benchmark.run.dataset import Dataset, name_dataset
 from trectools_plus.benchmark.run.modes import ModeRun, Modes, read_mode_run, write_mode_run
 from trectools_plus.benchmark.run.output_folder import (

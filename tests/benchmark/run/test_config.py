@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from trectools_plus.benchmark.report.parts import hash_config
+from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.config_file import load_config, load_search_settings
 from trectools_plus.errors import InputError, UsageError

@@ -20,7 +20,7 @@ from trectools_plus.benchmark.report import (
     load_report,
     report_json_schema,
 )
-from trectools_plus.benchmark.report.parts import hash_config
+from trectools_plus.benchmark.report.model import hash_config
 from trectools_plus.benchmark.run.config_file import load_config
 from trectools_plus.benchmark.run.runner import BenchmarkResult, run_benchmark
 from trectools_plus.blas import limited_blas_threads

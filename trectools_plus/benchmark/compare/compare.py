@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.benchmark.report.verdict import find_primary
-from trectools_plus.benchmark.run.comparing import Comparing
+from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation

@@ -30,8 +30,7 @@ from trectools_plus.benchmark.report import (
     Verdict,
 )
 from trectools_plus.benchmark.report.verdict import add_result
-from trectools_plus.benchmark.run.comparing import Comparing
-from trectools_plus.benchmark.run.config import resampling_of
+from trectools_plus.benchmark.run.config import Comparing, resampling_of
 from trectools_plus.display import Displayed
 from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.interchange.frames import to_pandas

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from trectools_plus.benchmark.report import MeasureDefinition, MeasureResult, StratumResult
-from trectools_plus.benchmark.run.comparing import Comparing
+from trectools_plus.benchmark.run.config import Comparing
 from trectools_plus.benchmark.run.targets import (
     Target,
     find_uplift_baseline,

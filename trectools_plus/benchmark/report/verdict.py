@@ -7,15 +7,14 @@ was read, also from one of schema version 1.0.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
-from trectools_plus.benchmark.report.figures import BestOverall, ReportFigures, Verdict
+from trectools_plus.benchmark.report.model import BenchmarkReport, BestOverall, Verdict
 from trectools_plus.choices import DEFAULT_MEASURES, MOST_HEADLINES
 from trectools_plus.statistics.comparison import Comparison, ConfidenceInterval
 from trectools_plus.statistics.method import EQUAL, FEW
 from trectools_plus.text import join_names, listed, plural
 
-AnyReport = TypeVar("AnyReport", bound=ReportFigures)
 _PRIMARY = "nDCG@10"
 _PRIMARY_OF_TERMS = "RR"
 _HEADLINES_OF_TERMS = ("RR", "HitRate@1", "HitRate@10", "nDCG@10", "R@10", "MaxOntSim@10")
@@ -24,7 +23,7 @@ _NAMED = 3
 """With more modes than this, a sentence gives only their number."""
 
 
-def choose_primary(report: ReportFigures) -> str:
+def choose_primary(report: BenchmarkReport) -> str:
     """Return the primary measure: the configured one, or the default one that the report has.
 
     Without a name, it is the first named measure with a mean. The default is RR for terms of an
@@ -55,7 +54,7 @@ def find_primary(config: Mapping[str, Any], names: Mapping[str, str], sums: Coll
     return next(means, next(iter(names), ""))
 
 
-def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
+def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
     """Return the measures to show first, the primary first: those that are named, or six at most.
 
     If the report has fewer than six of the default measures, its other measures follow.
@@ -70,7 +69,7 @@ def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
     return list(dict.fromkeys([primary, *preferred, *report.measure_names]))[:MOST_HEADLINES]
 
 
-def find_best_overall(report: ReportFigures, measure: str) -> BestOverall | None:
+def find_best_overall(report: BenchmarkReport, measure: str) -> BestOverall | None:
     """Return the best mode on a measure; ``None`` without one (see ``best_mode``).
 
     Args:
@@ -99,7 +98,7 @@ def find_best_overall(report: ReportFigures, measure: str) -> BestOverall | None
     )
 
 
-def make_verdict(report: ReportFigures, measure: str) -> Verdict | None:
+def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
     """Return the result on a measure; ``None`` if the report has no modes or not this measure.
 
     Args:
@@ -146,7 +145,7 @@ def make_verdict(report: ReportFigures, measure: str) -> Verdict | None:
     return verdict.model_copy(update={"text": f"{text}{end}."})
 
 
-def _count_tested(report: ReportFigures, measure: str, baseline: str) -> dict[str, int]:
+def _count_tested(report: BenchmarkReport, measure: str, baseline: str) -> dict[str, int]:
     """Count the modes that are compared with a baseline, and significantly better or worse."""
     tested = [
         entry
@@ -161,7 +160,7 @@ def _count_tested(report: ReportFigures, measure: str, baseline: str) -> dict[st
     return {"compared": len(tested), "better": better, "worse": worse}
 
 
-def _describe(report: ReportFigures, verdict: Verdict, tied: list[str], interval: str) -> str:
+def _describe(report: BenchmarkReport, verdict: Verdict, tied: list[str], interval: str) -> str:
     """Return the sentence of a verdict, without its end."""
     measure, noun, queries = verdict.measure, report.noun, plural(verdict.queries, *_QUERIES)
     if verdict.best is None or verdict.second is None:
@@ -186,7 +185,7 @@ def _describe(report: ReportFigures, verdict: Verdict, tied: list[str], interval
     return f"{text}{'' if verdict.significant else 'not '}significant {against}with {queries}"
 
 
-def _describe_without_second(report: ReportFigures, verdict: Verdict, tied: list[str]) -> str:
+def _describe_without_second(report: BenchmarkReport, verdict: Verdict, tied: list[str]) -> str:
     measure, noun, queries = verdict.measure, report.noun, plural(verdict.queries, *_QUERIES)
     value = f"{_show(verdict.value)}{_show_interval(verdict.ci)}"
     named = tied if verdict.best is None else [verdict.best]
@@ -205,12 +204,12 @@ def _describe_without_second(report: ReportFigures, verdict: Verdict, tied: list
     return f"{label} has a mean of {value} on {measure} over {queries}"
 
 
-def baselines_of(report: ReportFigures) -> list[str]:
+def baselines_of(report: BenchmarkReport) -> list[str]:
     """Return the modes that the others are compared with; empty if every pair is compared."""
     return [mode for mode in report.manifest.config.get("baseline") or () if mode in report.modes]
 
 
-def add_result(report: AnyReport) -> AnyReport:
+def add_result(report: BenchmarkReport) -> BenchmarkReport:
     """Return the report with its result, and with primary and headline measures if it lacks them.
 
     Args:
@@ -227,12 +226,12 @@ def _is_over_terms(config: Mapping[str, Any]) -> bool:
     return config.get("dataset") == "hpo" or config.get("ontology") is not None
 
 
-def _join(report: ReportFigures, modes: Sequence[str]) -> str:
+def _join(report: BenchmarkReport, modes: Sequence[str]) -> str:
     return join_names([report.modes[mode].label for mode in modes], f"{report.noun}s", _NAMED)
 
 
 def list_next_steps(
-    report: ReportFigures, measure: str, entry: Comparison | None = None
+    report: BenchmarkReport, measure: str, entry: Comparison | None = None
 ) -> list[str]:
     """List what to look at next, a sentence each: power, failing queries.
 

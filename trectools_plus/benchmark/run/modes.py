@@ -23,7 +23,7 @@ from trectools_plus.benchmark.report import (
     TieInfo,
     UnscoredMode,
 )
-from trectools_plus.benchmark.report.parts import record_findings
+from trectools_plus.benchmark.report.model import record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
 from trectools_plus.benchmark.run.output_folder import (

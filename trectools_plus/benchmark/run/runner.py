@@ -38,7 +38,7 @@ from trectools_plus.benchmark.report.diagnostics import (
     retrieval_notes,
 )
 from trectools_plus.benchmark.report.folder import ReportFolder
-from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id, restore_findings
+from trectools_plus.benchmark.report.model import hash_config, make_experiment_id, restore_findings
 from trectools_plus.benchmark.report.verdict import add_result
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset

@@ -24,8 +24,12 @@ from trectools_plus.benchmark.run.output_folder import (
     OutputFolder,
 )
 from trectools_plus.benchmark.sweep.config import SweepConfig
-from trectools_plus.benchmark.sweep.report import SweepReport
-from trectools_plus.benchmark.sweep.runner import Selection, SweepResult, choose_measures
+from trectools_plus.benchmark.sweep.runner import (
+    Selection,
+    SweepReport,
+    SweepResult,
+    choose_measures,
+)
 from trectools_plus.benchmark.sweep.variants import list_variants
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.closed import ClosedFolder, read_document

@@ -11,9 +11,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from trectools_plus.benchmark.compare.compare import refuse_different_queries
-from trectools_plus.benchmark.report.parts import hash_config, make_experiment_id
+from trectools_plus.benchmark.report.model import (
+    ConfiguredConditions,
+    hash_config,
+    make_experiment_id,
+)
 from trectools_plus.benchmark.run.dataset import Dataset, load_dataset
 from trectools_plus.benchmark.run.output_folder import (
     SWEEP_FILES,
@@ -22,12 +27,6 @@ from trectools_plus.benchmark.run.output_folder import (
 )
 from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
 from trectools_plus.benchmark.sweep.config import SweepConfig
-from trectools_plus.benchmark.sweep.report import (
-    Advantage,
-    SweepReport,
-    SweepVariant,
-    SweepWinner,
-)
 from trectools_plus.benchmark.sweep.variants import Variant, Variants, list_variants
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.display import Displayed
@@ -36,6 +35,7 @@ from trectools_plus.formats.tables import Qrels, Run
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.evaluation import Evaluation, score_runs
 from trectools_plus.measures.judged import notes_on_judges, notes_on_unjudged
+from trectools_plus.models import ReportModel
 from trectools_plus.progress import Progress, notebook_progress
 from trectools_plus.provenance import Clock, describe_machine, package_versions, utc_now
 from trectools_plus.statistics.arrays import none_if_nan
@@ -43,6 +43,89 @@ from trectools_plus.statistics.comparison import ConfidenceInterval
 from trectools_plus.statistics.intervals import MIN_VALUES, mean_intervals
 from trectools_plus.statistics.scores import PairedScores, compare_scores, interval_of
 from trectools_plus.statistics.selection import Winner, select_winner
+
+SCHEMA_VERSION = "1.0"
+
+
+class Advantage(ReportModel):
+    """The mean difference of a variant from the baseline, query by query."""
+
+    difference: float
+    """The variant's mean minus the baseline's."""
+    ci: ConfidenceInterval | None
+    """As in a comparison of two modes; the variants are the family."""
+    p_adjusted: float | None
+    """Adjusted for the number of variants."""
+    significant: bool
+    """Whether the difference is significant."""
+
+
+class ScoredVariant(ReportModel):
+    """A variant and its mean."""
+
+    name: str
+    """Its settings as they were written, or the name of its run."""
+    settings: dict[str, str]
+    """Values of the varied settings."""
+    mean: float
+    """The mean of the primary measure on all queries."""
+    ci: ConfidenceInterval | None
+    """The usual interval of this mean, without correction for the choice; that of the winner is of
+    the corrected mean."""
+    advantage: Advantage | None = None
+    """The difference from the baseline; null without one, and for the baseline."""
+
+
+class SweepVariant(ScoredVariant):
+    """One variant."""
+
+    chosen: float
+    """The share of the resamples in which it is the best variant."""
+    measures: dict[str, float | None]
+    """The means of all measures."""
+
+
+class SweepWinner(ScoredVariant):
+    """The best variant on all queries."""
+
+    corrected_mean: float | None
+    """The estimated mean on new queries of the variant that this sweep chooses: that of bootstrap
+    bias corrected selection. Null with a single query."""
+    optimism: float | None
+    """The extent to which the mean looks better than the corrected mean."""
+    corrected_advantage: float | None = None
+    """The estimated difference from the baseline on new queries of the variant that this sweep
+    chooses; null without a baseline, and if the baseline is the best."""
+    corrected_advantage_ci: ConfidenceInterval | None = None
+    """Its interval."""
+
+
+class SweepReport(ConfiguredConditions):
+    """A sweep."""
+
+    platform: str = ""
+    """Operating system and architecture."""
+    schema_version: str = SCHEMA_VERSION
+    """The version of this format."""
+    measure: str
+    """The primary measure, by which the winner was chosen."""
+    higher_is_better: bool
+    """Whether a high mean is good."""
+    n_queries: int
+    """Number of queries in the means."""
+    winner: SweepWinner
+    """The best variant."""
+    variants: list[SweepVariant]
+    """All variants, the best first."""
+    baseline: str | None = None
+    """The variant, run or mode that the variants are compared with."""
+    baseline_mean: float | None = None
+    """Its mean of the primary measure."""
+    judged: dict[str, float] = Field(default_factory=dict)
+    """The mean share of judged documents among the first ten of each scored run; empty if no
+    document is judged as not relevant."""
+    notes: list[str] = Field(default_factory=list)
+    """Notes on the data."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
