@@ -323,7 +323,6 @@ def test_advice_to_use_another_model_is_that_of_the_languages_concerned(tmp_path
     assert advised == ["de"]
     markdown = markdown_of(multilingual_blocks(result.report))
     assert "> Note on de:" in markdown
-    assert "> Note on en, de:" in markdown
 
 
 @needs_hpo

@@ -7,11 +7,6 @@ from trectools_plus.benchmark.compare.comparisons import make_comparisons as mak
 from trectools_plus.benchmark.compare.side_by_side import SideBySide as SideBySide
 from trectools_plus.benchmark.compare.side_by_side import list_groups as list_groups
 from trectools_plus.benchmark.compare.side_by_side import list_queries as list_queries
-from trectools_plus.benchmark.compare_vectors import (
-    compare_vectors_options as compare_vectors_options,
-)
-from trectools_plus.benchmark.curves import hit_rate_curves as hit_rate_curves
-from trectools_plus.benchmark.curves import precision_recall_curves as precision_recall_curves
 from trectools_plus.benchmark.gate import DEFAULT_MEASURES as DEFAULT_MEASURES
 from trectools_plus.benchmark.gate import GateResult as GateResult
 from trectools_plus.benchmark.gate import GateRules as GateRules
@@ -33,6 +28,9 @@ from trectools_plus.benchmark.run.config import BenchmarkConfig as BenchmarkConf
 from trectools_plus.benchmark.run.config import Comparing as Comparing
 from trectools_plus.benchmark.run.config_file import ConfigOptions as ConfigOptions
 from trectools_plus.benchmark.run.config_file import FetchSettings as FetchSettings
+from trectools_plus.benchmark.run.config_file import (
+    compare_vectors_options as compare_vectors_options,
+)
 from trectools_plus.benchmark.run.config_file import load_config as load_config
 from trectools_plus.benchmark.run.config_file import load_fetch_settings as load_fetch_settings
 from trectools_plus.benchmark.run.config_file import load_search_settings as load_search_settings
@@ -46,11 +44,11 @@ from trectools_plus.benchmark.run.output_folder import (
 from trectools_plus.benchmark.run.runner import BenchmarkResult as BenchmarkResult
 from trectools_plus.benchmark.run.runner import input_notes as input_notes
 from trectools_plus.benchmark.run.runner import run_benchmark as run_benchmark
-from trectools_plus.benchmark.sweep.config import SweepConfig as SweepConfig
-from trectools_plus.benchmark.sweep.config import load_sweep_config as load_sweep_config
 from trectools_plus.benchmark.sweep.runner import SweepReport as SweepReport
 from trectools_plus.benchmark.sweep.runner import SweepResult as SweepResult
 from trectools_plus.benchmark.sweep.runner import run_sweep as run_sweep
+from trectools_plus.benchmark.sweep.variants import SweepConfig as SweepConfig
+from trectools_plus.benchmark.sweep.variants import load_sweep_config as load_sweep_config
 from trectools_plus.reporting.verification.verify import verify_report as verify_report
 from trectools_plus.statistics.comparison import Comparison as Comparison
 
@@ -65,12 +63,10 @@ __all__ = [
     "SweepResult",
     "check_overfitting",
     "compare_vectors_options",
-    "hit_rate_curves",
     "list_reports",
     "load_config",
     "load_hpo_collection",
     "load_sweep_config",
-    "precision_recall_curves",
     "report_json_schema",
     "run_gate",
     "run_multilingual",

@@ -1,17 +1,24 @@
-"""Analyses of a whole report: difficulty of queries, near misses, judgments, equal measures.
+"""Analyses of a whole report: difficulty of queries, near misses, judgments, curves.
 
 A near miss is a wrong first result that is a neighbour of an expected term in the ontology.
+
+Interpolated precision at recall r is the highest precision at any rank where recall is r or more
+(trec_eval's ``iprec_at_recall``). The curve of a mode is the mean over its queries at each level,
+by default at eleven levels, as in Manning, Raghavan and Schütze, Introduction to Information
+Retrieval (2008), section 8.4.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from trectools_plus.benchmark.compare.compare import refuse_different_queries
 from trectools_plus.benchmark.report import NearMiss, Relation, TermLabel
 from trectools_plus.benchmark.report.model import (
     Difficulty,
@@ -21,16 +28,20 @@ from trectools_plus.benchmark.report.model import (
 )
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.benchmark.run.dataset import Dataset
+from trectools_plus.display import Displayed
+from trectools_plus.errors import IncomparableError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.definitions.base import FloatArray, Measure
+from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.definitions.max_ont_sim import MaxOntSim
-from trectools_plus.measures.evaluation import Evaluation
+from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
 from trectools_plus.measures.judged import IntArray, JudgedQueries, first_documents
+from trectools_plus.measures.parser import parse_measures
 from trectools_plus.measures.scoring.bounds import bound_by_unjudged
 from trectools_plus.measures.scoring.scores import depend_on_grades_only
 from trectools_plus.ontology.hpo import load_ontology
 from trectools_plus.ontology.ontology import Ontology, relation_of
-from trectools_plus.statistics.arrays import none_if_nan
+from trectools_plus.statistics import mean_intervals
+from trectools_plus.statistics.arrays import FloatArray, IntervalOptions, none_if_nan
 from trectools_plus.statistics.systems import kendall_tau
 
 _LISTED = 10
@@ -255,3 +266,78 @@ def _find_bounds(
     defined = [end[~np.isnan(end)] for end in ends]
     lowest, largest = (math.fsum(end) / len(end) if len(end) else None for end in defined)
     return lowest, largest
+
+
+RECALL_LEVELS = tuple(step / 10 for step in range(11))
+"""The eleven standard levels."""
+RANKS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
+"""The ranks of hit rates, up to the depth of the runs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Curves(Displayed):
+    """One measure at several points, by mode.
+
+    Attributes:
+        measure: ``IPrec`` or ``HitRate``.
+        at: Recall levels in [0, 1], or ranks from 1; shape (points,).
+        mean: Mean over the queries by mode; shape (points,).
+        low: Lower ends of its intervals; ``nan`` where all values are equal and the measure has no
+            other valid interval.
+        high: Upper ends.
+        n: Number of queries in the means.
+        level: Confidence level, between 0 and 1.
+    """
+
+    measure: str
+    at: FloatArray
+    mean: dict[str, FloatArray]
+    low: dict[str, FloatArray]
+    high: dict[str, FloatArray]
+    n: int
+    level: float
+
+
+def measure_curves(
+    qrels: Qrels | JudgedQueries,
+    runs: Mapping[str, Run],
+    averaging: Averaging,
+    resampling: IntervalOptions,
+) -> list[Curves]:
+    """Compute interpolated precision at :data:`RECALL_LEVELS`, and hit rates at :data:`RANKS`.
+
+    The hit rate at k is the share of queries with a relevant document in the first k results.
+
+    Args:
+        qrels: The judgments.
+        runs: The runs by mode, at least one; they are not checked.
+        averaging: The treatment of queries without results and without a relevant document.
+        resampling: The settings of the intervals; the seed of a report gives the resamples of its
+            means.
+
+    Returns:
+        The curves of ``IPrec`` and ``HitRate``, with means and ends of intervals in [0, 1].
+
+    Raises:
+        IncomparableError: If ``missing`` is ``drop`` and the runs answer different queries, or
+            none.
+    """
+    deepest = max(int(run.rows.blocks.sizes.max(initial=1)) for run in runs.values())
+    ranks = [rank for rank in RANKS if rank <= deepest]
+    curves = []
+    for measure, points in (("IPrec", RECALL_LEVELS), ("HitRate", ranks)):
+        measures = parse_measures([f"{measure}@{point:g}" for point in points])
+        # evaluate() would refuse a mode that found nothing.
+        scores = score_runs(qrels, runs, measures, averaging)
+        refuse_different_queries(scores)
+        values = np.concatenate(list(scores.tables.values()), axis=1)
+        if not len(values):
+            raise IncomparableError("no query to average over", where=measure)
+        intervals = mean_intervals(values, **resampling)
+        mean, low, high = (
+            dict(zip(scores.tables, np.split(row, len(runs)), strict=True))
+            for row in (intervals.estimate, intervals.low, intervals.high)
+        )
+        at, level = np.array(points, np.float64), resampling["confidence"]
+        curves.append(Curves(measure, at, mean, low, high, len(values), level))
+    return curves

@@ -140,12 +140,10 @@ def _write_mode_reports(result: BenchmarkResult, folder: Path) -> list[str]:
     names, primary = [], report.primary_measure
     make_folder(folder / MODE_REPORTS_FOLDER)
     for mode, of_mode in report.modes.items():
-        definition, run = of_mode.measures[primary].definition, {mode: result.runs[mode]}
-        failing = (
-            report.failing_queries
-            if dataset is None
-            else find_failing(dataset, run, result.per_query, primary, definition)
-        )
+        definition, failing = of_mode.measures[primary].definition, report.failing_queries
+        if dataset is not None:
+            run = {mode: result.runs[mode]}
+            failing = find_failing(dataset, run, result.per_query, primary, definition)
         names.append(mode_report_name(mode))
         write_text(folder / names[-1], render_json(report.of_mode(mode, failing)))
     return names

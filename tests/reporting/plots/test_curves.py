@@ -7,7 +7,7 @@ import pytest
 import pytrec_eval
 
 from trectools_plus import Qrels, Run, evaluate
-from trectools_plus.benchmark.curves import RANKS, RECALL_LEVELS, Curves, measure_curves
+from trectools_plus.benchmark.analyses import RANKS, RECALL_LEVELS, Curves, measure_curves
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.errors import IncomparableError
 from trectools_plus.measures.evaluation import Averaging

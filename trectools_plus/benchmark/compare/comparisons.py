@@ -17,8 +17,8 @@ from trectools_plus.benchmark.compare.compare import (
     find_unranked,
     is_best_significant,
     refuse_different_queries,
+    summarise,
 )
-from trectools_plus.benchmark.compare.summary import summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     DatasetInfo,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from trectools_plus.benchmark.compare.compare import further_fields, group_queries
 from trectools_plus.benchmark.compare.comparisons import Comparisons
-from trectools_plus.benchmark.compare.summary import further_fields, group_queries
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Topics
 from trectools_plus.statistics.arrays import FloatArray, none_if_nan

@@ -139,7 +139,7 @@ def find_failing(
         measure: The measure, as requested.
         definition: Its definition.
     """
-    if not definition.is_higher_better:
+    if not definition.direction_of(measure):
         return []
     level = definition.relevance_level
     is_shown = (pl.col("measure") == measure) & pl.col("run").is_in([*runs])
@@ -346,7 +346,9 @@ def _diagnose_fusion(
             continue
         entry = pair if pair.contrast == "hybrid" else pair.turned()
         change = entry.difference or 0.0
-        if change and (change < 0) == modes["hybrid"].measures[measure].definition.is_higher_better:
+        if change and (change < 0) == modes["hybrid"].measures[measure].definition.direction_of(
+            measure
+        ):
             side = "below" if change < 0 else "above"
             proof = "" if entry.significant else ", though not significantly"
             yield Diagnosis(

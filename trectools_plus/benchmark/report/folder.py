@@ -403,9 +403,10 @@ class ListedReport:
         dataset: Name of the dataset.
         queries: Number of queries in the means.
         modes: The compared modes.
-        best: The best mode of the verdict on the primary measure with its mean, marked ``*`` if it
-            differs significantly from the second, else ``n.s.``; of a single mode, its mean;
-            ``none`` on a tie, and if the modes are not ranked.
+        best: The best mode on the primary measure with its mean, marked ``*`` if it differs
+            significantly from the second, else ``n.s.``; with a baseline, the numbers of modes
+            that are significantly better and worse; of a single mode, its mean; ``none`` on a tie,
+            and if the modes are not ranked.
         cached_from: The experiment whose results are reused; ``None`` if all were computed.
     """
 
@@ -472,6 +473,8 @@ def _describe(report: BenchmarkReport, folder: Path) -> ListedReport:
     verdict, best = report.verdict, f"none, {measure}"
     if len(report.modes) == 1:
         best = show(next(iter(report.modes)))
+    elif verdict is not None and verdict.compared is not None and verdict.second is not None:
+        best = f"{verdict.better} better, {verdict.worse} worse than {show(verdict.second)}"
     elif verdict is not None and verdict.best is not None:
         best = f"{show(verdict.best)} {'*' if verdict.significant else 'n.s.'}"
     return ListedReport(

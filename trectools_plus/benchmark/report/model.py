@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -74,16 +75,18 @@ class MeasureDefinition(WithoutUnset):
     alias: str | None = None
     """The name as the user wrote it, if that differs."""
     higher_is_better: bool | None = None
-    """False if a lower value is better; omitted otherwise."""
+    """False if a lower value is better; omitted otherwise, and in reports of schema version 1.0,
+    where lower is better for MeanRank and MinRank."""
 
     aggregate: Literal["sum"] | None = None
     """``sum`` if the figure over all queries is the sum, which has no interval and is not compared.
     Omitted if it is the mean."""
 
-    @property
-    def is_higher_better(self) -> bool:
-        """True if a higher value is better."""
-        return self.higher_is_better is not False
+    def direction_of(self, name: str) -> bool:
+        """Return whether a higher value of the measure of this name is better."""
+        if self.higher_is_better is not None:
+            return self.higher_is_better
+        return re.split("[(@]", self.name or name, maxsplit=1)[0] not in ("MeanRank", "MinRank")
 
 
 class UpliftResult(ReportModel):
@@ -671,7 +674,7 @@ class BenchmarkReport(ReportModel):
             for result in self.modes.values()
             if measure in result.measures
         )
-        return next((one.is_higher_better for one in definitions), True)
+        return next((one.direction_of(measure) for one in definitions), True)
 
     def find_comparison(self, baseline: str, contrast: str, measure: str) -> Comparison | None:
         """Return contrast minus baseline on a measure, or ``None`` if they are not compared.

@@ -23,9 +23,10 @@ from trectools_plus.benchmark.compare.compare import (
     find_primary_of,
     find_unranked,
     is_best_significant,
+    make_strata,
     refuse_different_queries,
+    summarise,
 )
-from trectools_plus.benchmark.compare.summary import make_strata, summarise
 from trectools_plus.benchmark.report import (
     BenchmarkReport,
     Manifest,

@@ -23,14 +23,13 @@ from trectools_plus.benchmark.run.output_folder import (
     WINNER_FILE,
     OutputFolder,
 )
-from trectools_plus.benchmark.sweep.config import SweepConfig
 from trectools_plus.benchmark.sweep.runner import (
     Selection,
     SweepReport,
     SweepResult,
     choose_measures,
 )
-from trectools_plus.benchmark.sweep.variants import list_variants
+from trectools_plus.benchmark.sweep.variants import SweepConfig, list_variants
 from trectools_plus.errors import InputError
 from trectools_plus.formats.files.closed import ClosedFolder, read_document
 from trectools_plus.formats.tables import Qrels, Run

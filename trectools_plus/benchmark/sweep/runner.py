@@ -26,8 +26,7 @@ from trectools_plus.benchmark.run.output_folder import (
     claim_folder,
 )
 from trectools_plus.benchmark.run.runner import DEFAULT_FOLDER
-from trectools_plus.benchmark.sweep.config import SweepConfig
-from trectools_plus.benchmark.sweep.variants import Variant, Variants, list_variants
+from trectools_plus.benchmark.sweep.variants import SweepConfig, Variant, Variants, list_variants
 from trectools_plus.choices import DEFAULT_MEASURES
 from trectools_plus.display import Displayed
 from trectools_plus.errors import CheckFailedError, UsageError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 import polars as pl
 
-from trectools_plus.benchmark.curves import Curves, measure_curves
+from trectools_plus.benchmark.analyses import Curves, measure_curves
 from trectools_plus.benchmark.report import BenchmarkReport, MeasureResult, StratumResult
 from trectools_plus.benchmark.run.config import resampling_of
 from trectools_plus.benchmark.run.output_folder import PLOTS_FOLDER

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trectools_plus.benchmark.compare.summary import Rows, summarise_rows
+from trectools_plus.benchmark.compare.compare import Rows, summarise_rows
 from trectools_plus.benchmark.report import (
     MeasureDefinition,
     StratumResult,
