@@ -9,7 +9,7 @@ from typing import Any
 
 import matplotlib as mpl
 import pytest
-from trectools_plus.benchmark.report.parts import MeasureDefinition
+from trectools_plus.benchmark.report.model import MeasureDefinition
 
 from trectools_plus.benchmark.compare.compare_reports import compare_reports, state_verdict
 from trectools_plus.benchmark.gate import GateRules, run_gate
