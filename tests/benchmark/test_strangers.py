@@ -342,7 +342,7 @@ TEXTS = """
     FindingRecord.name FindingRecord.query_id FindingRecord.remedy
     Manifest.command Manifest.config_hash Manifest.created_at
     Manifest.experiment_id Manifest.index_snapshots Manifest.models Manifest.packages
-    Manifest.platform Manifest.python MeasureDefinition.aggregate MeasureDefinition.alias
+    Manifest.platform Manifest.python MeasureDefinition.alias
     MeasureDefinition.averaged_over MeasureDefinition.denominator MeasureDefinition.formula
     MeasureDefinition.gain MeasureDefinition.name MeasureDefinition.provider
     MeasureDefinition.ties MeasureDefinition.trec_eval_call

@@ -219,16 +219,15 @@ def find_pool(
 
     Returns:
         ``None`` if no document is judged not relevant, because then the qrels list only relevant
-        documents, or if the measure is a sum. Without bounds if the measure depends on more than
-        grades and ranks.
+        documents. Without bounds if the measure depends on more than grades and ranks.
     """
     one = next(each for each in evaluation.measures if each.requested_name == measure)
-    if one.aggregate == "sum" or not (qrels.frame["relevance"] <= 0).any():
+    if not (qrels.frame["relevance"] <= 0).any():
         return None
     scores = {name: none_if_nan(evaluation.mean(name, measure)) for name in runs}
     bounds: dict[str, tuple[float | None, float | None]] = {}
     if depend_on_grades_only([one]):
-        queries = queries or JudgedQueries.from_qrels(qrels)
+        queries = queries or JudgedQueries.of(qrels)
         highest = int(qrels.frame["relevance"].max() or 1)  # type: ignore[arg-type]
         scored = {*evaluation.query_ids[next(iter(runs))]}
         counted = np.array([query_id in scored for query_id in queries.query_ids], bool)
@@ -257,11 +256,11 @@ def _find_bounds(
     counted: npt.NDArray[np.bool_],
 ) -> tuple[float | None, float | None]:
     """Return the bounds of a run's mean over the counted queries; ``None`` if they take long."""
-    ranked = queries.judge(run).cut(measure.depth)
+    ranked = queries.judge(run).cut(measure.cutoff)
     if ranked.retrieved.sum() > _MOST_DOCUMENTS:
         return None, None
     low, high = bound_by_unjudged([measure], ranked, highest_grade)
-    empty = measure.values_without_results(ranked.query, ranked.grade, len(ranked.retrieved))
+    empty = measure.value_without_results
     ends = [np.where(ranked.retrieved == 0, empty, end[:, 0])[counted] for end in (low, high)]
     defined = [end[~np.isnan(end)] for end in ends]
     lowest, largest = (math.fsum(end) / len(end) if len(end) else None for end in defined)

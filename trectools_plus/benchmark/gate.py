@@ -353,7 +353,7 @@ def _pair(measure: Measure, before: StoredFigures, after: StoredFigures) -> _Cas
 
 
 def _refuse_missing_values(rules: GateRules, cases: Sequence[_Case]) -> None:
-    """Refuse rules that need values per query that are absent, or the interval of a sum."""
+    """Refuse rules that need values per query that are absent."""
     needs = {
         "--require-significant": rules.require_significant,
         "--non-inferior": rules.non_inferior is not None,
@@ -363,13 +363,6 @@ def _refuse_missing_values(rules: GateRules, cases: Sequence[_Case]) -> None:
         raise InputError(
             f"{option} needs the per-query values of both reports",
             remedy="keep per_query.parquet beside BenchmarkReport.json",
-        )
-    sums = [case.current.measure for case in cases if case.current.is_sum]
-    if rules.non_inferior is not None and sums:
-        raise UsageError(
-            f"{sums[0]} is a sum over the queries and has no interval",
-            where="--non-inferior",
-            remedy="use a measure that is averaged over queries, or --max-drop",
         )
 
 
@@ -416,7 +409,7 @@ def _apply(
         non_inferior = worst > -margin + EQUAL
         is_undecided = not non_inferior and best > -margin
     needed = None
-    if is_undecided and pair is not None and pair.ids and not figures.is_sum:
+    if is_undecided and pair is not None and pair.ids:
         size = limit * unit if margin is None else margin
         needed = _count_queries(pair, size, resampling["confidence"], one_sided=margin is not None)
     is_proven = significant is True or not rules.require_significant
@@ -427,7 +420,7 @@ def _apply(
         baseline=baseline,
         current=current,
         drop=0.0 if abs(drop) <= EQUAL else drop,
-        ci=None if figures.is_sum else ci,
+        ci=ci,
         p_adjusted=None if comparison is None else comparison.p_adjusted,
         significant=significant,
         margin=margin,
@@ -485,7 +478,7 @@ def _condense(
     condensed = []
     for case, entry in zip(cases, entries, strict=True):
         measure, mode, chosen = case.measure, entry.mode, case
-        may_explain = has_few_judged(judged.get(mode, ())) and measure.aggregate == "mean"
+        may_explain = has_few_judged(judged.get(mode, ()))
         sees_them = measure.sees_unjudged or isinstance(measure, Judged)
         if entry.failed and may_explain and not sees_them and case.pair is not None:
             values = [_score_judged(one, mode, measure, case.pair.ids) for one in sources]

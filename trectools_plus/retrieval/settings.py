@@ -152,7 +152,7 @@ class RetrievalSettings(Model):
         None,
         "Vector search with one vector for each part of a document (an ontology term's label, each "
         "synonym, the definition), or with one for the whole document.",
-        Option(panel=Panel.SEARCH, default="for the terms of an ontology"),
+        Option(panel=Panel.SEARCH, default="for the terms of an ontology", constant=True),
         examples=["true (for the terms of an ontology)"],
     )
     aggregation_strategy: AggregationName = setting(
@@ -210,19 +210,27 @@ class RetrievalSettings(Model):
             panel=Panel.MODELS,
             names="--enable-reranker",
             help="Rerank the first 50 results (--set rerank_depth=N changes the number) by the "
-            "letters that the query shares with labels and synonyms, or with --reranker-model.",
+            "letters that the query shares with labels and synonyms.",
             constant="lexical",
         ),
         examples=["lexical (or cross-encoder)"],
     )
     reranker_model: str | None = setting(
         None,
-        "Folder of a cross-encoder for --enable-reranker; needs the extra neural.",
-        Option("DIR", Panel.MODELS),
+        "Folder of a cross-encoder, for reranker=cross-encoder; needs the extra neural.",
         examples=["DIR"],
     )
     rerank_depth: WholeNumber = setting(50, "Number of results that are reranked.", ge=1)
-    device: Device = setting("cpu", "Device that models run on.", Option(panel=Panel.MODELS))
+    device: Device = setting(
+        "cpu",
+        "Device that models run on.",
+        Option(
+            panel=Panel.MODELS,
+            names="--gpu",
+            help="Run models on the GPU, if there is one.",
+            constant="cuda",
+        ),
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -45,7 +45,7 @@ def test_given_runs_have_texts_of_queries_and_ids_of_documents(bench: Any) -> No
     material = load_material(report)
     assert material.queries[0].results["two"][2] == "good"
     assert material.documents == {}
-    assert "no corpus" in material.notes[0]
+    assert "ids are shown instead of texts" in material.notes[0]
 
 
 def test_modes_and_depth_out_of_range_are_refused(report: Path) -> None:

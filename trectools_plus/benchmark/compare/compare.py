@@ -23,7 +23,6 @@ from trectools_plus.errors import IncomparableError, UsageError
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.measures.providers.stored import without_words
 from trectools_plus.statistics import Intervals, indistinguishable_groups, mean_intervals, pairs_of
 from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
 from trectools_plus.statistics.comparison import Comparison, ends_of
@@ -51,7 +50,7 @@ def summarise(
     results: dict[str, dict[str, MeasureResult]] = {}
     for column, (run, name) in enumerate(_cases(evaluation)):
         mean = none_if_nan(evaluation.mean(run, name))
-        definition = without_words(evaluation.definition(name))
+        definition = evaluation.definition(name)
         target = (targets or {}).get(definition.name)
         ci = interval_of(intervals, column)
         judged = target and judge_mean(
@@ -66,7 +65,7 @@ def summarise(
             median=none_if_nan(evaluation.median(run, name)),
             std=none_if_nan(evaluation.std(run, name)),
             n=evaluation.n(run, name),
-            ci=ci if definition.aggregate == "mean" else None,
+            ci=ci,
             definition=MeasureDefinition.model_validate(definition.as_dict()),
             target=judged,
         )
@@ -174,11 +173,10 @@ def summarise_rows(
     intervals = _intervals(part, options)
     results: dict[str, dict[str, StratumResult]] = {run: {} for run in part.run_names}
     for column, (run, name) in enumerate(_cases(part)):
-        summed = part.definition(name).aggregate == "sum"
         results[run][name] = StratumResult(
             mean=none_if_nan(part.mean(run, name)),
             n=part.n(run, name),
-            ci=None if summed else interval_of(intervals, column),
+            ci=interval_of(intervals, column),
         )
     return results
 
@@ -220,7 +218,7 @@ def compare_pairs(
             evaluation.definition(measure).higher_is_better,
         )
         for one, two in pairs
-        for measure in evaluation.compared_names
+        for measure in evaluation.measure_names
     ]
     return compare_scores(scores, method) if scores else []
 
@@ -263,7 +261,7 @@ def refuse_different_queries(evaluation: Evaluation) -> None:
 def find_primary_of(config: Mapping[str, Any], evaluation: Evaluation) -> str:
     """Return the primary measure of an evaluation; ``config`` is that of the manifest."""
     names = {one.requested_name: one.name for one in evaluation.measures}
-    return find_primary(config, names, {*names} - {*evaluation.compared_names})
+    return find_primary(config, names)
 
 
 def find_differences(
@@ -325,7 +323,7 @@ def find_best(
 ) -> dict[str, str | None]:
     """Find the run with the best mean by measure.
 
-    ``None`` on a tie, with fewer than two runs, for sums, where the means are over different
+    ``None`` on a tie, with fewer than two runs, where the means are over different
     queries, or with baselines: then no run is compared with all others.
     Means that differ only by rounding (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
 
@@ -334,7 +332,7 @@ def find_best(
         baselines: The runs that the others are compared with.
     """
     best: dict[str, str | None] = dict.fromkeys(evaluation.measure_names)
-    ranked = [] if baselines else {*evaluation.compared_names} - {*find_unranked(evaluation)}
+    ranked = [] if baselines else {*evaluation.measure_names} - {*find_unranked(evaluation)}
     for name in ranked:
         means = _defined_means(evaluation, name)
         choose = max if evaluation.definition(name).higher_is_better else min
@@ -378,7 +376,7 @@ def find_groups(
         every_pair: The comparisons of every pair of modes.
     """
     groups: dict[str, list[list[str]]] = {name: [] for name in evaluation.measure_names}
-    for name in {*evaluation.compared_names} - {*find_unranked(evaluation)}:
+    for name in {*evaluation.measure_names} - {*find_unranked(evaluation)}:
         means = _defined_means(evaluation, name)
         modes = list(means)
         p_values = np.full((len(modes), len(modes)), np.nan)

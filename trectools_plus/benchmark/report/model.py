@@ -49,7 +49,7 @@ UnscoredStatus = Literal["incomplete", "failed", "unavailable"]
 class MeasureDefinition(WithoutUnset):
     """The definition of a measure."""
 
-    _optional: ClassVar = {"higher_is_better": True, "aggregate": None}
+    _optional: ClassVar = {"higher_is_better": True}
 
     name: str | None = None
     """The canonical name, which is the same for all spellings; null in reports of earlier versions,
@@ -77,10 +77,6 @@ class MeasureDefinition(WithoutUnset):
     higher_is_better: bool | None = None
     """False if a lower value is better; omitted otherwise, and in reports of schema version 1.0,
     where lower is better for MeanRank and MinRank."""
-
-    aggregate: Literal["sum"] | None = None
-    """``sum`` if the figure over all queries is the sum, which has no interval and is not compared.
-    Omitted if it is the mean."""
 
     def direction_of(self, name: str) -> bool:
         """Return whether a higher value of the measure of this name is better."""
@@ -139,8 +135,7 @@ class MeasureResult(ReportModel):
     """One measure of one mode, over all queries."""
 
     mean: float | None
-    """Arithmetic mean over the queries for which the measure is defined; their sum if the
-    definition's ``aggregate`` is ``sum``."""
+    """Arithmetic mean over the queries for which the measure is defined."""
     median: float | None
     """Median over the same queries."""
     std: float | None
@@ -148,7 +143,7 @@ class MeasureResult(ReportModel):
     n: int
     """Number of queries in the mean."""
     ci: ConfidenceInterval | None
-    """Interval of the mean; null for a sum, for fewer than two queries, and where no interval is
+    """Interval of the mean; null for fewer than two queries, and where no interval is
     valid, because all values are equal."""
     definition: MeasureDefinition
     """The definition of the measure."""
@@ -639,11 +634,6 @@ class BenchmarkReport(ReportModel):
             for name, figures in result.measures.items():
                 names[name] = figures.definition.name or name
         return names
-
-    def is_sum(self, measure: str) -> bool:
-        """Return whether the figures of one of the report's measures are sums, not means."""
-        found = (result.measures.get(measure) for result in self.modes.values())
-        return any(one is not None and one.definition.aggregate == "sum" for one in found)
 
     def find_measure(self, requested: str) -> str | None:
         """Return the report's name of a measure in any spelling; ``None`` if it has none."""

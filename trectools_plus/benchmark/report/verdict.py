@@ -6,7 +6,7 @@ was read, also from one of schema version 1.0.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trectools_plus.benchmark.report.model import BenchmarkReport, BestOverall, Verdict
@@ -26,21 +26,19 @@ _NAMED = 3
 def choose_primary(report: BenchmarkReport) -> str:
     """Return the primary measure: the configured one, or the default one that the report has.
 
-    Without a name, it is the first named measure with a mean. The default is RR for terms of an
+    Without a name, it is the first named measure. The default is RR for terms of an
     ontology, otherwise nDCG@10; if the report does not have it, its first measure. Empty if the
     report has no measures.
     """
-    sums = [name for name in report.measure_names if report.is_sum(name)]
-    return find_primary(report.manifest.config, report.canonical_names, sums)
+    return find_primary(report.manifest.config, report.canonical_names)
 
 
-def find_primary(config: Mapping[str, Any], names: Mapping[str, str], sums: Collection[str]) -> str:
+def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Return the primary measure; see :func:`choose_primary`.
 
     Args:
         config: The configuration, as in a manifest.
         names: The canonical name of each measure by its name as requested.
-        sums: The measures, as requested, that have sums instead of means.
     """
     from trectools_plus.measures.parser import match_name
 
@@ -50,8 +48,7 @@ def find_primary(config: Mapping[str, Any], names: Mapping[str, str], sums: Coll
     default = _PRIMARY_OF_TERMS if _is_over_terms(config) else _PRIMARY
     wanted = (*(config.get("headline_measures") or ()), default)
     known = [name for name in (match_name(name, names) for name in wanted) if name is not None]
-    means = (name for name in (*known, *names) if name not in sums)
-    return next(means, next(iter(names), ""))
+    return next(iter((*known, *names)), "")
 
 
 def choose_headlines(report: BenchmarkReport, primary: str) -> list[str]:
@@ -109,7 +106,7 @@ def make_verdict(report: BenchmarkReport, measure: str) -> Verdict | None:
         return None
     results = {mode: result.measures[measure] for mode, result in report.modes.items()}
     means = {mode: one.mean for mode, one in results.items() if one.mean is not None}
-    is_ranked = measure not in report.unranked and not report.is_sum(measure)
+    is_ranked = measure not in report.unranked
     choose = max if report.higher_is_better(measure) else min
     baselines = [mode for mode in baselines_of(report) if mode in means]
     rest = [mode for mode in means if mode not in baselines]
@@ -191,9 +188,8 @@ def _describe_without_second(report: BenchmarkReport, verdict: Verdict, tied: li
     named = tied if verdict.best is None else [verdict.best]
     if all(one.measures[measure].mean is None for one in report.modes.values()):
         return f"{measure} is undefined for every {noun}"
-    if report.is_sum(measure) or not (named or len(report.modes) == 1):
-        is_sum = report.is_sum(measure)
-        why = "it is a sum over the queries" if is_sum else "the means are over different queries"
+    if not named and len(report.modes) > 1:
+        why = "the means are over different queries"
         return f"The {noun}s are not ranked on {measure}, because {why}"
     if len(named) > 1:
         best = "" if len(named) == len(report.modes) else "best "

@@ -227,7 +227,7 @@ class Dataset:
     @cached_property
     def judged(self) -> JudgedQueries:
         """The judgments for scoring; the judged documents of each run are found once."""
-        return JudgedQueries.from_qrels(self.qrels)
+        return JudgedQueries.of(self.qrels)
 
     def describe(self, queries: int, contents: Mapping[str, str]) -> DatasetInfo:
         """Return the entry in the manifest.

@@ -124,9 +124,8 @@ class BackendSettings(Model):
     )
     http: HttpSettings | None = setting(
         None,
-        "For --backend http: a setting of the key http, for example index=articles, "
-        "text_fields=title,text, vector_field=embedding or id_field=doc_id. Repeatable.",
-        Option("NAME=VALUE", Panel.BACKENDS),
+        "For the backend http: its settings, for example http.index=articles, "
+        "http.text_fields=title,text, http.vector_field=embedding or http.id_field=doc_id.",
     )
     collapse: Collapse | None = setting(
         None, "How chunks become documents, if the backend returns chunks."
