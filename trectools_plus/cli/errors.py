@@ -98,6 +98,7 @@ _REMOVED = {
         ("--state-dir", "--job-time-limit", "--keep-results"),
         "removed with the background jobs; use the command line for larger work",
     ),
+    "--held-out": "removed; score the chosen variant with benchmark run --test-file HELD-OUT",
     "--max-body-mib": "removed; larger files are for the command line",
     "--max-queries": "removed; larger sets are for benchmark run",
     "--max-memory-gib": "removed; limit the memory of the container or unit of the service",

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from trectools_plus.benchmark.report import DatasetInfo, FindingRecord, SourceFile
-from trectools_plus.benchmark.report.parts import record_findings
+from trectools_plus.benchmark.report.model import record_findings
 from trectools_plus.benchmark.run.config import BenchmarkConfig
 from trectools_plus.choices import UnknownTerms
 from trectools_plus.errors import CheckFailedError, InputError, UsageError
@@ -25,7 +25,6 @@ from trectools_plus.formats.corpus import DocumentCollection, load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
 from trectools_plus.formats.ir_datasets import is_catalogue_name, open_catalogue
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Corpus, Qrels, Topics
-from trectools_plus.formats.topic_records.model import TopicOptions
 from trectools_plus.formats.topics import read_topics
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.ontology.hpo import load_ontology
@@ -279,21 +278,10 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         UsageError: If the dataset is unknown.
     """
     name = name_dataset(config)
-    if config.dataset is None:
-        corpus = None if config.corpus is None else load_corpus(config.corpus)
-        if config.test_file is None:
-            paths = (config.qrels, config.corpus, config.topics)
-            dataset = _from_files(name, paths, corpus, config.topic_options)
-        else:
-            dataset = _from_test_set(name, config, corpus)
-    elif is_named_collection(name):
+    if config.dataset is not None and is_named_collection(name):
         dataset = _from_collection(config, name)
     else:
-        files = find_collection_files(name)
-        corpus_path = None if config.runs is not None else str(files.corpus)
-        paths = str(files.qrels), corpus_path, str(files.topics)
-        corpus = None if corpus_path is None else load_corpus(corpus_path)
-        dataset = _from_files(name, paths, corpus, config.topic_options)
+        dataset = _from_files(config, name)
     check_id_overlap(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
     given = _files({kind: getattr(config, kind) for kind in TERM_FILES})
     if config.exclude is None:
@@ -328,22 +316,26 @@ def hash_query_fields(topics: Topics) -> str | None:
     return sha256_text(topics.frame.select("query_id", *names).write_ndjson())
 
 
-def _from_files(
-    name: str,
-    paths: tuple[str | None, str | None, str | None],
-    corpus: DocumentCollection | None,
-    topic_options: TopicOptions,
-) -> Dataset:
-    """Read the files of qrels, corpus and topics; the corpus is open already."""
-    qrels_path, corpus_path, topics_path = paths
+def _from_files(config: BenchmarkConfig, name: str) -> Dataset:
+    """Read the files of qrels, corpus and topics, of which a test set replaces two."""
+    given = {"corpus": config.corpus, "topics": config.topics, "qrels": config.qrels}
+    if config.dataset is not None:
+        files = find_collection_files(name)
+        corpus_path = None if config.runs is not None else str(files.corpus)
+        given = {"corpus": corpus_path, "topics": str(files.topics), "qrels": str(files.qrels)}
+    corpus: Corpus | None = None
+    if (path := given["corpus"]) is not None:
+        corpus = load_corpus(path)
+    if config.test_file is not None:
+        return _from_test_set(config, name, corpus)
+    topics_path, qrels_path = given["topics"], given["qrels"]
     if qrels_path is None:
         raise InputError("no qrels given")
     qrels, findings = load_qrels_with_findings(qrels_path)
-    given = {"corpus": corpus_path, "topics": topics_path, "qrels": qrels_path}
     return Dataset(
         id=name,
         corpus=corpus,
-        topics=None if topics_path is None else read_topics(topics_path, topic_options),
+        topics=None if topics_path is None else read_topics(topics_path, config.topic_options),
         qrels=qrels,
         files=_files(given),
         findings=record_findings(findings),
@@ -351,15 +343,14 @@ def _from_files(
 
 
 def _from_test_set(
-    name: str, config: BenchmarkConfig, corpus: DocumentCollection | None
+    config: BenchmarkConfig, name: str, corpus: DocumentCollection | None
 ) -> Dataset:
     """Return documents with the queries and judgments of a test set."""
     path = str(config.test_file)
     test_set = load_test_set(path)
-    qrels = qrels_of(test_set, path)
+    qrels, facts = qrels_of(test_set, path), test_set.metadata
     findings = check_qrels(qrels)
     refuse_errors(findings)
-    facts = test_set.metadata
     return Dataset(
         id=name,
         corpus=corpus,

@@ -258,7 +258,7 @@ def benchmark_multilingual(
 
 _SWEEP_SETTINGS = SettingOptions(
     benchmark.SweepConfig,
-    *("dataset", "test_file", "held_out", "unknown_terms", "language"),
+    *("dataset", "test_file", "unknown_terms", "language"),
     *("corpus", "topics", "qrels", "ontology", "modes", "depth", "retrieval"),
     *(
         "measures",
