@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,13 +18,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import typer
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "contract"))
 
 from harness.program import Program
 
+from trectools_plus.cli.app import app, benchmark_app, runs_app
 from trectools_plus.cli.errors import run_command
 
 # Tests import ir_measures, which imports cwl-eval, which would log to cwl.log without a handler.
@@ -88,11 +89,28 @@ class PassedTests:
         self._path.write_text("".join(f"{name}\n" for name in sorted(self._passed)), "utf-8")
 
 
+def is_thorough() -> bool:
+    """Return whether tests use all cases of a long list; with the profile fast, a part of them."""
+    return settings.default is not None and settings.default.max_examples > 12
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Omit tests that passed; run tests that wait for processes first.
+    """Omit tests that passed or are not in turn; run tests that wait for processes first.
 
     If they ran last, other workers would be idle.
     """
+    wanted = ("keyword", "freeze", "golden")
+    if not is_thorough() and not any(getattr(config.option, name, None) for name in wanted):
+        numbers = Counter[str]()
+        omitted = set()
+        for item in items:
+            if marker := item.get_closest_marker("every"):
+                test = item.nodeid.partition("[")[0]
+                if numbers[test] % marker.args[0]:
+                    omitted.add(item)
+                numbers[test] += 1
+        config.hook.pytest_deselected(items=list(omitted))
+        items[:] = [item for item in items if item not in omitted]
     if path := config.getoption("--omit-passed"):
         passed = set(Path(path).read_text("utf-8").splitlines())
         omitted = {
@@ -107,8 +125,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def thorough() -> bool:
-    """Return whether tests use all cases of a long list; with the profile fast, a part of them."""
-    return settings.default is not None and settings.default.max_examples > 12
+    """Return :func:`is_thorough`."""
+    return is_thorough()
 
 
 @pytest.fixture(scope="session")
@@ -288,27 +306,27 @@ Call = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def call_of(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[str, Callable[..., None]], Call]:
+) -> Callable[[str], Call]:
     """Make functions that call a command like its console command, in a temporary folder.
 
     The function returns exit code, stdout and stderr. Its command is named by group and name, as in
     ``benchmark run``.
     """
 
-    def make(name: str, command: Callable[..., None]) -> Call:
-        group, _, own = name.partition(" ")
-        app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-        app.command(own)(command)
-        app.callback()(lambda: None)
+    def make(name: str) -> Call:
+        program, *words = name.split()
+        if program not in ("trectools-plus", "benchmark", "runs"):
+            program, words = "trectools-plus", [program, *words]
+        group = {"benchmark": benchmark_app, "runs": runs_app}.get(program, app)
         monkeypatch.chdir(tmp_path)
         monkeypatch.delenv("FORCE_COLOR", raising=False)
 
         def run(*arguments: str) -> tuple[int, str, str]:
-            monkeypatch.setattr(sys, "argv", [f"/somewhere/bin/{group}", own, *arguments])
+            monkeypatch.setattr(sys, "argv", [f"/somewhere/bin/{program}", *words, *arguments])
             capsys.readouterr()
             code = 0
             try:
-                run_command(app, group)
+                run_command(group, program)
             except SystemExit as left:
                 code = left.code if isinstance(left.code, int) else 1
             out, err = capsys.readouterr()

@@ -33,7 +33,6 @@ def shown_commands(page: Path) -> Iterator[str]:
 CASES = [
     pytest.param(command, id=f"{page.stem}: {command}")
     for page in PAGES
-    if page.name not in ("commands.md", "rules.md")
     for command in dict.fromkeys(shown_commands(page))
 ]
 

@@ -58,12 +58,15 @@ def names() -> frozenset[str]:
         found.update(path.relative_to(ROOT).with_suffix("").parts)
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             for field in ("name", "id", "attr", "arg", "asname"):
-                found.add(str(getattr(node, field, None)).split(".")[-1])
+                if name := getattr(node, field, None):
+                    found.add(str(name).split(".")[-1])
     return frozenset(found)
 
 
 def lost(source: str) -> Iterator[str]:
     """Yield what the texts of a module name and what does not exist."""
+    if not any(pattern.search(source) for pattern in (_FILE, _PLACE, _OBJECT, _DOTTED, _IN_FILE)):
+        return
     for text in texts(source):
         for name in (*_FILE.findall(text), *_PLACE.findall(text)):
             if name.rstrip("/") not in files() and name not in MADE_UP:

@@ -156,12 +156,12 @@ def test_public_classes_have_names_of_their_own() -> None:
 
 CEILINGS = {
     "formats": Size(4_646, 60_584),
-    "validation": Size(3_685, 57_444),
+    "validation": Size(3_665, 57_259),
     "retrieval": Size(4_042, 56_624),
     "benchmark": Size(3_818, 58_515),
     "reporting": Size(2_406, 38_042),
     "service": Size(1_765, 23_825),
-    "cli": Size(1_846, 32_105),
+    "cli": Size(1_839, 32_028),
     "measures": Size(1_746, 25_158),
     "extraction": Size(1_671, 23_588),
     "judging": Size(1_691, 24_225),
@@ -173,7 +173,7 @@ CEILINGS = {
     "distributed": Size(127, 1_563),
 }
 """The greatest sizes of the folders of the package. A ceiling is only ever lowered."""
-TESTS_CEILING = Size(30_420, 483_378)
+TESTS_CEILING = Size(30_455, 483_981)
 MOST_MODULES = 413
 MOST_SCRIPT_LINES = 1_594
 

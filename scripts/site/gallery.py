@@ -1,4 +1,4 @@
-"""MkDocs hook: run the commands on docs/gallery.md, and add their reports to the site.
+"""MkDocs hook: run the commands on docs/results.md, and add their reports to the site.
 
 The commands run in an empty folder, one after the other, once for each build. A link to the report
 follows a block whose last command writes one; otherwise a picture of this command's output follows.
@@ -20,7 +20,7 @@ from mkdocs.structure.pages import Page
 sys.path.insert(0, str(Path(__file__).parent))
 from terminal import draw, run  # the folder is not a package
 
-PAGE = "gallery.md"
+PAGE = "results.md"
 FOLDER = "gallery"
 """The folder of the reports, below docs/."""
 REPORT = "BenchmarkReport.html"

@@ -1,9 +1,9 @@
-"""The public names on docs/python.md, and the result objects on docs/results.md.
+"""The commands, rules, public names and result objects on pages of the site.
 
-A page has the list between `<!-- reference: names -->` or `<!-- reference: results -->` and
-`<!-- end -->`. In the checkout, scripts/docs writes a table with the first line of each docstring;
-on the site, this MkDocs hook puts entries there, which mkdocstrings fills with signatures and
-docstrings.
+A page has the list between `<!-- reference: commands -->` (`rules`, `names`, `results`) and
+`<!-- end -->`, where this MkDocs hook writes it: help texts, the catalogue, or entries that
+mkdocstrings fills with signatures and docstrings. In the checkout, only docs/python.md has a list:
+scripts/docs writes a table of the names with the first line of each docstring.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from trectools_plus.cli.reference import iter_commands
+from trectools_plus.validation import CATALOGUE
+
 PACKAGE = Path(__file__).resolve().parents[2] / "trectools_plus"
 _MARK = re.compile(r"(<!-- reference: (\w+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+_SPECIAL, _ESCAPED = re.compile(r"([|\[\]])"), r"\\\1"
 _ROLE = re.compile(r":\w+:`[~.]?([^`]+)`")
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Replace the marks of a page by entries of the reference."""
-    return _MARK.sub(lambda mark: _entries(LISTS[mark[2]]()), markdown)
+    return _MARK.sub(lambda mark: LISTS[mark[2]](), markdown)
 
 
 def with_summaries(markdown: str) -> str:
-    """Replace the lists of a page by tables of names and the first lines of their docstrings."""
-
-    def table(mark: re.Match[str]) -> str:
-        names = LISTS[mark[2]]()
-        shown = _names_by_package(names) if mark[2] == "names" else _classes_by_name(names)
-        return f"{mark[1]}\n{shown}\n{mark[3]}"
-
-    return _MARK.sub(table, markdown)
+    """Replace the public names of a page by tables with the first lines of their docstrings."""
+    names = _names_by_package(public_names())
+    return _MARK.sub(lambda mark: f"{mark[1]}\n{names}\n{mark[3]}", markdown)
 
 
 def _names_by_package(names: dict[str, list[str]]) -> str:
@@ -46,33 +45,6 @@ def _names_by_package(names: dict[str, list[str]]) -> str:
         lines += [f"| `{name}` | {_summary(getattr(module, name))} |" for name in listed]
         lines.append("")
     return "\n".join(lines)
-
-
-def _classes_by_name(names: dict[str, list[str]]) -> str:
-    classes = {
-        name: getattr(import_module(module), name)
-        for module, listed in names.items()
-        for name in listed
-    }
-    lines = ["| class | description | attributes |", "|---|---|---|"]
-    for name, found in sorted(classes.items()):
-        fields = [one for base in reversed(found.__mro__) for one in _fields(base)]
-        shown = ", ".join(f"`{field}`" for field in dict.fromkeys(fields))
-        lines.append(f"| `{name}` | {_summary(found)} | {shown} |")
-    return "\n".join([*lines, ""])
-
-
-def _fields(base: type) -> list[str]:
-    """Return the names of the public fields and properties that a class of the project adds."""
-    if not base.__module__.startswith(PACKAGE.name):
-        return []
-    properties = [
-        name
-        for name, member in vars(base).items()
-        if getattr(member, "fget", None) or type(member).__name__ == "cached_property"
-    ]
-    names = [*inspect.get_annotations(base), *properties]
-    return [name for name in names if not name.startswith("_") and name != "model_config"]
 
 
 def _summary(value: Any) -> str:
@@ -159,7 +131,48 @@ def _entries(names: dict[str, list[str]]) -> str:
     return "\n".join(lines)
 
 
-LISTS: dict[str, Callable[[], dict[str, list[str]]]] = {
-    "names": public_names,
-    "results": result_objects,
+def _commands() -> str:
+    """Return the help texts of all commands, one section per command."""
+    return "\n".join(
+        f"## {name}\n\n```text\n{text.rstrip()}\n```\n" for name, text in iter_commands()
+    )
+
+
+def _rules() -> str:
+    """Return the catalogue of rules; the code of each is an anchor."""
+    parts = []
+    for subject, heading in HEADINGS.items():
+        rules = [rule for rule in CATALOGUE if rule.on == subject]
+        parts += [f"### {heading}\n", "| code | name | severity | checks |", "|---|---|---|---|"]
+        parts += [
+            f"| [{rule.code}](#{rule.code}) | {rule.name} | {rule.severity} | "
+            f"{_SPECIAL.sub(_ESCAPED, rule.checks)} |"
+            for rule in rules
+        ]
+        parts.append("")
+        for rule in rules:
+            parts += [f'<a id="{rule.code}"></a>\n', f"#### {rule.code} {rule.name}\n"]
+            parts += [f"{rule.rationale}\n", f"```text\n{rule.example}\n```\n"]
+            parts += [f"What to do: {rule.remedy}. Fix: {FIXES[rule.fix]}.\n"]
+    return "\n".join(parts)
+
+
+HEADINGS = {
+    "file": "Files",
+    "run": "Runs",
+    "qrels": "Qrels",
+    "topics": "Topics and test sets",
+    "testset": "Test sets, their ontology and their parts",
+    "pair": "Run against qrels and topics",
+}
+FIXES = {
+    "safe": "safe, the ranking that is evaluated stays",
+    "ask": "if the rule is named",
+    "no": "not from the file alone",
+}
+LISTS: dict[str, Callable[[], str]] = {
+    "commands": _commands,
+    "rules": _rules,
+    "names": lambda: _entries(public_names()),
+    "results": lambda: _entries(result_objects()),
 }

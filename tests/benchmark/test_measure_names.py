@@ -112,27 +112,6 @@ def test_two_spellings_are_one_measure(bench: Any) -> None:
     folder = bench.make("twice", {"a": {}, "b": {1: 2}}, measures=["MRR@10", "RR@10", "recip_rank"])
     report = load_report(folder / "BenchmarkReport.json")
     assert report.measure_names == ["MRR@10", "recip_rank"]
-    assert "MRR@10: RR@10 is the same measure; it is listed once." in report.notes
-
-
-def test_sums_have_no_interval_and_are_not_compared(bench: Any) -> None:
-    names = ["NumRet", "RR", "num_q"]
-    first = bench.make("sums", {"a": {}, "b": {1: 2}}, measures=names)
-    report = load_report(first / "BenchmarkReport.json")
-    figures = report.modes["a"].measures
-    assert (figures["NumRet"].mean, figures["num_q"].mean) == (60 * 13.0, 60.0)
-    assert figures["NumRet"].ci is figures["num_q"].ci is None
-    assert figures["RR"].ci is not None
-    assert {entry.measure for entry in report.comparisons} == {"RR"}
-    assert report.best_mode == {"NumRet": None, "RR": "a", "num_q": None}
-    assert report.groups["NumRet"] == []
-    assert verify_report(first).problems == []
-    second = bench.make("more-sums", {"a": {}, "b": {2: 2}}, measures=names)
-    assert [one.measure for one in compare_reports(first, second).modes[0].comparisons] == ["RR"]
-    assert run_gate(second, first, GateRules(("NumRet", "num_rel"))).passed
-    markdown = (first / "BenchmarkComparison.md").read_text()
-    assert "not compared: NumRet, num_q." in markdown
-    assert "780.0000" in markdown
 
 
 def test_a_report_without_canonical_names_is_compared(folders: Any, tmp_path: Path) -> None:

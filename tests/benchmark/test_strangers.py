@@ -131,6 +131,7 @@ def set_file(document: dict[str, Any], kind: str, path: str) -> None:
         manifest["dataset"]["files"][kind] = {"path": path, "sha256": "0" * 64}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", [*FILES, "dataset", "runs"])
 def test_a_report_requests_no_address(
     folder: Path, given: Path, server: tuple[str, list[bytes]], kind: str
@@ -144,6 +145,7 @@ def test_a_report_requests_no_address(
     assert called == []
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("path", ["/proc/kmsg", "/dev/zero", "-", "pipe", "link", "irds:x"])
 @pytest.mark.parametrize("kind", ["qrels", "ontology", "exclude", "runs"])
 def test_a_report_opens_no_device(folder: Path, given: Path, kind: str, path: str) -> None:
@@ -343,7 +345,7 @@ TEXTS = """
     FindingRecord.name FindingRecord.query_id FindingRecord.remedy
     Manifest.command Manifest.config_hash Manifest.created_at
     Manifest.experiment_id Manifest.index_snapshots Manifest.models Manifest.packages
-    Manifest.platform Manifest.python MeasureDefinition.aggregate MeasureDefinition.alias
+    Manifest.platform Manifest.python MeasureDefinition.alias
     MeasureDefinition.averaged_over MeasureDefinition.denominator MeasureDefinition.formula
     MeasureDefinition.gain MeasureDefinition.name MeasureDefinition.provider
     MeasureDefinition.ties MeasureDefinition.trec_eval_call

@@ -84,6 +84,7 @@ HONEST: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", HONEST)
 def test_an_honest_sweep_is_verified(tmp_path: Path, name: str) -> None:
     found = verify_report(write(tmp_path / "out", **HONEST[name]))
@@ -225,6 +226,7 @@ def winner(folder: Path) -> str:
     return str(json.loads((folder / JSON).read_text())["winner"]["name"])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_sweep_is_found(folder: Path, name: str) -> None:
     FORGERIES[name](folder)

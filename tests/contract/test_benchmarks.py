@@ -24,6 +24,7 @@ def as_parameter(name, *values):
     return pytest.param(*values, id=name, marks=[pytest.mark.slow(reason)] if reason else [])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "case", [as_parameter(one.name, one) for one in (*BENCHMARKS, *REPORTS, *DOCUMENTED)]
 )

@@ -12,6 +12,7 @@ from harness.observe import INPUTS
 pytestmark = pytest.mark.process
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("case", FILES, ids=lambda case: case.name)
 def test_documents_codes_and_files(case, observed, compare):
     document, _ = observed(case.name)

@@ -15,17 +15,15 @@ from trectools_plus.distributed import Place, current_workers, use_scheduler
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.parser import parse_measures
-from trectools_plus.measures.scoring.distributed import WorkerOpener
-from trectools_plus.measures.scoring.scored_files import open_files
-from trectools_plus.measures.scoring.scores import RunOpener
+from trectools_plus.measures.scoring.scored_files import RunOpener, open_files
 from trectools_plus.validation import load_qrels
 
 from .conftest import kill
 
 pytestmark = [pytest.mark.process, pytest.mark.slow("starts a cluster")]
 
-WHOLE = [*DEFAULT_MEASURES, "AP", "Bpref", "nDCG", "MeanRank", "Judged@10", "ERR@20"]
-BY_DOCUMENT = ["nDCG@10", "Accuracy", "P(judged_only=True)@5"]
+WHOLE = [*DEFAULT_MEASURES, "AP", "Bpref", "nDCG", "MeanRank", "Judged@10", "RBP@20"]
+BY_DOCUMENT = ["nDCG@10", "Accuracy"]
 
 
 def score(qrels, runs, names=WHOLE, **options):
@@ -119,7 +117,7 @@ def test_errors_are_those_of_one_machine(scheduler, collection, tmp_path):
 def test_a_file_that_workers_do_not_see_is_named(scheduler, collection, tmp_path):
     given = collection(1)
     measures = parse_measures(["nDCG@10"])
-    opener = WorkerOpener(load_qrels(given.qrels), RunOpener(tuple(measures), False, False))
+    opener = RunOpener(load_qrels(given.qrels), measures).open_on_worker
     (tmp_path / "mine.run").write_text("q1 Q0 d1 1 1.0 t\n")
     places = {
         "cannot find this file": Place(str(tmp_path / "only-there" / "mine.run"), 17),

@@ -39,6 +39,7 @@ def test_readers_and_evaluation_accept_a_name(run_file: Path) -> None:
     assert comparison.difference == 0
 
 
+@pytest.mark.every(3)
 @pytest.mark.process
 @pytest.mark.usefixtures("ir_datasets_home")
 @pytest.mark.parametrize(

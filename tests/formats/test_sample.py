@@ -34,7 +34,7 @@ def test_every_query_has_an_answer_and_every_judged_document_exists(sample: Coll
 def test_runs_are_those_of_the_modes_and_judged_to_rank_10(sample: Collection, mode: str) -> None:
     run = load_run(SAMPLE_FOLDER / "runs" / f"{mode}.run", qrels=sample.qrels)
     found = fetch(sample.corpus, sample.topics, [mode], depth=20)[mode].run
-    measures = ["nDCG@10", "RR", "R@20", "NumRet"]
+    measures = ["nDCG@10", "RR", "R@20", "RelRet"]
     shipped, searched = (evaluate(sample.qrels, one, measures) for one in (run, found))
     for measure in measures:
         assert shipped.mean(measure) == pytest.approx(searched.mean(measure))

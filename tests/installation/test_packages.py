@@ -43,7 +43,7 @@ qrels validate q.txt
 topics validate t.tsv
 testset validate set.yaml
 testset convert set.yaml set.json
-eval q.txt a.run b.run -m nDCG@10,AP,RBP,ERR@5
+eval q.txt a.run b.run -m nDCG@10,AP,RBP
 eval q.txt a.run --format parquet --output scores.parquet
 eval q.txt a.run --per-query --format json
 trec-eval -q q.txt a.run

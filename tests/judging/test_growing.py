@@ -37,6 +37,7 @@ from trectools_plus.judging.review.shown import load_plan_material
 from trectools_plus.judging.review.store import open_store
 from trectools_plus.judging.values import find_complete
 from trectools_plus.service.review.app import review_app
+from trectools_plus.service.review.controller import Reviewer
 from trectools_plus.service.review.importing import import_judgments
 
 
@@ -303,7 +304,7 @@ def test_imported_judgments_of_a_part_are_completed_by_people(tmp_path: Path) ->
     controller = app.state.controller
     anna = find_annotator(controller.store, "Anna")
     assert anna is not None
-    assert [one.judged for one in controller.offered(anna)] == [
+    assert [one.judged for one in Reviewer(controller, anna).offered()] == [
         sizes[first],
         sizes[second] - 3,
     ]

@@ -77,6 +77,7 @@ def test_without_a_terminal_nothing_is_asked(
     assert server.asked == []
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(("answer", "asked"), [("n\n", False), ("y\n", True)])
 def test_on_a_terminal_the_user_decides(
     folder: Path, server: Server, answer: str, asked: bool

@@ -71,7 +71,7 @@ def test_a_tenth_of_a_pool_may_be_missing(tmp_path: Path) -> None:
 def test_a_value_that_is_not_defined_is_refused(plan: PlanFolder) -> None:
     first = plan.plan.queries[0]
     labels = [label(first, doc_id, 0) for doc_id in plan.judgeable[first]]
-    for name in ("nDCG@4", "RR@4", "Recall@4", "Judged@4", "ERR@4", "Success@4", "AP@4"):
+    for name in ("nDCG@4", "RR@4", "Recall@4", "Judged@4", "RBP@4", "Success@4", "AP@4"):
         assert np.isfinite(values_of(plan, labels, [name]).values[name]["a"]).all()
     with pytest.raises(UsageError, match=f"undefined for query {first}"):
         values_of(plan, labels, ["MeanRank@4"])

@@ -21,7 +21,8 @@ from trectools_plus.measures import (
     parse_measures,
     score_runs,
 )
-from trectools_plus.measures.parser import ir_measures_labels, measure_labels
+from trectools_plus.measures.parser import measure_labels
+from trectools_plus.measures.providers.ir_measures import ir_measures_labels
 from trectools_plus.measures.providers.user import BaseMeasure
 
 QRELS = [
@@ -102,19 +103,12 @@ def test_the_value_is_that_of_the_library(label):
         assert measure.value_without_results == OF_THIS_PACKAGE[label]
         return
     found = values_of(measure)
-    if label in ("CG", "DCG"):  # sums of gains, which ir_measures does not have
-        assert {value for query, value in found.items() if query != "relevant"} == {0.0}
-        return
     if label in OF_THIS_PACKAGE:
         expected = dict.fromkeys(WITHOUT_RELEVANT, OF_THIS_PACKAGE[label])
     else:
         expected = theirs(measure.name)
         # No value depends on the grades if none is relevant.
         expected[NEGATIVE] = expected["grade 0"]
-        if label == "NumQ":  # as trec_eval -c
-            expected["no results"] = 1.0
-        if label == "nNRBP":  # 0 / 0; ir_measures gives 0 without results
-            expected["no results"] = math.nan
     np.testing.assert_equal(found, {**found, **expected})
     if label not in OF_THIS_PACKAGE:
         assert found["relevant"] == pytest.approx(expected["relevant"], nan_ok=True)
@@ -138,7 +132,6 @@ BY_NAME = {
     "SetF": "set_F",
     "SetAP": "set_map",
 }
-SUMS = {"NumRet": "num_ret", "NumRel": "num_rel", "NumQ": "num_q"}
 
 QUERIES = st.sampled_from(["1", "2", "3", "4", "5"])
 DOCUMENTS = st.sampled_from("abcdefgh")
@@ -180,27 +173,22 @@ def mean(values):
 @given(pairs())
 def test_means_are_those_of_pytrec_eval_over_all_queries_of_the_qrels(pair):
     qrels, run = pair
-    names = {**BY_NAME, **SUMS}
-    results = pytrec_eval.RelevanceEvaluator(qrels, {*names.values()}).evaluate(run)
-    evaluation = scored(qrels, run, names)
+    results = pytrec_eval.RelevanceEvaluator(qrels, {*BY_NAME.values()}).evaluate(run)
+    evaluation = scored(qrels, run, BY_NAME)
     for name, key in BY_NAME.items():
         expected = mean([results.get(query, {}).get(key, 0.0) for query in qrels])
         assert evaluation.mean(name) == expected, name
         assert evaluation.n(name) == len(qrels)
-    assert evaluation.mean("NumRet") == sum(one["num_ret"] for one in results.values())
-    assert evaluation.mean("NumQ") == len(qrels)
 
 
 @given(pairs())
 def test_means_are_those_of_ir_measures(pair):
     qrels, run = pair
-    measures = [ir_measures.parse_measure(name) for name in (*BY_NAME, "RR@3", "Judged@3", "NumQ")]
+    measures = [ir_measures.parse_measure(name) for name in (*BY_NAME, "RR@3", "Judged@3")]
     expected = ir_measures.calc_aggregate(measures, qrels, run)
     evaluation = scored(qrels, run, measures)
     for measure in measures:
-        # pytrec_eval leaves the NumQ of a query without results out.
-        if measure != ir_measures.NumQ:
-            assert evaluation.mean(repr(measure)) == pytest.approx(expected[measure], abs=1e-12)
+        assert evaluation.mean(repr(measure)) == pytest.approx(expected[measure], abs=1e-12)
 
 
 @given(pairs())
@@ -210,7 +198,7 @@ def test_without_such_queries_the_means_are_over_the_others(pair):
     if not with_relevant:
         return
     for missing in ("zero", "drop"):
-        names = [*BY_NAME, *SUMS, "MinRank", "Judged@3", "ERR@3", "APcap@2"]
+        names = [*BY_NAME, "MinRank", "Judged@3", "APcap@2"]
         dropped = scored(qrels, run, names, missing=missing, no_relevant="drop")
         alone = scored(with_relevant, run, names, missing=missing)
         assert dropped.query_ids == alone.query_ids
@@ -227,7 +215,7 @@ def test_files_give_the_figures_of_tables(tmp_path, grade, no_relevant):
     run = {str(query): {"a": 1.0, "x": 2.0 - query % 2, "b": 0.5} for query in range(5, 50)}
     write_qrels(Qrels.from_dict(qrels), tmp_path / "qrels")
     write_run(Run.from_dict(run), tmp_path / "run")
-    names = ["RR", "nDCG@10", "Judged@3", "MinRank", "NumQ", "NumRet"]
+    names = ["RR", "nDCG@10", "Judged@3", "MinRank", "Compat"]
     opened = open_files(
         str(tmp_path / "qrels"),
         [str(tmp_path / "run")],

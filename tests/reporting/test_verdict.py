@@ -141,17 +141,6 @@ def test_means_over_different_queries_are_not_ranked(make_report: Make) -> None:
     assert [(cell.n_text, cell.best) for cell in cells] == [("n = 19", False), ("n = 225", False)]
 
 
-def test_sums_are_not_ranked(make_report: Make) -> None:
-    report = make_report({"a": {"NumRel": 12.0}, "b": {"NumRel": 3456.0}})
-    modes = report.model_dump(mode="json")["modes"]
-    for mode in modes.values():
-        mode["measures"]["NumRel"]["definition"]["aggregate"] = "sum"
-    found = changed(report, modes=modes, best_mode={"NumRel": None}, comparisons=[])
-    assert text_of(found) == (
-        "The modes are not ranked on NumRel, because it is a sum over the queries."
-    )
-
-
 def against(report: BenchmarkReport, *baselines: str, **fields: Any) -> BenchmarkReport:
     """The report as if only the comparisons with the baselines had been asked for."""
     pairs = [one.model_dump(mode="json") for one in report.comparisons if one.baseline in baselines]

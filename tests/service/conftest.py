@@ -18,7 +18,7 @@ from trectools_plus.service.api.settings import Limits, ServiceSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 GARDEN = ROOT / "fixtures/garden-trec"
-SETTINGS: dict[str, Any] = {"dataset": str(GARDEN), "resamples": 500}
+SETTINGS: dict[str, Any] = {"dataset": str(GARDEN)}
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The work of requests: limits of time and number, failures, and the end of the service."""
+"""The work of requests: limits of time and number, and failures."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def problems(answers: list[Any]) -> list[tuple[int, str]]:
 async def check_limits(stopped: list[str]) -> None:
     async with opened() as (work, ask):
         assert await ask("nothing") == [Outcome(b"{}")]
-        assert work.count() == 0
+        assert not work._free.borrowed_tokens
         began = time.monotonic()
         errors = await ask(SLEEP, SLEEP, SLEEP)
         assert problems(errors) == [(503, "time-limit"), (503, "busy"), (503, "busy")]
         assert time.monotonic() - began < 10
         assert all("Retry-After" in error.headers for error in errors[1:])
         assert stopped == [SLEEP], "the work itself has stopped too"
-        assert work.count() == 0
+        assert not work._free.borrowed_tokens
         work.check_free()
         assert await ask("nothing") == [Outcome(b"{}")]
 
@@ -98,7 +98,7 @@ async def check_clients_that_leave(stopped: list[str]) -> None:
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
         assert stopped == [SLEEP]
-        assert work.count() == 0
+        assert not work._free.borrowed_tokens
 
 
 async def check_failures(stopped: list[str]) -> None:
@@ -107,18 +107,9 @@ async def check_failures(stopped: list[str]) -> None:
         assert await ask("nothing") == [Outcome(b"{}")]
 
 
-async def check_the_end(stopped: list[str]) -> None:
-    async with opened(seconds=60, waiting=9) as (work, ask):
-        asked = asyncio.create_task(ask(SLEEP, SLEEP, SLEEP))
-        await asyncio.sleep(0.05)
-        work.close()
-        assert problems(await asked) == [(503, "stopping")] * 3
-        assert problems(await ask("nothing")) == [(503, "stopping")]
-
-
 @pytest.mark.parametrize(
     "check",
-    [check_limits, check_full, check_clients_that_leave, check_failures, check_the_end],
+    [check_limits, check_full, check_clients_that_leave, check_failures],
 )
 def test_work(stopped: list[str], check: Callable[[list[str]], Any]) -> None:
     asyncio.run(check(stopped))

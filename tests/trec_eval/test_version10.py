@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from trectools_plus.errors import UsageError
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures.scoring.scores import judge_view
 from trectools_plus.trec_eval import builtin
 from trectools_plus.trec_eval.arguments import parse_arguments
 from trectools_plus.trec_eval.inputs import Input
@@ -61,7 +60,7 @@ def test_own_interpolation_with_rounding_of_9_is_that_of_9(
     flags = ["-m", name + text * parameters, *(["-J"] if judged_only else []), f"-l{level}"]
     arguments = parse_arguments([*flags, "q", "r"])
     (requested,) = arguments.requested
-    judged = judge_view(data.run, data.qrels, precision=arguments.precision)
+    judged = data.qrels.look_up(data.run, arguments.precision)
     numbers, judged_run = judged.judged_run(data.qrels)
     ranked = rank_queries(data.qrels.ids_of(numbers), judged_run, arguments).filtered
     values = scorer(requested, ranked, arguments, cut_as_9)

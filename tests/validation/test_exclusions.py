@@ -16,7 +16,7 @@ from trectools_plus.validation.exclusions import Exclusions
 
 DOCUMENTS = [f"d{number}" for number in range(8)]
 PAIRS = st.sets(st.tuples(st.sampled_from(["q1", "q2"]), st.sampled_from(DOCUMENTS[:6])))
-MEASURES = ["nDCG@3", "P@2", "R@5", "AP", "Judged@5", "DCG@4"]
+MEASURES = ["nDCG@3", "P@2", "R@5", "AP", "Judged@5"]
 QRELS = {
     "q1": {"d0": 1, "d2": 2, "d5": 0, "d7": 1},
     "q2": {"d1": 1, "d3": 0, "d6": 1, "d7": 0},

@@ -12,14 +12,12 @@ from pathlib import Path
 import pytest
 
 from trectools_plus.validation import FileReport, Finding, Fix, Severity, validate_run
-from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.rendering import (
     RENDERERS,
     iter_text,
     line_ranges,
     print_text,
     render,
-    render_rules_markdown,
 )
 
 FINDING_KEYS = {
@@ -207,12 +205,3 @@ def test_line_ranges_are_short() -> None:
     assert line_ranges((1, 1, 2, 2, 5), 5) == "lines 1, 2, 5"
     assert line_ranges((1, 2), 2) == "lines 1, 2"
     assert line_ranges((1, 2, 3, 7, 9), 12) == "lines 1, 2, 3, 7, 9, …"
-
-
-def test_the_catalogue_page_has_an_anchor_per_rule() -> None:
-    page = render_rules_markdown()
-    for rule in CATALOGUE:
-        assert f'<a id="{rule.code}"></a>' in page
-        assert f"### {rule.code} {rule.name}" in page
-        assert rule.example in page
-    assert render_rules_markdown() == page

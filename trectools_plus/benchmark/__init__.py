@@ -25,7 +25,6 @@ __getattr__, __dir__ = import_lazily(
     internal={
         "benchmark.compare.compare_reports": ["compare_reports"],
         "benchmark.compare.comparisons": ["make_comparisons"],
-        "benchmark.compare.side_by_side": ["SideBySide", "list_groups", "list_queries"],
         "benchmark.gate": ["DEFAULT_MEASURES", "parse_drop"],
         "benchmark.multilingual": ["PARALLEL_SETS", "multilingual_report_schema"],
         "benchmark.report.folder": ["ReportFolder"],

@@ -4,9 +4,6 @@
 from trectools_plus.benchmark.compare.compare_reports import compare_reports as compare_reports
 from trectools_plus.benchmark.compare.comparisons import Comparisons as Comparisons
 from trectools_plus.benchmark.compare.comparisons import make_comparisons as make_comparisons
-from trectools_plus.benchmark.compare.side_by_side import SideBySide as SideBySide
-from trectools_plus.benchmark.compare.side_by_side import list_groups as list_groups
-from trectools_plus.benchmark.compare.side_by_side import list_queries as list_queries
 from trectools_plus.benchmark.compare_vectors import (
     compare_vectors_options as compare_vectors_options,
 )

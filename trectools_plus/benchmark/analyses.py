@@ -208,16 +208,15 @@ def find_pool(
 
     Returns:
         ``None`` if no document is judged not relevant, because then the qrels list only relevant
-        documents, or if the measure is a sum. Without bounds if the measure depends on more than
-        grades and ranks.
+        documents. Without bounds if the measure depends on more than grades and ranks.
     """
     one = next(each for each in evaluation.measures if each.requested_name == measure)
-    if one.aggregate == "sum" or not (qrels.frame["relevance"] <= 0).any():
+    if not (qrels.frame["relevance"] <= 0).any():
         return None
     scores = {name: none_if_nan(evaluation.mean(name, measure)) for name in runs}
     bounds: dict[str, tuple[float | None, float | None]] = {}
     if depend_on_grades_only([one]):
-        queries = queries or JudgedQueries.from_qrels(qrels)
+        queries = queries or JudgedQueries.of(qrels)
         highest = int(qrels.frame["relevance"].max() or 1)  # type: ignore[arg-type]
         scored = {*evaluation.query_ids[next(iter(runs))]}
         counted = np.array([query_id in scored for query_id in queries.query_ids], bool)
@@ -246,11 +245,11 @@ def _find_bounds(
     counted: npt.NDArray[np.bool_],
 ) -> tuple[float | None, float | None]:
     """Return the bounds of a run's mean over the counted queries; ``None`` if they take long."""
-    ranked = queries.judge(run).cut(measure.depth)
+    ranked = queries.judge(run).cut(measure.cutoff)
     if ranked.retrieved.sum() > _MOST_DOCUMENTS:
         return None, None
     low, high = bound_by_unjudged([measure], ranked, highest_grade)
-    empty = measure.values_without_results(ranked.query, ranked.grade, len(ranked.retrieved))
+    empty = measure.value_without_results
     ends = [np.where(ranked.retrieved == 0, empty, end[:, 0])[counted] for end in (low, high)]
     defined = [end[~np.isnan(end)] for end in ends]
     lowest, largest = (math.fsum(end) / len(end) if len(end) else None for end in defined)
@@ -285,9 +284,7 @@ def find_equal_measures(evaluation: Evaluation, qrels: Qrels) -> list[list[str]]
         Names as requested, in the order of the evaluation; each group has at least two.
     """
     cutoffs = {
-        one.requested_name: (one.cutoff, one.aggregate)
-        for one in evaluation.measures
-        if not one.provider.sees_documents
+        one.requested_name: one.cutoff for one in evaluation.measures if not one.sees_documents
     }
     names = [name for name in evaluation.measure_names if name in cutoffs]
     columns = {

@@ -16,12 +16,13 @@ from trectools_plus.measures.evaluation import (
     Missing,
     NoRelevant,
     check_averaging,
-    refuse_unscorable,
+    check_qrels,
     score_runs,
 )
 from trectools_plus.measures.evaluation import evaluate as evaluate_runs
 from trectools_plus.measures.parser import parse_measures
 from trectools_plus.validation.inputs import Input, as_qrels, is_path
+from trectools_plus.validation.views.qrels import QrelsView
 
 if TYPE_CHECKING:
     from trectools_plus.measures.definitions.base import Measure
@@ -157,7 +158,7 @@ def evaluate(
     options = FetchOptions(DEFAULT_DEPTH if depth is None else depth, exclude_self, collapse)
     run = _fetch(qrels, collection, options, timeout)
     if run.frame.is_empty():  # evaluate_runs refuses it, as an empty file
-        refuse_unscorable(collection.qrels, [], parsed)
+        check_qrels(QrelsView.of_table(collection.qrels))
         return score_runs(collection.qrels, {run.name: run}, parsed, averaging)
     return evaluate_runs(
         collection.qrels,

@@ -376,13 +376,6 @@ class _Gate:
                 f"{option} needs the per-query values of both reports",
                 remedy="keep per_query.parquet beside BenchmarkReport.json",
             )
-        sums = [case.current.measure for case in self.cases if case.current.is_sum]
-        if self._rules.non_inferior is not None and sums:
-            raise UsageError(
-                f"{sums[0]} is a sum over the queries and has no interval",
-                where="--non-inferior",
-                remedy="use a measure that is averaged over queries, or --max-drop",
-            )
         return self._judge(self.cases)
 
     def _judge(self, cases: Sequence[_Case]) -> list[GateEntry]:
@@ -424,7 +417,7 @@ class _Gate:
             non_inferior = worst > -margin + EQUAL
             is_undecided = not non_inferior and best > -margin
         needed = None
-        if is_undecided and pair is not None and pair.ids and not figures.is_sum:
+        if is_undecided and pair is not None and pair.ids:
             needed = self._count_queries(pair, limit * unit if margin is None else margin)
         is_proven = significant is True or not rules.require_significant
         return GateEntry(
@@ -434,7 +427,7 @@ class _Gate:
             baseline=baseline,
             current=current,
             drop=0.0 if abs(drop) <= EQUAL else drop,
-            ci=None if comparison is None or figures.is_sum else comparison.ci,
+            ci=None if comparison is None else comparison.ci,
             p_adjusted=None if comparison is None else comparison.p_adjusted,
             significant=significant,
             margin=margin,
@@ -482,7 +475,6 @@ class _Gate:
             and case.pair is not None
             and entry.mode in judged
             and has_few_judged(judged[entry.mode])
-            and case.measure.aggregate == "mean"
             and not (case.measure.sees_unjudged or isinstance(case.measure, Judged))
         ]
         if not doubted:

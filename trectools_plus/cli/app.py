@@ -12,44 +12,44 @@ from trectools_plus.cli.lazy import CommandEntry, LazyGroup
 
 RUNS = {
     "validate": CommandEntry(
-        "runs.validate:runs_validate",
+        "validate:runs_validate",
         "Check TREC run files: columns, scores, ranks, duplicates, ties, depth, coverage.",
     ),
     "fetch": CommandEntry(
-        "runs.fetch:runs_fetch", "Search a collection and write one run file for each mode."
+        "search:runs_fetch", "Search a collection and write one run file for each mode."
     ),
     "fuse": CommandEntry(
-        "runs.writing:runs_fuse", "Merge run files into one, query by query.", data=["output"]
+        "convert:runs_fuse", "Merge run files into one, query by query.", data=["output"]
     ),
     "convert": CommandEntry(
-        "runs.writing:runs_convert",
+        "convert:runs_convert",
         "Convert a run to TREC form: from CSV, JSON, MS MARCO or TREC RAG.",
         data=["output"],
     ),
     "info": CommandEntry(
-        "runs.info:runs_info", "Summarise a run file: size, depth, scores, ties, order."
+        "convert:runs_info", "Summarise a run file: size, depth, scores, ties, order."
     ),
 }
 QRELS = {
     "validate": CommandEntry(
-        "references:qrels_validate",
+        "validate:qrels_validate",
         "Check qrels: columns, grades, conflicts, queries without relevant documents.",
     ),
     "convert": CommandEntry(
-        "references:qrels_convert",
+        "convert:qrels_convert",
         "Convert qrels to TREC form: from CSV, BEIR, JSON, MS MARCO, prels or NTCIR.",
         data=["output"],
     ),
 }
 TOPICS = {
     "validate": CommandEntry(
-        "references:topics_validate",
+        "validate:topics_validate",
         "Check topics (TSV, CSV, JSON, TREC SGML, XML) and test sets (YAML, JSON, CSV).",
     ),
 }
 TESTSET = {
     "validate": CommandEntry(
-        "sets:testset_validate",
+        "validate:validate_testset",
         "Check test sets (YAML, JSON, CSV): ids, texts, grades, terms, language, near-duplicates, "
         "leakage.",
     ),
@@ -70,50 +70,44 @@ TESTSET = {
         "sets:testset_agreement",
         "Compare two annotators' grades: Cohen's kappa with its interval, and the disagreements.",
     ),
-    "overfitting": CommandEntry(
-        "sets:testset_overfitting",
-        "Flag modes whose scores differ significantly between the used and the held-out part.",
-    ),
 }
 BENCHMARK = {
     "run": CommandEntry(
-        "benchmark.run:benchmark_run",
+        "benchmark:benchmark_run",
         "Compare retrieval modes or existing runs, and write a report.",
     ),
     "compare": CommandEntry(
-        "benchmark.compare:benchmark_compare",
+        "reports:benchmark_compare",
         "Compare two reports, query by query: B minus A.",
     ),
     "compare-vectors": CommandEntry(
-        "benchmark.run:benchmark_compare_vectors",
+        "benchmark:benchmark_compare_vectors",
         "Compare search with one vector per document to search with one per part of a document.",
     ),
     "sweep": CommandEntry(
-        "benchmark.sweep:benchmark_sweep",
+        "benchmark:benchmark_sweep",
         "Choose the best of many variants, and estimate what it is worth on new queries.",
     ),
     "multilingual": CommandEntry(
-        "benchmark.run:benchmark_multilingual",
+        "benchmark:benchmark_multilingual",
         "Evaluate test sets of several languages on the HPO, each language separately.",
     ),
     "gate": CommandEntry(
-        "benchmark.gate:benchmark_gate",
+        "reports:benchmark_gate",
         "Fail if a measure dropped compared with a baseline report.",
     ),
     "verify": CommandEntry(
-        "benchmark.reports:benchmark_verify",
+        "reports:benchmark_verify",
         "Score the runs of a report again, and check that the values are the same.",
     ),
-    "list": CommandEntry(
-        "benchmark.reports:benchmark_list", "List the reports in a folder, newest first."
-    ),
+    "list": CommandEntry("reports:benchmark_list", "List the reports in a folder, newest first."),
     "show": CommandEntry(
-        "benchmark.reports:benchmark_show",
+        "reports:benchmark_show",
         "Print a report, or write its comparison table.",
         results=["table"],
     ),
     "metrics": CommandEntry(
-        "benchmark.metrics:benchmark_metrics",
+        "reports:benchmark_metrics",
         "Export the values of a report as Prometheus metrics.",
         results=["textfile"],
     ),
@@ -138,38 +132,38 @@ INDEX = {
 }
 REVIEW = {
     "serve": CommandEntry(
-        "review:review_serve", "Serve a page on which annotators judge results side by side."
+        "judgments:review_serve", "Serve a page on which annotators judge results side by side."
     ),
     "show": CommandEntry(
-        "review:review_show", "Show the agreement of annotators, and the modes that they prefer."
+        "judgments:review_show", "Show the agreement of annotators, and the modes that they prefer."
     ),
     "export": CommandEntry(
-        "review:review_export",
+        "judgments:review_export",
         "Export grades as qrels, of one annotator or of all.",
         data=["qrels"],
     ),
     "import": CommandEntry(
-        "review:review_import", "Add judgments of people that were made elsewhere to a plan."
+        "judgments:review_import", "Add judgments of people that were made elsewhere to a plan."
     ),
 }
 JUDGE = {
     "plan": CommandEntry(
-        "judge.plan:judge_plan",
+        "judgments:judge_plan",
         "Pool documents of runs, and choose queries that people will judge.",
     ),
     "pilot": CommandEntry(
-        "judge.plan:judge_pilot", "Estimate how many queries people must judge, from a few."
+        "judgments:judge_pilot", "Estimate how many queries people must judge, from a few."
     ),
     "label": CommandEntry(
-        "judge.label:judge_label",
+        "judgments:judge_label",
         "Let a model judge the documents of a plan, and store every answer.",
     ),
     "estimate": CommandEntry(
-        "judge.estimate:judge_estimate",
+        "judgments:judge_estimate",
         "Estimate runs from the judgments of people and a model, with intervals.",
     ),
     "qrels": CommandEntry(
-        "judge.estimate:judge_qrels",
+        "judgments:judge_qrels",
         "Write the judgments of people and a model as qrels that name who judged.",
         data=["qrels"],
     ),
@@ -189,12 +183,11 @@ TOP = {
     "compare": CommandEntry(
         "compare:compare_runs",
         "Compare run files: the best one, significance, a table for a paper.",
-        results=["to", "plot"],
+        results=["to"],
     ),
     "explain": CommandEntry(
         "explain:explain_name", "Explain what a measure computes, or what a validation rule checks."
     ),
-    "measures": CommandEntry("explain:list_measures", "List the measures by family."),
     "query": CommandEntry(
         "search:query_text", "Search the terms of an ontology, or other documents, for one text."
     ),
@@ -203,15 +196,9 @@ TOP = {
         "Serve evaluation, validation and scoring over HTTP, and metrics for Prometheus.",
     ),
     "trec-eval": CommandEntry(
-        "trec_eval:score_like_trec_eval",
+        "eval:score_like_trec_eval",
         "Score a run as trec_eval does, byte for byte.",
-        # -h is a flag of trec_eval; `parse_arguments` reads all flags.
-        settings={
-            "help_option_names": ["--help"],
-            "ignore_unknown_options": True,
-            "allow_interspersed_args": False,
-        },
-        reads_flags=True,
+        reads_flags=True,  # -h is a flag of trec_eval, for example
     ),
 }
 

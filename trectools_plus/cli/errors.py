@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import gc
 import os
+import re
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from time import sleep
 from typing import Any
 
 import typer
 
-from trectools_plus.cli.verbosity import is_verbose
-from trectools_plus.errors import (
-    TrectoolsPlusError,
-    UsageError,
-)
+from trectools_plus.cli.verbosity import Verbosity
+from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.text import printable
 
 INTERRUPTED = 130  # the exit code that shells use for a process ended by Ctrl-C
 UNREADABLE = 2
-_SECONDS_FOR_CLEANING = 2.0
-_OBJECTS_BETWEEN_COLLECTIONS = 100_000
 # Typer does not export the base class of its usage errors, and its module differs by version.
 _CLICK_ERROR: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
@@ -51,12 +43,15 @@ def translated_errors() -> Iterator[None]:
         what = f"this command needs the package {error.name}, which is not installed"
         remedy = "install the extra that needs it, for example pip install 'trectools-plus[hpo]'"
         _exit_with(str(UsageError(what, remedy=remedy)), UsageError.exit_code)
-    except BrokenPipeError:
-        # The reader (head, less) has ended; avoid a second error when the interpreter exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:
-        _exit_with(_describe(error), UNREADABLE)
+        if not error.filename:
+            # Nobody reads stdout (head, less), or its disk is full: the interpreter must not write
+            # the rest when it exits.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            sys.exit(0)
+        reason = (error.strerror or type(error).__name__).lower()
+        _exit_with(f"{reason} — {error.filename or 'standard output'}", UNREADABLE)
     except KeyboardInterrupt:
         _exit_with("interrupted — no partly written file remains", INTERRUPTED)
 
@@ -71,64 +66,15 @@ def run_command(command: Callable[..., object], name: str) -> None:
     Raises:
         SystemExit: Always; with 0 after success, or if the reader of stdout has ended.
     """
-    # A command ends soon and frees little of what it loads. Garbage collection would take a fifth
-    # of the time of a small command.
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-    _prepare_streams()
-    if hasattr(os, "register_at_fork") and threading.current_thread() is threading.main_thread():
-        _end_for_signals()
-    try:
-        with translated_errors():
-            sys.exit(_call(command, name))
-    finally:
-        gc.freeze()
-
-
-class EndedBySignal(SystemExit):
-    """A signal other than SIGINT asks the process to end.
-
-    It is not a ``KeyboardInterrupt``, for which Typer exits with its own code.
-    """
-
-
-def _end_for_signals() -> None:
-    """Let signals raise an error, so that temporary files are removed, and end the process soon.
-
-    The error does not arrive while the main thread is busy in C, or in a read that goes on after a
-    signal, as it does once Polars is imported. Therefore a thread ends the process after a while.
-    """
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # under nohup, SIGHUP is ignored
-            signal.signal(number, _raise)
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    # The signals of a child do not concern this process.
-    os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
-    threading.Thread(target=_watch, args=[reader], daemon=True).start()
-
-
-def _raise(number: int, _: object) -> None:
-    raise EndedBySignal(128 + number)
-
-
-def _watch(reader: int) -> None:
-    while True:
-        number = os.read(reader, 1)[0]
-        if signal.getsignal(number) in (_raise, signal.default_int_handler):  # not of a server
-            sleep(_SECONDS_FOR_CLEANING)
-            atexit._run_exitfuncs()  # removes temporary folders
-            os._exit(128 + number)
-
-
-def _prepare_streams() -> None:
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed by the shell: >&-
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace")
+    if threading.current_thread() is threading.main_thread():
+        # An error instead of a sudden end, so that temporary files are removed.
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    with translated_errors():
+        sys.exit(_call(command, name))
 
 
 def _call(command: Callable[..., object], name: str) -> int:
@@ -152,31 +98,67 @@ _REMOVED = {
         ("--state-dir", "--job-time-limit", "--keep-results"),
         "removed with the background jobs; use the command line for larger work",
     ),
+    "--max-body-mib": "removed; larger files are for the command line",
+    "--max-queries": "removed; larger sets are for benchmark run",
+    "--max-memory-gib": "removed; limit the memory of the container or unit of the service",
+    "--publish-key-from-env": "removed; /metrics shows the figures of the set of --test-file",
+    "--guideline": "removed; send the guideline to the people who judge",
     "--rope": "removed; read the interval of the difference, or use benchmark gate --non-inferior",
     "--low-memory": "removed; files in TREC form are read in chunks",
+    "--translations": "removed; name a model for the language with --embedding-model",
     "--subtopic": "removed; keep the rows of one subtopic, for example with awk",
-    **dict.fromkeys(
-        ("--max-gap", "--min-depth", "--chunks", "--shortest-abbreviation"),
-        "removed; extraction always uses the default",
-    ),
-    **dict.fromkeys(
-        ("--no-variations", "--no-inexact-synonyms"),
-        "removed; raise --min-confidence to drop uncertain names",
-    ),
+    "--max-gap": "removed; extraction always uses the default",
+    "--min-depth": "removed; extraction always uses the default",
+    "--chunks": "removed; extraction always uses the default",
+    "--shortest-abbreviation": "removed; extraction always uses the default",
+    "--similarity": "removed; extraction always uses the formula hybrid",
+    "--view": "removed; each report contains the figures of all views",
+    "--matching": "removed; each report contains the figures of both matchings",
+    "--no-variations": "removed; raise --min-confidence to drop uncertain names",
+    "--no-inexact-synonyms": "removed; raise --min-confidence to drop uncertain names",
     "--max-tag-length": "removed; set max-tag-length in the settings file",
     "--new-version": "removed; the version is the next minor one, edit the written file",
     "--retries": "removed; requests are repeated up to four times",
-    "--take": "removed; a phenopacket has the first term of each finding",
-    **dict.fromkeys(
-        ("--dedup", "--on-conflict"),
-        "removed; no fix changes a figure: edit the file, or convert it",
-    ),
+    "--timeout": "removed; a request may take two minutes; use --set timeout=SECONDS to search",
+    "--concurrency": "removed; at most four requests are sent at the same time",
+    "--max-characters": "removed; a model is shown the first 6,000 characters of a document",
+    "--show-prompt": "removed; the folder of a plan contains the prompt",
+    "--relevant": "removed; write the grade into the measure, for example P(rel=2)@10",
+    "--leave-out": "removed; review serve asks about the rest",
+    "--choices": "removed; review show --format json lists the choices",
+    "--database": "removed; the database is review.db in the folder of the report",
+    "--phenopackets": "removed; write_phenopackets in Python writes them",
+    "--no-exact": "removed; runs fetch writes the ranking of a mode without exact matches",
+    "--http": "removed; write --set http.NAME=VALUE",
+    "--device": "removed; write --gpu, or --set device=cuda",
+    "--cpu": "removed; models run on the CPU without --gpu",
+    "--reranker-model": "removed; write --set reranker=cross-encoder --set reranker_model=DIR",
+    "--dedup": "removed; no fix changes a figure: edit the file, or convert it",
+    "--on-conflict": "removed; no fix changes a figure: edit the file, or convert it",
+    "--diff": "removed; compare the file and its copy with diff",
+    "--tag": "removed; a run has the tag of the file, or its name",
     "--encoding": "removed; convert the file with iconv",
     "--statistics": "removed; each finding in --format json has its code and count",
+    "--run": "removed; runs validate RUN --qrels QRELS compares the ids",
+    "--apart": "removed; validate the sets one by one, or --ignore the rule",
+    "--text-field": "removed; rename the field description to text",
+    "--threshold": "removed; kappa must be above 0.6, --format json has its value",
     "--stratify-by": "removed; query types, categories or difficulties keep their proportions",
+    "--parameter": "removed; extraction sweep varies min-confidence: run others one by one",
     "--no-assertions": "removed; the view any ignores assertions",
+    "--ci": "removed; compare prints the intervals of the means",
+    "--annotations": "removed; use benchmark run --set annotations=FILE",
+    "--per-query": "removed from compare; use eval --per-query, or the page of benchmark run",
+    "--by": "removed; benchmark run with --topics reports groups of queries",
+    "--no-cache": "removed; choose another folder than that of the earlier report",
+    "--plot": "removed; use benchmark run --plots",
+    "--absolute": "removed; a drop is a share of the baseline",
+    "markdown": "removed from eval; use compare",
+    "latex": "removed; use compare --format latex, or benchmark show --table FILE.tex",
     "reproduce": "removed; use repro_eval",
     "merge": "removed; run the benchmark again with all runs, unchanged modes come from the cache",
+    "overfitting": "removed; run the benchmark on both parts and compare the intervals",
+    "measures": "removed; use trectools-plus explain",
     "sarif": "removed; use --format github or json",
     "junit": "removed; use --format github or json",
 }
@@ -191,25 +173,22 @@ def _report_usage(error: Any) -> int:
     context = getattr(error, "ctx", None)
     program = context.command_path if context else None
     what = error.format_message().rstrip(".").replace("Value error, ", "")
-    words = [part for word in sys.argv[1:] for part in word.split("=", 1)]
+    option = getattr(error, "option_name", None)  # of an unknown option
+    words = [option] if option else re.findall(r"'(\w+)'", what)[:1]
     remedy = next((_REMOVED[word] for word in words if word in _REMOVED), None)
-    if remedy is None and str(program).endswith("benchmark run"):
-        from trectools_plus.cli.options.retrieval import moved_option
+    parameters: Any = context.command.params if context and option else ()
+    if remedy is None and any("--set" in each.opts for each in parameters):
+        from trectools_plus.cli.options.settings import moved_option
 
-        assignment = moved_option(getattr(error, "option_name", ""))
+        assignment = moved_option(str(option))
         remedy = assignment and f"write --set {assignment}"
     remedy = remedy or (f"see {program} -h" if program else None)
     print(f"error: {UsageError(what[:1].lower() + what[1:], remedy=remedy)}", file=sys.stderr)
     return int(error.exit_code)
 
 
-def _describe(error: OSError) -> str:
-    reason = (error.strerror or type(error).__name__).lower()
-    return f"{reason} — {error.filename}" if error.filename else reason
-
-
 def _exit_with(message: str, code: int) -> None:
-    if is_verbose():
+    if Verbosity.current.verbose:
         traceback.print_exc()
     print(f"error: {hide_secrets(printable(message, breaks=True))}", file=sys.stderr)
     sys.exit(code)

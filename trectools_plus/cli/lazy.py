@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import wraps
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from inspect import getdoc
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,11 +14,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from trectools_plus import benchmark, formats
-from trectools_plus.cli.verbosity import add_verbosity, note_later
-
-_COMMANDS = "trectools_plus.cli.commands"
-_DEVICES = {"--gpu": "cuda", "--cpu": "cpu"}
-"""Flags that stand for a value of ``--device``."""
+from trectools_plus.cli.options.groups import Grouped
+from trectools_plus.cli.verbosity import Verbosity
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +25,21 @@ class CommandEntry:
     Attributes:
         home: ``module:function``, below ``trectools_plus.cli.commands``.
         summary: The first line of the help; the function's docstring is the rest.
-        settings: Settings of the Typer context.
-        reads_flags: Whether the command parses all flags itself, ``-q`` and ``-v`` included.
-        results: Parameters that name files for results; see :func:`guard_outputs`.
-        data: Parameters that name a run, qrels or a test set to write.
+        reads_flags: Whether the command parses all flags itself, ``-q``, ``-v`` and ``-h`` too.
+        results: Parameters that name files for results. They replace neither an input of the
+            command nor any run, qrels or topics.
+        data: Parameters that name a run, qrels or a test set to write. They replace no input.
     """
 
     home: str
     summary: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
     reads_flags: bool = False
     results: Sequence[str] = ()
     data: Sequence[str] = ()
 
 
 class Command(TyperCommand):
-    """A command whose help shows its options in panels, and that knows ``--gpu``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse a command line; ``--gpu`` is left out, with a note, on a machine without a GPU."""
-        if any("--device" in parameter.opts for parameter in self.params):
-            args = [word for given in args for word in _with_device(given)]
-        return super().parse_args(ctx, args)
+    """A command whose help shows its options in panels."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, options without a panel, and the panels."""
@@ -64,16 +53,6 @@ class Command(TyperCommand):
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
-
-
-def _with_device(word: str) -> list[str]:
-    if word == "--gpu":
-        from trectools_plus.retrieval import has_cuda
-
-        if not has_cuda():
-            note_later("no GPU found; models run on the CPU")
-            return []
-    return ["--device", _DEVICES[word]] if word in _DEVICES else [word]
 
 
 class LazyGroup(TyperGroup):
@@ -104,53 +83,58 @@ class LazyGroup(TyperGroup):
 def load_command(name: str, entry: CommandEntry) -> Any:
     """Import a command's module, and make a Typer command from its function."""
     module, _, function = entry.home.partition(":")
-    callback: Callable[..., None] = getattr(import_module(f"{_COMMANDS}.{module}"), function)
-    description = getdoc(callback) or ""
-    if entry.results or entry.data:
-        callback = guard_outputs(callback, entry.results, entry.data)
+    command = getattr(import_module(f"trectools_plus.cli.commands.{module}"), function)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    settings: dict[str, Any] = {}
+    if entry.reads_flags:
+        settings = {"help_option_names": ["--help"], "ignore_unknown_options": True}
+        settings["allow_interspersed_args"] = False
     single.command(
         name,
         cls=Command,
-        help=f"{entry.summary}\n\n{description}",
-        context_settings=dict(entry.settings),
-    )(callback if entry.reads_flags else add_verbosity(callback))
+        help=f"{entry.summary}\n\n{inspect.getdoc(command) or ''}",
+        context_settings=settings,
+    )(make_callback(command, entry))
     return get_command(single)
 
 
-def guard_outputs(
-    command: Callable[..., None], results: Collection[str], data: Collection[str]
-) -> Callable[..., None]:
-    """Return a command that refuses outputs that would destroy data, before it does anything.
+def make_callback(command: Callable[..., None], entry: CommandEntry) -> Callable[..., None]:
+    """Return a function for a command that has a parameter for each option, for Typer."""
+    options = Grouped(command)
+    verbosity = None if entry.reads_flags else Grouped(Verbosity)
 
-    Args:
-        command: The command.
-        results: Parameters that name files for results. They replace neither an input of the
-            command nor any run, qrels or topics.
-        data: Parameters that name a run, qrels or a test set to write. They replace no input.
-    """
+    def call(**values: Any) -> None:
+        if verbosity is not None:
+            Verbosity.current = verbosity.collect(values)
+        _guard_outputs(values, entry)
+        options.collect(values)
 
-    @wraps(command)
-    def guarded(**values: Any) -> None:
-        outputs = {*results, *data}
-        inputs = [path for name in values.keys() - outputs for path in _paths(values[name])]
-        for name in outputs:
-            for output in _paths(values[name]):
-                if str(output) != "-":
-                    _refuse_inputs(output, inputs)
-                    if name in results:
-                        formats.refuse_lost_data(output)
-        command(**values)
-
-    return guarded
+    parameters = {**options.parameters(), **(verbosity.parameters() if verbosity else {})}
+    call.__annotations__ = {name: annotation for name, (annotation, _) in parameters.items()}
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=of)
+            for name, (of, default) in parameters.items()
+        ]
+    )
+    return call
 
 
-def _refuse_inputs(output: str | Path, inputs: Sequence[str | Path]) -> None:
-    for path in inputs:
-        # The value can also be NAME=FILE.
-        formats.refuse_overwriting(output, [path, str(path).partition("=")[2]])
-        if isinstance(path, Path) or Path(path).is_dir():
-            benchmark.refuse_overwriting_in(Path(path), output)
+def _guard_outputs(values: Mapping[str, Any], entry: CommandEntry) -> None:
+    """Refuse outputs that would destroy data, before the command does anything."""
+    outputs = {*entry.results, *entry.data}
+    inputs = [path for name in values.keys() - outputs for path in _paths(values[name])]
+    named = [str(path).partition("=")[2] for path in inputs]  # NAME=FILE
+    for name in outputs:
+        for output in _paths(values[name]):
+            if str(output) == "-":
+                continue
+            formats.refuse_overwriting(output, [*inputs, *named])
+            for path in inputs:
+                if isinstance(path, Path) or Path(path).is_dir():
+                    benchmark.refuse_overwriting_in(Path(path), output)
+            if name in entry.results:
+                formats.refuse_lost_data(output)
 
 
 def _paths(value: Any) -> list[str | Path]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from trectools_plus import benchmark, extraction, measures, testsets, validation
+from trectools_plus import benchmark, extraction, measures, testsets
 from trectools_plus.cli.app import app
 from trectools_plus.errors import UsageError
 
@@ -19,9 +19,7 @@ MADE_BY = "<!-- Made by scripts/docs from the code; edit the code, not this page
 def generated_pages() -> dict[str, str]:
     """Return every generated page, as ``{path below docs/: text}``."""
     return {
-        "commands.md": MADE_BY + render_commands_markdown(),
         "measures.md": MADE_BY + render_measures_markdown(),
-        "rules.md": MADE_BY + validation.render_rules_markdown(),
         "schema/BenchmarkReport.schema.json": _render_schema(benchmark.report_json_schema()),
         "schema/ExtractionReport.schema.json": _render_schema(
             extraction.extraction_report_schema()
@@ -57,34 +55,13 @@ def _walk(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
             yield from _walk(command.load(child), f"{name} {child}", context)
 
 
-def render_commands_markdown() -> str:
-    """Render the help texts of all commands, one section per command."""
-    parts = [
-        "# Commands\n\n"
-        "`runs …` and `benchmark …` are also separate console commands. Results go to stdout,\n"
-        "progress and notes to stderr. Exit codes: 0 success, 1 a check failed, 2 wrong usage\n"
-        "or unreadable input, 3 inputs that cannot be compared.\n\n"
-        "`-q` suppresses notes and progress; `-v` prints the time of each step, and the traceback\n"
-        "of an error. `trectools-plus --install-completion` makes the shell complete commands,\n"
-        "options and their values; `runs` and `benchmark` have the option too.\n"
-    ]
-    parts += [f"## {name}\n\n```text\n{text.rstrip()}\n```\n" for name, text in iter_commands()]
-    return "\n".join(parts)
-
-
 def render_measures_markdown() -> str:
     """Render the definitions of all measures that this package defines."""
-    spellings: dict[str, list[str]] = {}
-    for name, alias in sorted(measures.ALIASES.items(), key=lambda item: item[0].lower()):
-        if name.lower() != alias.label.lower():
-            bound = ", ".join(f"{key}={value!r}" for key, value in alias.parameters.items())
-            measure = f"{alias.label}({bound})" if bound else alias.label
-            spellings.setdefault(measure, []).append(f"`{name}`")
-    rows = [f"| `{measure}` | {', '.join(names)} |" for measure, names in sorted(spellings.items())]
     parts = [
         "# Measures\n\n"
-        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`; all measures\n"
-        "of `ir_measures` are accepted. Case does not matter: `ndcg@10` is `nDCG@10`. A cutoff\n"
+        "A name has the form `Label(parameter=value)@cutoff`, as in `ir_measures`, whose other\n"
+        "measures are accepted too. For counts and some parameters, an error names the call of\n"
+        "`trec-eval`. Case does not matter: `ndcg@10` is `nDCG@10`. A cutoff\n"
         "may also be written as `ndcg_10`, `ndcg.10` or `ndcg_at_10`, and a relevance level as in\n"
         "ranx (`map@100-l2`). `trectools-plus explain NAME` prints the definition of a measure\n"
         "with your parameters.\n\n"
@@ -92,8 +69,6 @@ def render_measures_markdown() -> str:
         "`ERR_IA@10`, `BPM(max_rel=3)@10`) need the extra `measures`: `pip install\n"
         "'trectools-plus[measures]'`. The measures of diversity need qrels with subtopics in the\n"
         "second column; a document with several subtopics is refused (Q143).\n\n"
-        "Names of other tools:\n\n"
-        "| measure | other spellings |\n|---|---|\n" + "\n".join(rows) + "\n"
     ]
     parts.append(_no_relevant_section())
     parts += [_measure_section(label) for label in measures.measure_labels()]
@@ -136,7 +111,6 @@ def _measure_section(label: str) -> str:
         "relevant from grade": definition.relevance_level,
         "ties": definition.ties,
         "averaged over": definition.averaged_over,
-        **({"see also": definition.see_also} if definition.see_also else {}),
         "provider": re.sub(r" \d[\w.]*", "", definition.provider, count=1),
         "trec_eval": f"`{definition.trec_eval_call}`" if definition.trec_eval_call else "none",
     }

@@ -115,10 +115,5 @@ def make_extraction_settings(
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        if first["type"] == "extra_forbidden":
-            known = ", ".join(ExtractionSettings.model_fields)
-            raise UsageError(
-                f"unknown setting '{name}'", remedy=f"expected one of {known}"
-            ) from error
         what, remedy = explain_problem(first)
         raise UsageError(what, where=(called or {}).get(name, name), remedy=remedy) from error

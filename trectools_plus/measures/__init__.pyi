@@ -14,12 +14,12 @@ from trectools_plus.measures.judged import JudgedQueries as JudgedQueries
 from trectools_plus.measures.judged import notes_on_judges as notes_on_judges
 from trectools_plus.measures.parser import ALIASES as ALIASES
 from trectools_plus.measures.parser import explain as explain
-from trectools_plus.measures.parser import ir_measures_labels as ir_measures_labels
 from trectools_plus.measures.parser import measure_labels as measure_labels
 from trectools_plus.measures.parser import parse_measure as parse_measure
 from trectools_plus.measures.parser import parse_measures as parse_measures
 from trectools_plus.measures.parser import split_names as split_names
 from trectools_plus.measures.providers.ir_measures import UNDEFINED as UNDEFINED
+from trectools_plus.measures.providers.ir_measures import ir_measures_labels as ir_measures_labels
 from trectools_plus.measures.providers.user import BaseMeasure as BaseMeasure
 from trectools_plus.measures.providers.user import BaseMetric as BaseMetric
 from trectools_plus.measures.scoring.scored_files import open_files as open_files

@@ -25,7 +25,6 @@ from trectools_plus.formats.interchange.names import (
 )
 from trectools_plus.lazy_names import render
 from trectools_plus.measures.definitions.base import (
-    AVERAGED_OVER,
     Definition,
     FloatArray,
     Measure,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.measures.judged import JudgedQueries
     from trectools_plus.measures.scoring.scores import JudgedFile
+    from trectools_plus.validation.views.qrels import QrelsView
 
 
 JUDGED = "Judged@10"
@@ -111,11 +111,6 @@ class Evaluation(Displayed):
         return list(self.tables)
 
     @property
-    def compared_names(self) -> list[str]:
-        """The measures whose means are compared: all but sums."""
-        return [one.requested_name for one in self.measures if one.aggregate == "mean"]
-
-    @property
     def measure_names(self) -> list[str]:
         """The measures' names as requested, in this order; they label the columns."""
         return [measure.requested_name for measure in self.measures]
@@ -135,27 +130,20 @@ class Evaluation(Displayed):
         """
         if measure_name is None:
             run_name, measure_name = self._only_run(run_name), run_name
-        name = self._known_run(run_name)
-        return self.tables[name][:, self._column(measure_name)]
-
-    def values_as_list(self, run_name: AnyName, measure_name: AnyName | None = None) -> list[float]:
-        """Return :meth:`values` as a list."""
-        listed: list[float] = self.values(run_name, measure_name).tolist()
-        return listed
+        if not isinstance(run_name, str) or run_name not in self.tables:
+            raise UsageError(
+                f"there is no run {show(run_name)}",
+                remedy=f"available: {', '.join(self.run_names)}",
+            )
+        return self.tables[run_name][:, self._column(measure_name)]
 
     def mean(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the mean of the defined values; ``nan`` if there is none; see :meth:`values`.
 
-        For ``NumQ``, ``NumRel`` and ``NumRet`` it is the sum (``definition(…).aggregate``), as in
-        ``ir_measures`` and trec_eval. The sum is rounded only once, so the order of the queries
-        does not matter.
+        The sum is rounded only once, so the order of the queries does not matter.
         """
         defined = self._defined(run_name, measure_name)
-        if not defined:
-            return math.nan
-        requested = run_name if measure_name is None else measure_name
-        is_sum = self.measures[self._column(requested)].aggregate == "sum"
-        return math.fsum(defined) / (1 if is_sum else len(defined))
+        return math.fsum(defined) / len(defined) if len(defined) else math.nan
 
     def median(self, run_name: AnyName, measure_name: AnyName | None = None) -> float:
         """Return the median of the defined values; ``nan`` if there is none; see :meth:`values`."""
@@ -169,10 +157,8 @@ class Evaluation(Displayed):
 
         The divisor is n - 1, as in reports; ``nan`` for fewer than two values.
         """
-        import numpy as np
-
         defined = self._defined(run_name, measure_name)
-        return float(np.std(defined, ddof=1)) if len(defined) > 1 else math.nan
+        return float(defined.std(ddof=1)) if len(defined) > 1 else math.nan
 
     def n(self, run_name: AnyName, measure_name: AnyName | None = None) -> int:
         """Return the number of queries for which the measure is defined; see :meth:`values`."""
@@ -187,7 +173,6 @@ class Evaluation(Displayed):
         Raises:
             UsageError: If there is no such measure.
         """
-        self._column(measure_name)
         means = {run: self.mean(run, measure_name) for run in self.run_names}
         return next(iter(means.values())) if len(means) == 1 else means
 
@@ -206,16 +191,6 @@ class Evaluation(Displayed):
         }
         return next(iter(means.values())) if len(means) == 1 else means
 
-    def means(self) -> pl.DataFrame:
-        """Return a table with the column ``run`` and one column per measure; null if undefined."""
-        import polars as pl
-
-        rows = [
-            [run, *(self.mean(run, name) for name in self.measure_names)] for run in self.tables
-        ]
-        schema = {"run": pl.String, **dict.fromkeys(self.measure_names, pl.Float64)}
-        return pl.DataFrame(rows, schema, orient="row").fill_nan(None)
-
     def per_query(self, measure_name: str | Measure | None = None) -> pl.DataFrame:
         """Return a table ``run, query_id, measure, value`` in long format; null if undefined.
 
@@ -227,22 +202,17 @@ class Evaluation(Displayed):
         """
         import polars as pl
 
-        columns = [*range(len(self.measures))]
-        if measure_name is not None:
-            columns = [self._column(measure_name)]
+        names = self.measure_names if measure_name is None else [self.find_measure(measure_name)]
         rows = [
-            (run, query_id, self.measure_names[column], values[column])
-            for run, table in self.tables.items()
-            for query_id, values in zip(self.query_ids[run], table.tolist(), strict=True)
-            for column in columns
+            (run, query_id, name, value)
+            for run in self.run_names
+            for query_id, values in zip(self.query_ids[run], self.tables[run].tolist(), strict=True)
+            for name, value in zip(self.measure_names, values, strict=True)
+            if name in names
         ]
-        schema = {
-            "run": pl.String,
-            "query_id": pl.String,
-            "measure": pl.String,
-            "value": pl.Float64,
-        }
-        return pl.DataFrame(rows, schema, orient="row").with_columns(pl.col("value").fill_nan(None))
+        texts = dict.fromkeys(("run", "query_id", "measure"), pl.String)
+        table = pl.DataFrame(rows, {**texts, "value": pl.Float64}, orient="row")
+        return table.with_columns(pl.col("value").fill_nan(None))
 
     def is_over_different_queries(self, measure_name: str) -> bool:
         """Return whether the measure is defined for different queries in different runs.
@@ -250,35 +220,25 @@ class Evaluation(Displayed):
         Such means must not be compared, because a run without its hardest queries would be better.
         Runs without a defined value have no mean and are ignored.
         """
+        import numpy as np
+
         defined = {
-            run: frozenset(
-                query_id
-                for query_id, value in zip(
-                    self.query_ids[run], self.values_as_list(run, measure_name), strict=True
-                )
-                if not math.isnan(value)
-            )
+            frozenset(compress(self.query_ids[run], ~np.isnan(self.values(run, measure_name))))
             for run in self.run_names
         }
-        return len({*filter(None, defined.values())}) > 1
+        return len(defined - {frozenset()}) > 1
 
     def definition(self, measure_name: str | Measure) -> Definition:
         """Return a measure's definition, with the queries that this evaluation averaged over."""
         definition = self.measures[self._column(measure_name)].definition
-        if definition.averaged_over != AVERAGED_OVER:
-            return definition
-        over = _averaged_over(self.averaging, definition.relevance_level)
+        over = f"{definition.averaged_over}; here {self.averaging}"
         return replace(definition, averaged_over=over)
 
     def _content(self) -> TextTable:
-        shown = {name: self.is_over_different_queries(name) for name in self.measure_names}
         rows = [
             [
                 run,
-                *(
-                    f"{_shown(self.mean(run, name))}{f' (n = {self.n(run, name)})' * differs}"
-                    for name, differs in shown.items()
-                ),
+                *(self._cell(run, name) for name in self.measure_names),
                 f"{len(self.query_ids[run]):,}",
             ]
             for run in self.run_names[:MAX_TABLE_ROWS]
@@ -286,6 +246,11 @@ class Evaluation(Displayed):
         caption = f"Evaluation: means ({self.averaging})"
         header = ["Run", *self.measure_names, "Queries"]
         return TextTable.of(header, rows, caption=caption, total=len(self.run_names))
+
+    def _cell(self, run: str, measure: str) -> str:
+        mean, n = self.mean(run, measure), self.n(run, measure)
+        shown = "–" if math.isnan(mean) else as_cell(mean)
+        return shown if n == len(self.query_ids[run]) else f"{shown} (n = {n})"
 
     @checked
     def plot(self, measures: Sequence[str] | None = None, confidence: float = 0.95) -> Figure:
@@ -295,7 +260,7 @@ class Evaluation(Displayed):
         figure if it is the last expression of a cell.
 
         Args:
-            measures: The measures, in any spelling; by default all that are means.
+            measures: The measures, in any spelling; by default all.
             confidence: The level of the intervals, between 0 and 1.
 
         Raises:
@@ -318,17 +283,10 @@ class Evaluation(Displayed):
 
         return to_pandas(self.per_query())
 
-    def _defined(self, run_name: AnyName, measure_name: AnyName | None) -> list[float]:
-        values = self.values_as_list(run_name, measure_name)
-        return [value for value in values if not math.isnan(value)]
-
-    def _known_run(self, run_name: object) -> str:
-        """Return the name of a run, or refuse one that does not exist."""
-        if isinstance(run_name, str) and run_name in self.tables:
-            return run_name
-        raise UsageError(
-            f"there is no run {show(run_name)}", remedy=f"available: {', '.join(self.run_names)}"
-        )
+    def _defined(self, run_name: AnyName, measure_name: AnyName | None) -> FloatArray:
+        values = self.values(run_name, measure_name)
+        defined: FloatArray = values[values == values]  # nan differs from itself
+        return defined
 
     def _only_run(self, measure_name: object) -> str:
         """Return the name of the run if there is only one."""
@@ -400,12 +358,11 @@ def evaluate(
     """
     averaging = check_averaging(missing, no_relevant)
     from trectools_plus.measures.judged import notes_on_judges
-    from trectools_plus.validation.inputs import as_qrels, as_runs
-    from trectools_plus.validation.loading import (
-        RunLoader,
-        load_qrels_with_findings,
-    )
+    from trectools_plus.measures.scoring.scores import accept_unjudged
+    from trectools_plus.validation.inputs import as_qrels, as_runs, is_path
+    from trectools_plus.validation.loading import RunLoader, load_qrels_with_findings
     from trectools_plus.validation.views.qrels import QrelsView
+    from trectools_plus.validation.views.runs import RunView
 
     parsed = parse_measures(measures)
     given = column_names(columns)
@@ -421,21 +378,24 @@ def evaluate(
         return table
 
     judged = as_qrels(qrels, load=load_judgments, columns=of_qrels_tables)
-    loader = RunLoader(
-        QrelsView.of_table(judged),
-        accepts_unjudged=accept_unjudged(parsed),
-        strict_input=strict_input,
-    )
+    view = QrelsView.of_table(judged)
+    if not is_path(qrels):
+        of_qrels.extend(check_qrels(view, strict_input=strict_input))
+    loader = RunLoader(view, accept_unjudged(parsed), strict_input)
+    of_files: list[Run] = []
 
     def load_results(path: str) -> list[Run]:
         loaded = loader.load_file(path, of_run_tables)
         of_runs.extend(finding for _, findings in loaded for finding in findings)
-        return [run for run, _ in loaded]
+        tables = [run for run, _ in loaded]
+        of_files.extend(tables)
+        return tables
 
     named = as_runs(runs, load_results, of_run_tables)
-    found = refuse_unscorable(judged, list(named.values()), parsed, strict_input=strict_input)
-    of_input = notes_on_findings([*of_runs, *found[0]], [*of_qrels, *found[1]])
-    notes = [*notes_on_judges(judged), *of_input]
+    for run in named.values():
+        if not any(run is one for one in of_files):
+            of_runs.extend(loader.check(RunView.of_table(run)))
+    notes = [*notes_on_judges(judged), *notes_on_findings(of_runs, of_qrels)]
     if exclude is not None:
         from trectools_plus.validation.exclusions import Exclusions
 
@@ -482,7 +442,7 @@ def score_runs(
     evaluation = Evaluation(list(measures), averaging, {}, {}, without, {})
     evaluation.notes.extend(notes_without_relevant(without, averaging))
     for one in measures:
-        for note in (*one.notes_on_names, *one.notes_on_qrels(queries)):
+        for note in one.notes_on_qrels(queries):
             evaluation.notes.append(f"{one.requested_name}: {note}")
     levels = [max(one.relevance_level, RELEVANT) for one in measures]
     is_scored = highest >= (RELEVANT if drops else highest)
@@ -515,82 +475,37 @@ def score_runs(
     return evaluation
 
 
-def refuse_unscorable(
-    qrels: Qrels,
-    runs: Sequence[Run],
-    measures: Sequence[Measure] = (),
-    *,
-    strict_input: bool = False,
-) -> tuple[list[Finding], list[Finding]]:
-    """Validate qrels and runs, and refuse those that would give wrong figures.
-
-    Short rankings and missing queries are accepted. So is a run without judged documents, if a
-    measure can score it; that measure checks the ids.
-
-    Args:
-        qrels: The judgments.
-        runs: The runs.
-        measures: The measures.
-        strict_input: Refuse every error, also those that change no figure.
-
-    Returns:
-        The other findings on the runs, and those on the qrels.
+def check_qrels(qrels: QrelsView, *, strict_input: bool = False) -> list[Finding]:
+    """Return the findings on qrels that do not block scoring.
 
     Raises:
-        CheckFailedError: If there are errors that prevent scoring; it lists them.
+        FindingsError: If there is an error that blocks it, or any error with ``strict_input``.
     """
     from trectools_plus.validation.engine import check_view
-    from trectools_plus.validation.loading import RunLoader
-    from trectools_plus.validation.views.qrels import QrelsView
-    from trectools_plus.validation.views.runs import RunView
 
-    view = QrelsView.of_table(qrels)
-    of_qrels = check_view(view)
-    refuse_errors(of_qrels, strict_input=strict_input)
-    accepts_unjudged = accept_unjudged(measures)
-    loader = RunLoader(view, accepts_unjudged=accepts_unjudged, strict_input=strict_input)
-    of_runs = [finding for run in runs for finding in loader.check(RunView.of_table(run))]
-    return of_runs, of_qrels
+    findings = check_view(qrels)
+    refuse_errors(findings, strict_input=strict_input)
+    return findings
 
 
-def accept_unjudged(measures: Iterable[Measure]) -> bool:
-    """Return whether a measure can score a run without judged documents."""
-    return any(measure.sees_unjudged for measure in measures)
-
-
-def check_averaging(missing: object, no_relevant: object) -> Averaging:
+def check_averaging(missing: Missing, no_relevant: NoRelevant) -> Averaging:
     """Return the treatment of queries that a user chose.
 
     Raises:
         UsageError: If a value is neither ``zero`` nor ``drop``.
     """
-    for name, value in (("missing", missing), ("no_relevant", no_relevant)):
-        if value not in get_args(Missing):
-            raise UsageError(f"expected {name} 'zero' or 'drop' but got {value!r}")
-    return Averaging(missing, no_relevant)  # type: ignore[arg-type]
-
-
-def _averaged_over(averaging: Averaging, level: int) -> str:
-    queries = "queries of the qrels"
-    if averaging.no_relevant == "drop":
-        queries += f" with a document of grade {max(level, RELEVANT)} or more"
-    if averaging.missing == "zero":
-        return f"{queries}; a query without results counts 0"
-    return f"{queries} {'with' if averaging.no_relevant == 'zero' else 'and'} results in the run"
-
-
-def _shown(mean: float) -> str:
-    return "–" if math.isnan(mean) else as_cell(mean)
+    if unknown := {missing, no_relevant} - {*get_args(Missing)}:
+        raise UsageError(
+            f"expected 'zero' or 'drop' but got {', '.join(map(show, unknown))}",
+            where="missing, no_relevant",
+        )
+    return Averaging(missing, no_relevant)
 
 
 def notes_without_relevant(without: Sequence[str], averaging: Averaging) -> list[str]:
     """Return a note on the queries without a relevant document, if there are any."""
-    if not without:
-        return []
-    is_zero, is_single = averaging.no_relevant == "zero", len(without) == 1
-    effect = f"{'counts' if is_single else 'count'} 0, as in trec_eval"
-    if not is_zero:
-        effect = f"{'is' if is_single else 'are'} left out of every mean"
-    queries = f"{plural(len(without), 'query', 'queries')} of the qrels"
-    verb = "has" if is_single else "have"
-    return [f"{queries} {verb} no relevant document and {effect}: {listed(without)}"]
+    is_zero = averaging.no_relevant == "zero"
+    effect = "counted 0, as in trec_eval" if is_zero else "left out of every mean"
+    queries = plural(len(without), "query", "queries")
+    note = f"{queries} of the qrels without a relevant document: {effect}: {listed(without)}"
+    return [note] if without else []

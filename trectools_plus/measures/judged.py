@@ -9,7 +9,7 @@ decides which of repeated judgments counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
@@ -19,11 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from trectools_plus.choices import MODEL_JUDGED
-from trectools_plus.formats.columns.ids import KEPT, Ids, PairTable
+from trectools_plus.formats.columns.ids import Ids, PairTable
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.text import listed
 from trectools_plus.validation.views.id_matching import unify_spellings
-from trectools_plus.validation.views.order import places_in_query
 from trectools_plus.validation.views.qrels import QrelsView
 from trectools_plus.validation.views.runs import RunView
 from trectools_plus.validation.views.tables import Shape
@@ -31,6 +30,7 @@ from trectools_plus.validation.views.tables import Shape
 if TYPE_CHECKING:
     import polars as pl
 
+    from trectools_plus.formats.ranking import ScorePrecision
     from trectools_plus.formats.tables import Qrels, Run
     from trectools_plus.statistics.arrays import FloatArray
 
@@ -50,8 +50,6 @@ class JudgedQueries:
         starts: The first judgment of each query, followed by the number of judgments.
         doc_ids: The document of each judgment.
         view: The qrels as the rules check them.
-        without_relevant: The queries of the qrels without a document of grade 1 or more, scored or
-            not.
     """
 
     query_ids: list[str]
@@ -59,17 +57,13 @@ class JudgedQueries:
     starts: IntArray
     doc_ids: Ids
     view: QrelsView
-    without_relevant: list[str]
-
-    @classmethod
-    def from_qrels(cls, qrels: Qrels) -> JudgedQueries:
-        """Use the judgments of a table."""
-        return cls.of_view(QrelsView.of_table(qrels))
 
     @classmethod
     def of(cls, qrels: Qrels | JudgedQueries) -> JudgedQueries:
         """Return judgments in this form."""
-        return qrels if isinstance(qrels, JudgedQueries) else cls.from_qrels(qrels)
+        if isinstance(qrels, JudgedQueries):
+            return qrels
+        return cls.of_view(QrelsView.of_table(qrels))
 
     @classmethod
     def of_view(cls, qrels: QrelsView) -> JudgedQueries:
@@ -86,9 +80,7 @@ class JudgedQueries:
         is_whole = len(order) == qrels.n_rows and not blocks.interleaved
         doc_ids = rows.doc_ids if is_whole else rows.doc_ids.take(order)
         grades = rows.grades.values[order]
-        highest = np.maximum.reduceat(grades, starts[:-1]) if len(grades) else grades
-        without = compress(blocks.query_ids, (highest < RELEVANT).tolist())
-        return cls(blocks.query_ids, grades, starts, doc_ids, qrels, list(without))
+        return cls(blocks.query_ids, grades, starts, doc_ids, qrels)
 
     @cached_property
     def query(self) -> IntArray:
@@ -101,17 +93,14 @@ class JudgedQueries:
         grades = self.relevance
         return np.maximum.reduceat(grades, self.starts[:-1]).tolist() if len(grades) else []
 
+    @property
+    def without_relevant(self) -> list[str]:
+        """The queries without a document of grade 1 or more."""
+        return list(compress(self.query_ids, [grade < RELEVANT for grade in self.highest]))
+
     def ids_of(self, numbers: IntArray) -> list[str]:
         """Return the ids of some queries."""
         return [self.query_ids[number] for number in numbers.tolist()]
-
-    def of_queries(self, numbers: IntArray) -> IntArray:
-        """Return the positions of all judgments of some queries, grouped by query."""
-        starts, ends = self.starts[numbers], self.starts[numbers + 1]
-        lengths = ends - starts
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        positions: IntArray = np.repeat(starts, lengths) + within
-        return positions
 
     def judged_run(
         self, numbers: IntArray, retrieved: IntArray, judgments: IntArray, ranks: IntArray
@@ -124,11 +113,13 @@ class JudgedQueries:
             judgments: The judgments of retrieved documents, of these or other queries.
             ranks: The rank of each of these documents.
         """
+        lengths = np.diff(self.starts)[numbers]
+        query = np.repeat(np.arange(len(numbers)), lengths)
+        before = np.cumsum(lengths) - lengths
+        positions = np.arange(len(query)) + (self.starts[numbers] - before)[query]
         rank = np.zeros(len(self.relevance), np.int64)
         rank[judgments] = ranks
-        query = np.repeat(np.arange(len(numbers)), np.diff(self.starts)[numbers])
-        positions = self.of_queries(numbers)
-        return JudgedRun.of(retrieved, query, rank[positions], self.relevance[positions])
+        return JudgedRun(retrieved, query, rank[positions], self.relevance[positions]).sorted()
 
     def count_relevant(self, level: int) -> dict[str, int]:
         """Return the number of relevant documents of each query."""
@@ -172,11 +163,7 @@ class JudgedQueries:
     def judge(self, run: Run) -> JudgedRun:
         """Return the ranks of the judged documents in a run, found once for all callers."""
         if id(run) not in self._judged:
-            view = view_of(run)
-            number = self.number(view.query_ids)
-            rows, judgments = self.find_pairs(number[view.blocks.query], view.doc_ids)
-            found = number, view.blocks.sizes, judgments, view.evaluated_ranks(rows)
-            self._judged[id(run)] = run, self.place([found])
+            self._judged[id(run)] = run, self.place([self.look_up(view_of(run))])
         return self._judged[id(run)][1]
 
     @cached_property
@@ -184,24 +171,38 @@ class JudgedQueries:
         """The results of :meth:`judge`, by the address of the run."""
         return {}
 
-    def place(self, parts: Iterable[tuple[IntArray, IntArray, IntArray, IntArray]]) -> JudgedRun:
-        """Return the ranks of the judged documents in a run.
-
-        Args:
-            parts: Of each part of the run, the numbers of its queries in the qrels (-1 if they are
-                not judged), their numbers of documents, the judgments of retrieved documents, and
-                the ranks of these documents.
-        """
+    def place(self, parts: Iterable[JudgedPart]) -> JudgedRun:
+        """Return the ranks of the judged documents in a run, given those in its parts."""
         retrieved = np.zeros(len(self.query_ids), np.int64)
         rank = np.zeros(len(self.relevance), np.int64)
-        for number, lengths, judgments, ranks in parts:
-            retrieved[number[number >= 0]] = lengths[number >= 0]
-            rank[judgments] = ranks
-        return JudgedRun.of(retrieved, self.query, rank, self.relevance)
+        for part in parts:
+            is_judged = part.number >= 0
+            retrieved[part.number[is_judged]] = part.lengths[is_judged]
+            rank[part.judgments] = part.ranks
+        return JudgedRun(retrieved, self.query, rank, self.relevance).sorted()
 
-    def number(self, query_ids: Sequence[str]) -> IntArray:
-        """Return the positions of queries in ``query_ids``; -1 for queries that are not scored."""
-        return np.array([self._number_of.get(one, -1) for one in query_ids], np.int64)
+    def look_up(
+        self, view: RunView, precision: ScorePrecision = 32, depth: int | None = None
+    ) -> JudgedPart:
+        """Find the judged documents of a run, or of a part of one.
+
+        Args:
+            view: The run, or the part.
+            precision: The number of bits in which scores are compared.
+            depth: The deepest rank down to which judged documents are needed; ``None`` for all.
+        """
+        number = np.array([self._number_of.get(one, -1) for one in view.query_ids], np.int64)
+        grouped = view.grouped
+        is_ranked = grouped.row is None and grouped.scores_fall and self.has_unified_ids
+        is_cut = depth is not None and is_ranked
+        rows = grouped.first_places(depth or 0) if is_cut else np.arange(view.n_rows)
+        query = number[view.blocks.query[rows]]
+        if (number < 0).any():
+            rows, query = rows[query >= 0], query[query >= 0]
+        doc_ids = view.doc_ids if len(rows) == view.n_rows else view.doc_ids.take(rows)
+        found, judgments = self._table.find(doc_ids, query)
+        ranks = view.evaluated_ranks(rows[found], precision)
+        return JudgedPart(number, view.blocks.sizes, rows[found], judgments, ranks)
 
     @cached_property
     def _number_of(self) -> dict[str, int]:
@@ -219,14 +220,6 @@ class JudgedQueries:
             return self.view.unified_pairs
         folds = unify_spellings(self.doc_ids)
         return self._table if folds is self.doc_ids else PairTable.of(folds, self.query)
-
-    def find_pairs(self, query: IntArray, doc_ids: Ids) -> tuple[IntArray, IntArray]:
-        """Find the judged pairs of query number and document.
-
-        Returns:
-            Positions of judged pairs, ascending, and the judgment of each.
-        """
-        return self._table.find(doc_ids, query)
 
     def has_any(self, doc_ids: Ids) -> bool:
         """Return whether one of the documents is judged for any query."""
@@ -263,6 +256,31 @@ class JudgedQueries:
 
 
 @dataclass(frozen=True, eq=False)
+class JudgedPart:
+    """The ranks of judged documents in a run, or in a part of one.
+
+    Attributes:
+        number: For each query, its number in the qrels; -1 if it is not judged.
+        lengths: For each query, its number of documents.
+        rows: The rows of the judged documents.
+        judgments: The judgment of each of these documents.
+        ranks: The rank of each.
+    """
+
+    number: IntArray
+    lengths: IntArray
+    rows: IntArray
+    judgments: IntArray
+    ranks: IntArray
+
+    def judged_run(self, qrels: JudgedQueries) -> tuple[IntArray, JudgedRun]:
+        """Return the numbers of the judged queries, and the ranks of their judged documents."""
+        known = np.flatnonzero(self.number >= 0)
+        numbers = self.number[known]
+        return numbers, qrels.judged_run(numbers, self.lengths[known], self.judgments, self.ranks)
+
+
+@dataclass(frozen=True, eq=False)
 class JudgedRun:
     """The rank of each judged document in a run.
 
@@ -283,11 +301,6 @@ class JudgedRun:
     rank: IntArray
     grade: IntArray
     documents: tuple[JudgedQueries, pl.DataFrame] | None = None
-
-    @classmethod
-    def of(cls, retrieved: IntArray, query: IntArray, rank: IntArray, grade: IntArray) -> JudgedRun:
-        """Create a run from judged documents in any order."""
-        return cls(retrieved, query, rank, grade).sorted()
 
     def cut(self, depth: int | None) -> JudgedRun:
         """Return the run without documents below rank ``depth``, in the same order."""
@@ -358,19 +371,10 @@ def first_documents(run: Run, depth: int) -> pl.DataFrame:
     """
     import polars as pl
 
-    view = view_of(run)
-    places = view.grouped.first_places(depth)
-    query = view.grouped.query[places]
-    is_ranked = view.grouped.row is None and view.grouped.scores_fall
-    rows = places if is_ranked else view.order(32)[places]
-    return pl.DataFrame(
-        {
-            "query_id": pl.Series(view.query_ids, dtype=pl.String).gather(query),
-            "doc_id": view.doc_ids.take(rows).series(),
-            "rank": places_in_query(query) + 1,
-        },
-        schema={"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int64},
-    )
+    from trectools_plus.formats.ranking import rank_documents
+
+    ranked = rank_documents(run.frame).filter(pl.col("rank") <= depth)
+    return ranked.select("query_id", "doc_id", "rank")
 
 
 def ordinals(groups: IntArray) -> IntArray:
@@ -416,14 +420,13 @@ def has_few_judged(shares: Iterable[float]) -> bool:
 def notes_on_judges(qrels: Qrels | JudgedQueries) -> list[str]:
     """Return a note if the second column of qrels says that a model judged: ``model:NAME``."""
     judges = JudgedQueries.of(qrels).view.rows.iterations
-    begin = MODEL_JUDGED.encode()
-    mask, wanted = KEPT[len(begin)], np.uint64(int.from_bytes(begin, "little"))
-    by_model = (judges.words[0] & mask) == wanted
+    number, first = judges.numbered()
+    names = judges.texts(first)
+    by_model = np.array([name.startswith(MODEL_JUDGED) for name in names], bool)[number]
     if not by_model.any():
         return []
-    models = judges.take(by_model)
-    names = [text.removeprefix(MODEL_JUDGED) for text in models.texts(models.numbered()[1])]
+    models = [name.removeprefix(MODEL_JUDGED) for name in names if name.startswith(MODEL_JUDGED)]
     return [
-        f"{by_model.mean():.0%} of the judgments are of a model ({listed(names)}): no interval "
+        f"{by_model.mean():.0%} of the judgments are of a model ({listed(models)}): no interval "
         "here covers its errors; judge estimate gives intervals that do"
     ]

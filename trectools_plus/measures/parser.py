@@ -10,151 +10,55 @@ it.
 from __future__ import annotations
 
 import ast
-import copy
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import chain
 from typing import Any, NamedTuple
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import Definition, Measure, Provider
-from trectools_plus.measures.definitions.trec_eval_measures import (
-    STANDARD_MEASURES,
-    measures_of,
-)
+from trectools_plus.measures.definitions.base import Definition, Measure
+from trectools_plus.measures.definitions.trec_eval_measures import STANDARD_MEASURES, measures_of
 from trectools_plus.text import split_list
 
-USER, IR_MEASURES = "user", "ir_measures"
-BUILTIN = ("standard", "builtin")
-PROVIDERS = (*BUILTIN, USER, IR_MEASURES)
-"""The modules of all providers."""
+BUILTIN = {
+    **dict.fromkeys(("APcap", "F1", "MeanRank", "MinRank", "RelRet", "Judged", "ERR"), "builtin"),
+    "RBP": "rbp",
+    "MaxOntSim": "max_ont_sim",
+}
+"""The module of each measure that this package computes; the class has the name of the label."""
 
-
-def load_provider(name: str) -> Provider:
-    """Import a provider; most commands need only that of the standard measures."""
-    found: Provider = import_module(f"trectools_plus.measures.providers.{name}").PROVIDER
-    return found
-
-
-def find_label(label: str, providers: Sequence[str] = PROVIDERS) -> str | None:
-    """Return a label as its provider writes it; ``None`` if no provider supports it.
-
-    Args:
-        label: The label, in any case.
-        providers: The providers to search, in this order.
-
-    Raises:
-        UsageError: If two labels of a provider differ only in case, and neither is the given one.
-    """
-    for provider in providers:
-        candidates = []
-        for one in load_provider(provider).labels():
-            if one == label:
-                return label
-            if one.casefold() == label.casefold():
-                candidates.append(one)
-        if len(candidates) > 1:
-            raise UsageError(
-                f"{label} stands for several measures", remedy=f"use one of {', '.join(candidates)}"
-            )
-        if candidates:
-            return candidates[0]
-    return None
-
-
-def builtin_labels() -> list[str]:
-    """Return the labels of the measures of pytrec_eval and of this package."""
-    return [label for provider in BUILTIN for label in load_provider(provider).labels()]
-
-
-def measure_labels() -> list[str]:
-    """Return all labels except those that only ``ir_measures`` supports."""
-    return [*builtin_labels(), *load_provider(USER).labels()]
-
-
-def ir_measures_labels() -> list[str]:
-    """Return every label in the registry of ``ir_measures``."""
-    return [*load_provider(IR_MEASURES).labels()]
-
-
-def plain_name(label: str) -> str | None:
-    """Return the name that the service uses for a measure; ``None`` for the canonical name."""
-    from trectools_plus.measures.providers.builtin import iter_measures
-
-    measures = chain(STANDARD_MEASURES, iter_measures())
-    return next((one.plain_name for one in measures if one.label == label), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """Another spelling of a measure.
-
-    Attributes:
-        label: The canonical label.
-        parameters: The parameters that it sets.
-        trec_eval: Whether it is trec_eval's name.
-        values_bind: The parameter that a value after a dot or an underscore sets, as in
-            ``recall.5,10``, or ``@`` for the cutoff.
-        values: The values without any: ``success`` is ``success.1,5,10``.
-    """
-
-    label: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    trec_eval: bool = False
-    values_bind: str = "@"
-    values: tuple[float, ...] = ()
-
-
-def _trec_eval_aliases() -> dict[str, Alias]:
-    """Return trec_eval's names of the standard measures."""
-    table = measures_of(9)
-    labels = {one.label for one in STANDARD_MEASURES}
-    found: dict[str, Alias] = {}
-    for one in STANDARD_MEASURES:
-        for name in (one.trec_name, one.trec_cut_name):
-            if name is None or name in found:
-                continue
-            # P is also a canonical label, so without a cutoff it is an error.
-            takes = table[name].takes in ("cutoffs", "points") and name not in labels
-            found[name] = Alias(one.label, {}, True, values=table[name].defaults if takes else ())
-    found["set_F"] = Alias("SetF", {}, True, "beta")
-    found["set_relative_P"] = Alias("SetP", {"relative": True}, True)
-    found["num_rel_ret"] = Alias("NumRet", {"rel": 1}, True)
-    return found
-
-
-ALIASES: Mapping[str, Alias] = {
-    "average_precision": Alias("AP"),
-    "mean_average_precision": Alias("AP"),
-    "MRR": Alias("RR"),
-    "reciprocal_rank": Alias("RR"),
-    "mean_reciprocal_rank": Alias("RR"),
-    "Precision": Alias("P"),
-    "HR": Alias("HitRate"),
-    "Hit": Alias("HitRate"),
-    "hit_rate": Alias("HitRate"),
-    **dict.fromkeys(("cosine_accuracy", "dot_accuracy"), Alias("HitRate")),
-    **dict.fromkeys(("average_position", "avg_position", "mean_position"), Alias("MeanRank")),
-    **dict.fromkeys(("averagePosition", "avgPosition", "meanPosition"), Alias("MeanRank")),
-    **dict.fromkeys(("minimum_position", "min_position", "best_position"), Alias("MinRank")),
-    **dict.fromkeys(("minimumPosition", "minPosition", "bestPosition"), Alias("MinRank")),
-    **dict.fromkeys(("inTop", "in_top"), Alias("R")),
-    "R-Prec": Alias("Rprec"),
-    "R-Precision": Alias("Rprec"),
-    "ndcg_burges": Alias("nDCG", {"dcg": "exp-log2"}),
-    "dcg_burges": Alias("DCG", {"dcg": "exp-log2"}),
-    "SetRelP": Alias("SetP", {"relative": True}),
-    "NumRelRet": Alias("NumRet", {"rel": 1}),
-    **_trec_eval_aliases(),
+ALIASES: Mapping[str, str] = {
+    **{row.trec_name: row.label for row in reversed(STANDARD_MEASURES) if row.trec_name},
+    **{row.trec_cut_name: row.label for row in reversed(STANDARD_MEASURES) if row.trec_cut_name},
+    **dict.fromkeys(("average_precision", "mean_average_precision"), "AP"),
+    **dict.fromkeys(("MRR", "reciprocal_rank", "mean_reciprocal_rank"), "RR"),
+    **dict.fromkeys(("HR", "Hit", "hit_rate", "cosine_accuracy", "dot_accuracy"), "HitRate"),
+    **dict.fromkeys(("average_position", "avg_position", "averagePosition"), "MeanRank"),
+    **dict.fromkeys(("avgPosition", "mean_position", "meanPosition"), "MeanRank"),
+    **dict.fromkeys(("minimum_position", "min_position", "minimumPosition"), "MinRank"),
+    **dict.fromkeys(("minPosition", "best_position", "bestPosition"), "MinRank"),
+    **dict.fromkeys(("inTop", "in_top"), "R"),
+    **dict.fromkeys(("R-Prec", "R-Precision"), "Rprec"),
+    "Precision": "P",
+    "ndcg_burges": "nDCG(dcg='exp-log2')",
 }
 """Other spellings of labels. Lookup ignores case."""
 
-_PERSISTENCE = Alias("RBP", {"rel": 1}, values_bind="p")
-"""ranx's ``rbp.95``; trec_eval 10's ``rbp`` is graded, as ``RBP`` without ``rel``."""
+PLAIN_NAMES: Mapping[str, str] = {
+    "nDCG": "ndcg",
+    "AP": "map",
+    "APcap": "map_capped",
+    "RR": "mrr",
+    "P": "precision",
+    "R": "recall",
+    "Success": "success",
+    "HitRate": "hit_rate",
+    "Judged": "judged",
+    "MaxOntSim": "max_ont_sim",
+}
+"""The names that the service uses for measures, by label."""
 
 
 class NameParts(NamedTuple):
@@ -165,16 +69,23 @@ class NameParts(NamedTuple):
     at: Any = None
 
 
-_ALIASES = {name.casefold(): alias for name, alias in ALIASES.items()}
+_ALIASES = {name.casefold(): label for name, label in ALIASES.items()}
 _HEAD = re.compile(r"[^(@]*")
-_LABEL = re.compile(r"[^\W\d][\w-]*")
-_WITH_VALUES = re.compile(
-    r"(?P<name>[A-Za-z][\w-]*?)(?P<mark>[._]|_at_|(?<=top))(?P<values>\d[\d.,]*)", re.IGNORECASE
+_LABEL = re.compile(r"\w[\w.-]*")
+_WITH_CUTOFFS = re.compile(
+    r"(?P<name>[A-Za-z][\w-]*?)(?P<mark>[._]|_at_|(?<=top))(?P<cutoffs>\d+(,\d+)*)", re.IGNORECASE
 )
 _CLASS = re.compile(r"(?P<module>[^\W\d][\w.]*):(?P<rest>.+)", re.DOTALL)
 _NUMBER = re.compile(r"\d[\d.]*")
 _RANX_LEVEL = re.compile(r"(?P<name>.+)-l(?P<level>\d+)", re.IGNORECASE)
 _BARE_CONSTANT = re.compile(r"(?<==)\s*(true|false|none)\b", re.IGNORECASE)
+
+
+def measure_labels() -> list[str]:
+    """Return all labels except those that only ``ir_measures`` supports."""
+    from trectools_plus.measures.providers.user import registered_labels
+
+    return [*(row.label for row in STANDARD_MEASURES), *BUILTIN, *registered_labels()]
 
 
 def parse_measure(name: str) -> Measure:
@@ -211,25 +122,20 @@ def parse_measures(names: Iterable[str | Measure]) -> list[Measure]:
     """
     if isinstance(names, str):
         names = split_names(names)
-    found: dict[str, Measure] = {}
+    parsed: dict[str, Measure] = {}
     for name in names:
         for measure in [name] if isinstance(name, Measure) else _parse(str(name)):
             _refuse_misleading_name(measure)
-            known = found.setdefault(measure.name, measure)
-            kinds = [(type(one), getattr(one, "parameters", None)) for one in (known, measure)]
-            if kinds[0] != kinds[1]:
+            known = parsed.setdefault(measure.name, measure)
+            if (type(known), known.parameters) != (type(measure), measure.parameters):
                 raise UsageError(
                     f"two different measures are called {measure.name}",
                     where=f"{type(known).__name__} and {type(measure).__name__}",
                     remedy="give your class another label",
                 )
-            if known.requested_name != measure.requested_name:
-                further = (*known.further_aliases, measure.requested_name)
-                found[measure.name] = known = copy.copy(known)
-                known.further_aliases = tuple(dict.fromkeys(further))
-    if not found:
+    if not parsed:
         raise UsageError("no measure is given", remedy="pass one, for example nDCG@10")
-    return list(found.values())
+    return list(parsed.values())
 
 
 def match_name(requested: str, canonical: Mapping[str, str]) -> str | None:
@@ -281,8 +187,17 @@ def split_names(text: str) -> list[str]:
 
 
 def _parse(name: str) -> list[Measure]:
+    """Parse a name; trec_eval's and ranx's ``P.5,10`` is a measure for each cutoff."""
     text = name.strip()
-    named = _from_values(text) or [(text, _from_label(text))]
+    match = _WITH_CUTOFFS.fullmatch(text)
+    if match is not None and _standard_label(match["name"]) is not None:
+        begin = f"{match['name']}{match['mark']}"
+        named = [
+            (f"{begin}{cutoff}", _construct(NameParts(match["name"], {}, int(cutoff)), text))
+            for cutoff in match["cutoffs"].split(",")
+        ]
+    else:
+        named = [(text, _from_label(text))]
     for typed, measure in named:
         _refuse_misleading_name(measure)
         if "".join(typed.split()) != measure.name:
@@ -290,49 +205,16 @@ def _parse(name: str) -> list[Measure]:
     return [measure for _, measure in named]
 
 
-def _from_values(text: str) -> list[tuple[str, Measure]]:
-    """Parse names with values, as trec_eval and ranx write them: ``P.5,10``, ``rbp.95``.
-
-    Returns:
-        A measure for each value, with its part of the name; none for other names.
-    """
-    alias, match = _ALIASES.get(text.casefold()), _WITH_VALUES.fullmatch(text)
-    if alias is not None:
-        decimals = ".2f" if alias.label == "IPrec" else ""
-        values = {f"{text}_{value:{decimals}}": value for value in alias.values}
-    elif match is not None and (alias := _alias_with_values(match["name"])) is not None:
-        begin = f"{match['name']}{match['mark']}"
-        values = {f"{begin}{one}": _number(one, text) for one in match["values"].split(",")}
-    else:
-        return []
-    measures = []
-    for typed, value in values.items():
-        bound, at = dict(alias.parameters), None
-        if alias.values_bind == "@":
-            at = value
-        elif alias.values_bind == "p" and value >= 1:  # rbp.95 is p = 0.95
-            bound["p"] = float(f"0.{value:.0f}")
-        else:
-            bound[alias.values_bind] = float(value)
-        measures.append((typed, _construct(alias.label, bound, at, text)))
-    return measures
+def _standard_label(label: str) -> str | None:
+    """Return the label of a measure of trec_eval or this package, also as a parametrised alias."""
+    labels = (*(row.label for row in STANDARD_MEASURES), *BUILTIN)
+    return _ALIASES.get(label.casefold()) or _match_case(label, labels)
 
 
-def _alias_with_values(label: str) -> Alias | None:
-    """Return the meaning of the name before the values; ``None`` if it takes none."""
-    if label.casefold() == "rbp":
-        return _PERSISTENCE
-    canonical = find_label(label, BUILTIN)
-    return _ALIASES.get(label.casefold(), None if canonical is None else Alias(canonical))
-
-
-def _number(value: str, text: str) -> float:
-    try:
-        return int(value) if value.isdecimal() else float(value)
-    except ValueError:
-        raise UsageError(
-            f"expected numbers after the name but got {value!r}", where=text, remedy="write P.5,10"
-        ) from None
+def _match_case(label: str, labels: Iterable[str]) -> str | None:
+    """Return a label as the list spells it; ``None`` if it is not there in any case."""
+    spellings = [one for one in labels if one.casefold() == label.casefold()]
+    return label if label in spellings else next(iter(spellings), None)
 
 
 def _from_label(text: str) -> Measure:
@@ -340,42 +222,54 @@ def _from_label(text: str) -> Measure:
     level = _RANX_LEVEL.fullmatch(text)
     if level is not None:
         return _from_label(level["name"]).at_level(int(level["level"]))
-    with_values = _WITH_VALUES.fullmatch(text)
-    if (text if with_values is None else with_values["name"]) in measures_of(10):
-        return _construct(text, {}, None, text)
     match = _CLASS.fullmatch(text)
     if match is None:
-        return _construct(*_parse_parts(text), text)
+        return _construct(_parse_parts(text), text)
     from trectools_plus.measures.providers.user import construct, load_class
 
     label, parameters, at = _parse_parts(match["rest"])
-    return construct(load_class(match["module"], label), parameters, at)
+    return construct(load_class(f"{match['module']}:{label}"), parameters, at)
 
 
-def _construct(label: str, parameters: Mapping[str, Any], at: Any, text: str) -> Measure:
+def _construct(parts: NameParts, text: str) -> Measure:
     """Construct the measure with a label, or suggest others."""
-    alias = _ALIASES.get(label.casefold())
-    if alias is not None:
-        label, parameters = alias.label, {**alias.parameters, **parameters}
-    for provider in PROVIDERS:
-        canonical = find_label(label, (provider,))
-        if canonical is not None:
-            return load_provider(provider).construct(canonical, parameters, at)
-    match = _WITH_VALUES.fullmatch(text)
-    in_trec_eval = measures_of(10).get(label if match is None else match["name"])
-    if in_trec_eval is not None:
+    from trectools_plus.measures.providers import ir_measures, standard, user
+
+    label, parameters, at = parts
+    known = _standard_label(label)
+    if known is not None:
+        label, implied, _ = _parse_parts(known)
+        parameters = {**implied, **parameters}
+        if label not in BUILTIN:
+            row = standard.STANDARD[label]
+            if label == "IPrec":
+                return user.construct(standard.IPrec, parameters, None, row, at)
+            return user.construct(standard.TrecEvalMeasure, parameters, at, row)
+        module = import_module(f"trectools_plus.measures.definitions.{BUILTIN[label]}")
+        measure: type[Measure] = getattr(module, label)
+        return user.construct(measure, parameters, at)
+    if (registered := _match_case(label, user.registered_labels())) is not None:
+        return user.construct(user.load_class(registered), parameters, at)
+    if (of_library := _match_case(label, ir_measures.ir_measures_labels())) is not None:
+        return ir_measures.IrMeasure(of_library, parameters, at)
+    raise UsageError(f"there is no measure {text!r}", remedy=_suggest(label, text))
+
+
+def _suggest(label: str, text: str) -> str:
+    """Return the command that computes a measure, or similar names."""
+    from trectools_plus.measures.providers.ir_measures import IN_TREC_EVAL, ir_measures_labels
+
+    of_library = _match_case(label, IN_TREC_EVAL)
+    name = IN_TREC_EVAL[of_library] if of_library else re.sub(r"[._]\d.*", "", label)
+    if (in_trec_eval := measures_of(10).get(name)) is not None:
         version = " --trec-eval-version 10" if in_trec_eval.since == 10 else ""
-        cut = f".{at}" if at is not None and in_trec_eval.takes == "cutoffs" else ""
-        name = f"{label}{cut}" if match is None else text
-        remedy = f"`trectools-plus trec-eval{version} -m {name} QRELS RUN` computes it"
-    else:
-        common = [name for name, one in ALIASES.items() if not one.trec_eval]
-        names = (*ir_measures_labels(), *common, *measure_labels())
-        folded = {name.casefold(): name for name in names}
-        near = difflib.get_close_matches(label.casefold(), folded, 3, 0.5)
-        offered = ", ".join(folded[name] + text[len(label) :] for name in near)
-        remedy = f"did you mean {offered}?" if near else f"supported: {', '.join(measure_labels())}"
-    raise UsageError(f"there is no measure {text!r}", remedy=remedy)
+        shown = label if label.startswith(f"{name}.") else name
+        return f"`trectools-plus trec-eval{version} -m {shown} QRELS RUN` computes it"
+    names = (*ir_measures_labels(), *ALIASES, *measure_labels())
+    folded = {one.casefold(): one for one in names}
+    near = difflib.get_close_matches(label.casefold(), folded, 3, 0.5)
+    offered = ", ".join(folded[one] + text[len(label) :] for one in near)
+    return f"did you mean {offered}?" if near else f"supported: {', '.join(measure_labels())}"
 
 
 def _refuse_misleading_name(measure: Measure) -> None:
@@ -395,28 +289,28 @@ def _refuse_misleading_name(measure: Measure) -> None:
     where = f"{measure_class.__module__}:{measure_class.__qualname__}"
     with named_errors(f"name of {where}"):
         name = measure.name
-    problem = None
     if not isinstance(name, str) or not name.isprintable() or not name.strip():
         problem = "is not a printable string"
-    elif is_standard_name(name):
+    elif _is_standard_name(name):
         problem = "is the name of a standard measure"
     elif measure.cutoff is not None and not name.endswith(f"@{measure.cutoff}"):
         problem = f"does not end with the cutoff @{measure.cutoff}"
-    if problem is not None:
-        raise UsageError(
-            f"the name {name!r} {problem}", where=where, remedy="give your class another label"
-        )
-
-
-def is_standard_name(name: str) -> bool:
-    """Return whether readers would think that the name is that of a standard measure."""
-    label = _HEAD.match(name)[0].strip()  # type: ignore[index]
-    match = _WITH_VALUES.fullmatch(name)
-    return (
-        label.casefold() in _ALIASES
-        or find_label(label, (*BUILTIN, IR_MEASURES)) is not None
-        or (match is not None and _alias_with_values(match["name"]) is not None)
+    else:
+        return
+    raise UsageError(
+        f"the name {name!r} {problem}", where=where, remedy="give your class another label"
     )
+
+
+def _is_standard_name(name: str) -> bool:
+    """Return whether readers would think that the name is that of a standard measure."""
+    from trectools_plus.measures.providers.ir_measures import ir_measures_labels
+
+    label = _HEAD.match(name)[0].strip()  # type: ignore[index]
+    match = _WITH_CUTOFFS.fullmatch(name)
+    labels = [label] if match is None else [label, match["name"]]
+    is_known = any(map(_standard_label, labels))
+    return is_known or _match_case(label, ir_measures_labels()) is not None
 
 
 def _parse_parts(text: str) -> NameParts:

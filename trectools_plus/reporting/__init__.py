@@ -22,7 +22,7 @@ __getattr__, __dir__ = import_lazily(
             "check_suffixes",
             "frame_as_csv",
             "table_as_frame",
-            "table_as_markdown",
+            "table_as_text",
         ],
         "reporting.files": ["write_reports"],
         "reporting.github": [
@@ -40,8 +40,6 @@ __getattr__, __dir__ = import_lazily(
             "render_comparisons_html",
             "render_comparisons_json",
             "render_comparisons_text",
-            "render_side_by_side",
-            "side_by_side_document",
             "write_comparisons",
         ],
         "reporting.results.evaluation": [

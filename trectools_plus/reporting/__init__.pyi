@@ -17,7 +17,7 @@ from trectools_plus.reporting.export import render_json as render_json
 from trectools_plus.reporting.export import table_as_csv as table_as_csv
 from trectools_plus.reporting.export import table_as_frame as table_as_frame
 from trectools_plus.reporting.export import table_as_latex as table_as_latex
-from trectools_plus.reporting.export import table_as_markdown as table_as_markdown
+from trectools_plus.reporting.export import table_as_text as table_as_text
 from trectools_plus.reporting.export import write_table as write_table
 from trectools_plus.reporting.files import write_reports as write_reports
 from trectools_plus.reporting.github import PullRequest as PullRequest
@@ -46,10 +46,6 @@ from trectools_plus.reporting.results.comparisons import (
 )
 from trectools_plus.reporting.results.comparisons import (
     render_comparisons_text as render_comparisons_text,
-)
-from trectools_plus.reporting.results.comparisons import render_side_by_side as render_side_by_side
-from trectools_plus.reporting.results.comparisons import (
-    side_by_side_document as side_by_side_document,
 )
 from trectools_plus.reporting.results.comparisons import write_comparisons as write_comparisons
 from trectools_plus.reporting.results.evaluation import MeanIntervals as MeanIntervals

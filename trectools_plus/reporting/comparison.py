@@ -421,7 +421,7 @@ def _list_means(report: BenchmarkReport, measure: str) -> tuple[ShownMean, ...]:
 
 
 def _is_ranked(report: BenchmarkReport, measure: str) -> bool:
-    return len(report.modes) > 1 and measure not in report.unranked and not report.is_sum(measure)
+    return len(report.modes) > 1 and measure not in report.unranked
 
 
 def _best_cell(report: BenchmarkReport, measure: str) -> Cell:
@@ -448,12 +448,10 @@ def _explain_means(table: ComparisonTable) -> list[str]:
 
 
 def _explain_sizes(report: BenchmarkReport, table: ComparisonTable) -> list[str]:
-    """State the queries of the means, sums, and measures that are not ranked."""
-    sums = ", ".join(name for name in table.cells if report.is_sum(name))
+    """State the queries of the means, and measures that are not ranked."""
     unranked = ", ".join(name for name in table.cells if name in report.unranked)
     lines = {
         denominator_line(report, table.cells): True,
-        f"Sums over the queries, which are not compared: {sums}.": sums,
         f"Not ranked, because their means are over different queries (n): {unranked}.": unranked,
     }
     return [line for line, applies in lines.items() if applies]

@@ -17,7 +17,7 @@ __getattr__, __dir__ = import_lazily(
         "service.review.app": ["ReviewOptions", "run_review"],
         "service.review.importing": ["import_judgments"],
         "service.review.plan_summary": ["PlanSummary", "summarise_plan"],
-        "service.review.summary": ["ModePositions", "Remark", "ReviewSummary", "summarise_review"],
+        "service.review.summary": ["Remark", "ReviewSummary", "summarise_review"],
         "service.server": ["read_key", "run_server"],
     },
 )

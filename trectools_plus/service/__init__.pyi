@@ -15,7 +15,6 @@ from trectools_plus.service.review.app import run_review as run_review
 from trectools_plus.service.review.importing import import_judgments as import_judgments
 from trectools_plus.service.review.plan_summary import PlanSummary as PlanSummary
 from trectools_plus.service.review.plan_summary import summarise_plan as summarise_plan
-from trectools_plus.service.review.summary import ModePositions as ModePositions
 from trectools_plus.service.review.summary import Remark as Remark
 from trectools_plus.service.review.summary import ReviewSummary as ReviewSummary
 from trectools_plus.service.review.summary import summarise_review as summarise_review

@@ -1,41 +1,40 @@
 """Check every request before the application handles it: key, host, size and time of the body.
 
-The guard also logs responses, and cancels the work of requests whose client has disconnected.
+The guard also turns errors into problem documents, and logs responses.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
 from time import monotonic
-from typing import Any
 from urllib.parse import urlsplit
 
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from trectools_plus.service.problems import ProblemError, as_problem, problem_response
-
-CLIENT_CLOSED_REQUEST = 499
-"""The status in log and metrics if the client disconnects before the response, as in nginx."""
-MAY_PUBLISH = "trectools_plus.may_publish"
-"""The item of a request's scope that is true if its key may publish figures."""
-KEY_REMEDY = (
-    "send the header 'Authorization: Bearer KEY'; KEY is the value of the environment variable "
-    "that the server's option --key-from-env names"
+from trectools_plus.service.problems import (
+    ProblemError,
+    answer_problem,
+    as_problem,
+    problem_response,
 )
 
-_LOG = logging.getLogger("trectools_plus.service.access")
 _METHODS = frozenset({"GET", "POST", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS"})
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
 )
+_CLOSE = {"Connection": "close"}
 
 Observer = Callable[[str, str, int, float], None]
 """Receives method, route, status and seconds of each response."""
@@ -66,25 +65,92 @@ class Rules:
     """The checks and limits of an application.
 
     Attributes:
-        check: Raises a :class:`~trectools_plus.service.problems.ProblemError` to refuse a request
-            before its body is read.
+        key: The key that requests need. Without a key, the host must be a loopback name, and no
+            page of another site can send requests.
+        open_paths: The paths that need no key.
         body_bytes: Maximum size of a body, in bytes.
         body_seconds: Maximum time for a body to arrive, in seconds.
-        size_remedy: The remedy in the problem document for a body that is too large.
-        headers: Further headers of every response.
-        observe: Called after each response. ``None`` also turns off the log.
+        only_json: True if the bodies of POST requests must be JSON.
+        observe: Called after each response.
     """
 
-    check: Callable[[Scope, Headers], None]
+    key: str | None
+    open_paths: frozenset[str]
     body_bytes: int
     body_seconds: float
-    size_remedy: str | None = None
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    observe: Observer | None = None
+    only_json: bool = False
+    observe: Observer = lambda *_: None
+
+    def check(self, scope: Scope, headers: Headers) -> None:
+        """Check a request before its body is read.
+
+        Raises:
+            ProblemError: If the request is refused.
+        """
+        _check_length(scope, headers)
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if self.key is None:
+            _check_site(scope, headers)
+        elif path not in self.open_paths and not has_key(headers, self.key):
+            raise ProblemError(
+                401,
+                "unauthorised",
+                "the request contains no valid key",
+                "send the header 'Authorization: Bearer KEY'; KEY is the value of the environment "
+                "variable that the server's option --key-from-env names",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length[:19]) > self.body_bytes:
+            raise self.too_large()
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            what, remedy = "the body is compressed", "send it without compression"
+            raise ProblemError(415, "compressed-body", what, remedy)
+        media = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if self.only_json and scope["method"] == "POST" and media != "application/json":
+            what, remedy = "the body is not JSON", "send Content-Type: application/json"
+            raise ProblemError(415, "unsupported-media-type", what, remedy)
+
+    def too_large(self) -> ProblemError:
+        """Return the error for a body that is too large."""
+        what = f"the body is larger than {self.body_bytes:,} bytes"
+        return ProblemError(413, "body-too-large", what, "send less", headers=_CLOSE)
+
+    def limit(self, receive: Receive) -> Receive:
+        """Return an ASGI function that receives a body within the limits.
+
+        It raises a :class:`~trectools_plus.service.problems.ProblemError`: 408 if the body is too
+        slow, 413 if it is too large.
+        """
+        deadline = asyncio.get_running_loop().time() + self.body_seconds
+        size, is_complete = 0, False
+
+        async def limited() -> Message:
+            nonlocal size, is_complete
+            try:
+                async with asyncio.timeout_at(None if is_complete else deadline):
+                    message = await receive()
+            except TimeoutError:
+                what = f"the body did not arrive within {self.body_seconds:g} s"
+                raise ProblemError(408, "slow-body", what, headers=_CLOSE) from None
+            size += len(message.get("body", b""))
+            if size > self.body_bytes:
+                raise self.too_large()
+            is_complete = not message.get("more_body", False)
+            return message
+
+        return limited
+
+
+def protect(app: FastAPI, rules: Rules) -> None:
+    """Add the guard to an application, and answer its errors with problem documents."""
+    app.add_middleware(Guard, rules=rules)
+    for kind in (HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, answer_problem)
 
 
 class Guard:
-    """ASGI middleware that refuses requests, and cancels the work of disconnected clients.
+    """ASGI middleware that refuses requests, and answers errors with problem documents.
 
     Args:
         app: The application.
@@ -100,119 +166,46 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began = monotonic()
-        status = 500
-        started = disconnected = finished = False
-        # HEAD is answered like GET but without a body (RFC 9110, 9.3.2).
-        is_head = scope["method"] == "HEAD"
-        inner: Scope = {**scope, "method": "GET"} if is_head else scope
+        began, status = monotonic(), 0
+        # HEAD is answered like GET (RFC 9110, 9.3.2); servers send no body.
+        get = "GET" if scope["method"] == "HEAD" else scope["method"]
+        inner: Scope = {**scope, "method": get}
 
         async def send_observed(message: Message) -> None:
-            nonlocal status, started, finished
+            nonlocal status
             if message["type"] == "http.response.start":
-                status, started = int(message["status"]), True
-                headers = [*message.get("headers", ()), *_HEADERS, *self._rules.headers]
-                message = {**message, "headers": headers}
-            elif is_head:
-                message = {**message, "body": b""}
+                status = int(message["status"])
+                message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
             await send(message)
-            finished = message["type"] == "http.response.body" and not message.get("more_body")
 
-        def disconnect() -> None:
-            nonlocal disconnected
-            if not finished:
-                disconnected = True
-                task.cancel()  # no client waits for the answer
-
-        body = _Body(receive, self._rules, disconnect)
-        task = asyncio.create_task(self._answer(inner, scope, body, send_observed))
         try:
-            await task
-        except asyncio.CancelledError:
-            if not disconnected:
-                status = status if started else 503  # the server stops
-                raise
-        except Exception as error:
-            if started or disconnected:  # no other response can be sent
-                return
-            await problem_response(as_problem(error))(scope, receive, send_observed)
+            self._rules.check(inner, Headers(scope=scope))
+            await self._app(inner, self._rules.limit(receive), send_observed)
+        except (Exception, asyncio.CancelledError) as error:
+            problem = as_problem(error)
+            if not status:  # otherwise no other response can be sent
+                await problem_response(problem)(scope, receive, send_observed)
         finally:
-            body.close()
-            logged_status = CLIENT_CLOSED_REQUEST if disconnected else status
-            self._log(scope["method"], inner, logged_status, monotonic() - began)
-
-    async def _answer(self, inner: Scope, scope: Scope, body: _Body, send: Send) -> None:
-        headers = Headers(scope=scope)
-        _check_length(scope, headers)
-        self._rules.check(inner, headers)
-        length = headers.get("content-length", "")
-        most = self._rules.body_bytes
-        if length.isdecimal() and (len(length) > 18 or int(length) > most):
-            raise _too_large(self._rules)
-        await self._app(inner, body.receive, send)
-
-    def _log(self, given: str, scope: Scope, status: int, seconds: float) -> None:
-        """Log one line without query and headers, so it never contains a key or a text."""
-        if self._rules.observe is None:
-            return
-        route: Any = scope.get("route")
-        path = str(getattr(route, "path", "other"))
-        method = given if given in _METHODS else "other"
-        self._rules.observe(method, path, status, seconds)
-        _LOG.info("%s %s %d %.0f ms", method, path, status, 1000 * seconds)
+            # Neither query nor headers, which can contain a key or a text.
+            route = getattr(inner.get("route"), "path", "other")
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._rules.observe(method, route, status, monotonic() - began)
 
 
-class _Body:
-    """Receive the body of a request, then watch for a disconnect.
-
-    Args:
-        receive: The ASGI function that returns the next message.
-        rules: The maximum size and time.
-        disconnect: Called when the client disconnects.
-    """
-
-    def __init__(self, receive: Receive, rules: Rules, disconnect: Callable[[], None]) -> None:
-        self._receive = receive
-        self._rules = rules
-        self._disconnect = disconnect
-        self._began = monotonic()
-        self._size = 0
-        self._watching: asyncio.Task[None] | None = None
-
-    async def receive(self) -> Message:
-        """Return the next part of the body.
-
-        Raises:
-            ProblemError: 408 if it is too slow, 413 if it is too large.
-        """
-        if self._watching is not None:  # the body is complete, so there is no time limit
-            return await self._receive()
-        left = self._began + self._rules.body_seconds - monotonic()
-        try:
-            async with asyncio.timeout(max(left, 0.001)):
-                message = await self._receive()
-        except TimeoutError:
-            what = f"the body did not arrive within {self._rules.body_seconds:g} s"
-            headers = {"Connection": "close"}
-            raise ProblemError(408, "slow-body", what, headers=headers) from None
-        self._size += len(message.get("body", b""))
-        if self._size > self._rules.body_bytes:
-            raise _too_large(self._rules)
-        if message["type"] == "http.disconnect":
-            self._disconnect()
-        elif not message.get("more_body", False):
-            self._watching = asyncio.create_task(self._watch())
-        return message
-
-    def close(self) -> None:
-        """Stop watching for a disconnect."""
-        if self._watching is not None:
-            self._watching.cancel()
-
-    async def _watch(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-        self._disconnect()
+def _check_site(scope: Scope, headers: Headers) -> None:
+    """Refuse requests to other names, and those that a browser sends on behalf of another site."""
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if not is_loopback(host):
+        raise ProblemError(
+            403,
+            "foreign-host",
+            "without a key only requests to this machine are answered",
+            "use http://localhost, or start the server with --key-from-env",
+        )
+    site = "none" if scope["method"] == "GET" else headers.get("sec-fetch-site", "none")
+    is_same = origin is None or origin.partition("://")[2].lower() == host.lower()
+    if not is_same or site not in ("none", "same-origin"):
+        raise ProblemError(403, "foreign-site", "the request comes from a page of another site")
 
 
 def _check_length(scope: Scope, headers: Headers) -> None:
@@ -230,16 +223,6 @@ def _check_length(scope: Scope, headers: Headers) -> None:
             400,
             "ambiguous-length",
             "the request states the length of its body in two ways",
-            remedy="send either Content-Length or Transfer-Encoding",
-            headers={"Connection": "close"},
+            "send either Content-Length or Transfer-Encoding",
+            headers=_CLOSE,
         )
-
-
-def _too_large(rules: Rules) -> ProblemError:
-    return ProblemError(
-        413,
-        "body-too-large",
-        f"the body is larger than {rules.body_bytes:,} bytes",
-        remedy=rules.size_remedy,
-        headers={"Connection": "close"},
-    )

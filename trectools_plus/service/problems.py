@@ -6,16 +6,18 @@ for programs, and ``remedy`` says what to do.
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
-from collections.abc import Mapping
+import sqlite3
+from asyncio import CancelledError
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from trectools_plus.errors import TrectoolsPlusError
@@ -23,11 +25,12 @@ from trectools_plus.validation.findings import FindingsError
 
 MEDIA_TYPE = "application/problem+json"
 _LOG = logging.getLogger("trectools_plus.service")
-_MAX_ERRORS = 20
-_TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}
-"""Phrases of RFC 9110 that differ from those of older Python versions."""
-_CODES = {401: "unauthorised", 413: "body-too-large"}
-"""Codes that differ from the words of the status."""
+_TITLES = {
+    413: "Content Too Large",
+    422: "Unprocessable Content",
+    499: "Client Closed Request",
+}
+"""Phrases of RFC 9110 that differ from those of older Python versions, and that of nginx."""
 
 
 class ProblemItem(BaseModel):
@@ -65,6 +68,8 @@ class ProblemDocument(BaseModel):
 class ProblemError(HTTPException):
     """An error whose response is a problem document.
 
+    The first three arguments are positional, so that the error can be sent between processes.
+
     Args:
         status: HTTP status.
         code: Identifier of the problem.
@@ -79,9 +84,8 @@ class ProblemError(HTTPException):
         status: int,
         code: str,
         detail: str,
-        *,
         remedy: str | None = None,
-        errors: list[ProblemItem] | None = None,
+        errors: Sequence[ProblemItem] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status, detail, dict(headers or {}))
@@ -91,29 +95,13 @@ class ProblemError(HTTPException):
             code=code,
             detail=detail,
             remedy=remedy,
-            errors=(errors or [])[:_MAX_ERRORS],
+            errors=list(errors[:20]),
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ProblemError.of, (self.problem, self.headers)
-
-    @classmethod
-    def of(cls, problem: ProblemDocument, headers: Mapping[str, str] | None = None) -> ProblemError:
-        """Return the error for a problem document."""
-        error = cls(problem.status, problem.code, problem.detail, headers=headers)
-        error.problem = problem
-        return error
 
 
 def to_json(content: Any) -> bytes:
     """Return JSON in ASCII, because ids can contain lone surrogates, which UTF-8 cannot encode."""
     return json.dumps(content, ensure_ascii=True, allow_nan=False).encode("ascii")
-
-
-def json_response(content: Any) -> Response:
-    """Return a JSON response; bytes must already be JSON."""
-    body = content if isinstance(content, bytes) else to_json(content)
-    return Response(body, media_type="application/json")
 
 
 def problem_response(error: ProblemError) -> Response:
@@ -122,32 +110,47 @@ def problem_response(error: ProblemError) -> Response:
     return Response(content, error.status_code, error.headers, MEDIA_TYPE)
 
 
-def as_problem(error: Exception) -> ProblemError:
+async def answer_problem(_: Request, error: Exception) -> Response:
+    """Return the response for any exception, as an exception handler of FastAPI."""
+    return problem_response(as_problem(error))
+
+
+def as_problem(error: BaseException) -> ProblemError:
     """Convert any error to a problem; the details of an unexpected error are only logged."""
     if isinstance(error, ProblemError):
         return error
     if isinstance(error, TrectoolsPlusError):
         return _from_package_error(error)
+    if isinstance(error, RequestValidationError):
+        return _from_invalid_request(error)
     if isinstance(error, HTTPException):
         phrase = HTTPStatus(error.status_code).phrase
-        code = _CODES.get(error.status_code, phrase.lower().replace(" ", "-"))
+        code = phrase.lower().replace(" ", "-")
         detail = str(error.detail)[:500] or phrase
         return ProblemError(error.status_code, code, detail, headers=error.headers)
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return ProblemError(
-            507,
-            "no-space",
-            "the disk of the service is full",
-            remedy="free space on the disk of temporary files",
-            headers={"Retry-After": "60"},
-        )
+    for kind, row in _UNEXPECTED.items():
+        if isinstance(error, kind):
+            return ProblemError(*row)
     _LOG.error("unexpected error", exc_info=error)
     return ProblemError(
         500,
         "internal-error",
         "the service failed unexpectedly",
-        remedy="try again; the log of the service contains the cause",
+        "try again; the log of the service contains the cause",
     )
+
+
+_UNEXPECTED: dict[type[BaseException], tuple[int, str, str, str]] = {
+    ClientDisconnect: (499, "client-closed", "the client has closed the connection", ""),
+    CancelledError: (503, "stopping", "the service is stopping", "try again later"),
+    sqlite3.Error: (
+        503,
+        "not-kept",
+        "the review database cannot be used",
+        "try again; another program may have locked it",
+    ),
+}
+"""Errors of libraries with status, code, description and remedy of their problem."""
 
 
 def _from_package_error(error: TrectoolsPlusError) -> ProblemError:
@@ -155,33 +158,18 @@ def _from_package_error(error: TrectoolsPlusError) -> ProblemError:
         ProblemItem(where=finding.place, what=f"{finding.code} {finding.message}")
         for finding in getattr(error, "findings", ())
     ]
-    items += [ProblemItem(where=one.where, what=one.what) for one in getattr(error, "errors", ())]
+    items += [
+        ProblemItem(where=item.where, what=item.what) for item in getattr(error, "errors", ())
+    ]
     code = "findings" if isinstance(error, FindingsError) else "unusable-content"
     where = f" — {error.where}" if error.where else ""
-    return ProblemError(422, code, f"{error.what}{where}", remedy=error.remedy, errors=items)
+    return ProblemError(422, code, f"{error.what}{where}", error.remedy, items)
 
 
-async def answer_problem(_: Request, error: Exception) -> Response:
-    """Return the response for any exception, as an exception handler of FastAPI."""
-    return problem_response(as_problem(error))
-
-
-async def answer_invalid(_: Request, error: Exception) -> Response:
-    """Return the response for parameters that do not match the OpenAPI document."""
-    found = error.errors() if hasattr(error, "errors") else []
+def _from_invalid_request(error: RequestValidationError) -> ProblemError:
     items = [
-        ProblemItem(
-            where=".".join(map(str, one["loc"])), what=str(one["msg"]).removeprefix("Value error, ")
-        )
-        for one in found
+        ProblemItem(where=".".join(map(str, item["loc"])), what=str(item["msg"]))
+        for item in error.errors()
     ]
-    first = f": {items[0].where}: {items[0].what}" if items else ""
-    return problem_response(
-        ProblemError(
-            422,
-            "invalid-parameter",
-            f"the request is invalid{first}"[:500],
-            remedy="see /openapi.json for the parameters",
-            errors=items,
-        )
-    )
+    detail = f"the request is invalid: {items[0].where}: {items[0].what}"[:500]
+    return ProblemError(422, "invalid-parameter", detail, errors=items)

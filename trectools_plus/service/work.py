@@ -15,13 +15,12 @@ import signal
 import sys
 import sysconfig
 import tempfile
-import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 from anyio import to_process
@@ -38,7 +37,7 @@ from trectools_plus.service.api.uploads import Upload
 from trectools_plus.service.problems import ProblemDocument, ProblemError, as_problem, to_json
 
 if TYPE_CHECKING:
-    from trectools_plus.service.api.search import Search
+    from trectools_plus.service.api.evaluation import Search
     from trectools_plus.service.api.snapshots import Snapshot
 
 Parameters = EvaluateParameters | ValidateParameters | ScoreParameters
@@ -47,9 +46,6 @@ _LOG = logging.getLogger("trectools_plus.service")
 _RETRY = {"Retry-After": "5"}
 REOPEN_SECONDS = 60.0
 """The time in which a process opens the documents when their indexes exist."""
-
-_T = TypeVar("_T")
-_Arguments = TypeVarTuple("_Arguments")
 
 
 class Outcome(NamedTuple):
@@ -81,22 +77,21 @@ class Documents:
         """True if the service can answer all requests."""
         return self.status in ("ready", "off")
 
-    def check(self) -> None:
-        """Check that there are documents to search.
+    def check(self, *, are_needed: bool) -> None:
+        """Check that the documents are not being opened.
+
+        Args:
+            are_needed: Whether there must be documents.
 
         Raises:
-            ProblemError: 404 if there are none, 503 while they are being opened.
+            ProblemError: 404 if there are none although they are needed, 503 while they are opened.
         """
-        if self.status == "off":
-            raise ProblemError(
-                404,
-                "nothing-to-search",
-                "the service was started without documents",
-                remedy="start it with --dataset",
-            )
+        if are_needed and self.status == "off":
+            what, remedy = "the service was started without documents", "start it with --dataset"
+            raise ProblemError(404, "nothing-to-search", what, remedy)
         if not self.are_ready:
             remedy = "try again when /readyz answers 200"
-            raise ProblemError(503, "not-ready", self.status, remedy=remedy, headers=_RETRY)
+            raise ProblemError(503, "not-ready", self.status, remedy, headers=_RETRY)
 
 
 class RequestWork:
@@ -109,27 +104,16 @@ class RequestWork:
     def __init__(self, settings: ServiceSettings) -> None:
         self.documents = Documents("loading" if settings.searches else "off")
         self._settings = settings
-        self._limits = settings.limits
-        self._unfinished: set[anyio.CancelScope] = set()
-        self._is_open = False
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         """Accept work inside the context, and open the documents in a first process."""
         os.environ["PYTHONSAFEPATH"] = "1"  # processes import nothing from the working directory
-        self._free = anyio.CapacityLimiter(self._limits.workers)
-        self._is_open = True
+        self._free = anyio.CapacityLimiter(self._settings.limits.workers)
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_documents_open)
             yield
-            self.close()
             group.cancel_scope.cancel()
-
-    def close(self) -> None:
-        """End all work at once."""
-        self._is_open = False
-        for scope in self._unfinished:
-            scope.cancel()
 
     async def answer(
         self, parameters: Parameters, folder: Path, uploads: tuple[Upload, ...]
@@ -146,25 +130,23 @@ class RequestWork:
                 gets free, or the work takes too long.
         """
         self.check_free()
-        waits = True
-        with anyio.move_on_after(self._limits.seconds) as scope:
-            self._unfinished.add(scope)
+        is_working = False
+        seconds = self._settings.limits.seconds
+        with anyio.move_on_after(seconds):
             try:
                 async with self._free:
-                    waits = False
-                    return await _call(perform, parameters, folder, uploads, self._settings)
+                    is_working = True
+                    outcome: Outcome = await _call(
+                        perform, parameters, folder, uploads, self._settings
+                    )
+                    return outcome
             except BaseException:
                 self._ended.set()
                 raise
-            finally:
-                self._unfinished.discard(scope)
-        if not self._is_open:
-            raise _stopping()
-        limit = f"the limit is {self._limits.seconds:g} s"
-        if waits:
-            raise _busy(f"no worker was free in time: {limit}")
-        what, remedy = f"the work took too long: {limit}", "send less data, or use the command line"
-        raise ProblemError(503, "time-limit", what, remedy=remedy)
+        if not is_working:
+            raise _busy(f"no worker was free within {seconds:g} s")
+        what = f"the work took too long: the limit is {seconds:g} s"
+        raise ProblemError(503, "time-limit", what, "send less data, or use the command line")
 
     def check_free(self) -> None:
         """Check that there is a place for one more request, before its body is read.
@@ -172,14 +154,9 @@ class RequestWork:
         Raises:
             ProblemError: 503 if there is none.
         """
-        if not self._is_open:
-            raise _stopping()
-        if self.count() >= self._limits.workers + self._limits.waiting:
-            raise _busy(f"{self.count()} requests are unfinished")
-
-    def count(self) -> int:
-        """Return the number of unfinished requests."""
-        return len(self._unfinished)
+        waiting = self._free.statistics().tasks_waiting
+        if waiting >= self._settings.limits.waiting and not self._free.available_tokens:
+            raise _busy(f"{waiting} requests wait for a worker")
 
     async def _keep_documents_open(self) -> None:
         """Open the documents, and again when a process may have been killed."""
@@ -191,41 +168,32 @@ class RequestWork:
                     async with self._free:
                         modes = await _call(open_documents, self._settings)
             except Exception as error:
-                # A client may see the reason of a known error only.
-                is_known = isinstance(error, TrectoolsPlusError | ProblemError)
-                why = str(error) if is_known else type(error).__name__
+                why = as_problem(error).problem.detail
                 self.documents.status = f"the documents cannot be opened: {why}"
-                _LOG.error("the documents cannot be opened: %s", why, exc_info=not is_known)
+                _LOG.error("%s", self.documents.status)
                 return
             seconds = REOPEN_SECONDS
             if scope.cancelled_caught:
                 continue
-            if self._settings.searches and not self.documents.are_ready:
+            if not self.documents.are_ready:
                 self.documents = Documents("ready", modes)
                 _LOG.info("the documents are ready")
             await self._ended.wait()
 
 
-async def _call(function: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
+async def _call(function: Callable[..., Any], *arguments: Any) -> Any:
     limiter = anyio.CapacityLimiter(1)  # the caller limits the number of processes
     try:
         return await to_process.run_sync(function, *arguments, cancellable=True, limiter=limiter)
     except anyio.BrokenWorkerProcess:
         _LOG.warning("the process of a request ended")
-        raise ProblemError(
-            500,
-            "work-ended",
-            "the process of the work ended, for example for lack of memory",
-            remedy="send less data; the log of the system can contain the cause",
-        ) from None
+        what = "the process of the work ended, for example for lack of memory"
+        remedy = "send less data; the log of the system can contain the cause"
+        raise ProblemError(500, "work-ended", what, remedy) from None
 
 
 def _busy(detail: str) -> ProblemError:
-    return ProblemError(503, "busy", detail, remedy="try again later", headers=_RETRY)
-
-
-def _stopping() -> ProblemError:
-    return ProblemError(503, "stopping", "the service is stopping", headers={"Connection": "close"})
+    return ProblemError(503, "busy", detail, "try again later", headers=_RETRY)
 
 
 _search: Search | None = None
@@ -241,7 +209,7 @@ def open_documents(settings: ServiceSettings) -> list[str]:
     prepare_process(settings.limits)
     from trectools_plus.service.api import validate_and_score  # noqa: F401  for the next request
 
-    return list(_get_search(settings).documents.retrievers) if settings.searches else []
+    return list(_get_search(settings).retrievers) if settings.searches else []
 
 
 def perform(
@@ -266,26 +234,24 @@ def perform(
         else:
             from trectools_plus.service.api.evaluation import evaluate_test_set
 
-            search = _get_search(settings)
-            answer, snapshot = evaluate_test_set(uploads, parameters, search, settings)
+            evaluated, snapshot = evaluate_test_set(uploads, parameters, _get_search(settings))
+            answer = evaluated.model_dump(mode="json")
         return Outcome(_without_paths(answer, folder), snapshot)
     except MemoryError:
         what = "the work needs more memory than it may use"
-        raise ProblemError(422, "too-much-memory", what, remedy="send less data") from None
+        raise ProblemError(422, "too-much-memory", what, "send less data") from None
     except (TrectoolsPlusError, ProblemError) as error:
         known = as_problem(error)
         content = json.loads(_without_paths(known.problem.model_dump(), folder))
-        raise ProblemError.of(ProblemDocument(**content), known.headers) from None
-    except Exception as error:
-        error.add_note(traceback.format_exc())  # the service logs it
-        raise
+        known.problem = ProblemDocument(**content)
+        raise known from None
     finally:
         tempfile.tempdir = None
 
 
 def _get_search(settings: ServiceSettings) -> Search:
     global _search
-    from trectools_plus.service.api.search import Search
+    from trectools_plus.service.api.evaluation import Search
 
     if _search is None or _search.settings != settings:
         _search = Search(settings)

@@ -79,7 +79,7 @@ class Input(Displayed):
         """Use tables in memory without validating them."""
         view = RunView.of_table(run)
         view.last_tag = run.name
-        return cls(JudgedQueries.from_qrels(qrels), view)
+        return cls(JudgedQueries.of(qrels), view)
 
 
 def read_input(arguments: Arguments) -> Input:

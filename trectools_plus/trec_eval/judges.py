@@ -23,7 +23,6 @@ from trectools_plus.formats.columns.rows import QRELS_FIELDS
 from trectools_plus.formats.files.content import FileContent, read_file
 from trectools_plus.measures.definitions.trec_eval_measures import measures_of
 from trectools_plus.measures.judged import JudgedRun
-from trectools_plus.measures.scoring.scores import judge_view
 from trectools_plus.trec_eval.arguments import Arguments
 from trectools_plus.trec_eval.inputs import NUMBER_START, Input, read_run, restore_bytes
 from trectools_plus.trec_eval.output import Scores
@@ -128,7 +127,7 @@ def _rank(data: Input, rows: Sequence[_Row], arguments: Arguments) -> list[_Quer
         negative = Decimals(-view.score, np.zeros(view.n_rows, np.bool_))
         negated = replace(view.rows, scores=negative)
         view = RunView(view.path, None, view.shape, negated, None)
-    found = judge_view(view, data.qrels, precision=arguments.precision)
+    found = data.qrels.look_up(view, arguments.precision)
     n_retrieved = dict(zip(found.number.tolist(), found.lengths.tolist(), strict=True))
     ranks = np.zeros(len(data.qrels.relevance), np.int64)
     ranks[found.judgments] = found.ranks
@@ -200,7 +199,7 @@ def _score_grades(queries: Sequence[_Query], arguments: Arguments, path: str) ->
             judged += [(len(judges), query.rank_of[row.doc_id], int(row.value)) for row in own]
             judges.append(query)
     retrieved = np.array([query.n_retrieved for query in judges], np.int64)
-    run = JudgedRun.of(retrieved, *np.array(judged, np.int64).T)
+    run = JudgedRun(retrieved, *np.array(judged, np.int64).T).sorted()
     of_one_judge = measures_of(arguments.version)
     requested = {
         one.measure.name: replace(

@@ -13,16 +13,10 @@ import numpy.typing as npt
 
 from trectools_plus.errors import CheckFailedError
 from trectools_plus.measures.definitions.base import FloatArray
-from trectools_plus.measures.judged import JudgedQueries, JudgedRun
+from trectools_plus.measures.judged import JudgedPart, JudgedQueries, JudgedRun
 from trectools_plus.measures.providers.pytrec_eval import Request, score_requests
 from trectools_plus.measures.queries import RELEVANT
-from trectools_plus.measures.scoring.scored_files import has_errors
-from trectools_plus.measures.scoring.scores import (
-    JudgedPart,
-    PartJudge,
-    judge_file,
-    judge_view,
-)
+from trectools_plus.measures.scoring.scores import PartJudge, judge_file
 from trectools_plus.trec_eval.arguments import Arguments, Requested
 from trectools_plus.trec_eval.inputs import (
     Input,
@@ -34,7 +28,7 @@ from trectools_plus.trec_eval.inputs import (
     restore_bytes,
 )
 from trectools_plus.trec_eval.output import Scores, Table, notes_on_files
-from trectools_plus.validation.findings import Finding
+from trectools_plus.validation.findings import Finding, Severity
 from trectools_plus.validation.parts import NotInPartsError
 from trectools_plus.validation.views.runs import RunView
 
@@ -79,7 +73,7 @@ def _score_in_chunks(
     if (
         not parts
         or run.shape.header is not None
-        or (arguments.strict_input and has_errors(findings))
+        or (arguments.strict_input and any(one.severity is Severity.ERROR for one in findings))
     ):
         return None
     scores = _summarise(parts, qrels, arguments, run)
@@ -115,7 +109,7 @@ def score(data: Input, arguments: Arguments) -> Scores:
     if data.is_escaped and arguments.only_query is not None:
         only_query = escape_bytes(arguments.only_query.encode("utf-8", "surrogateescape"))
         arguments = replace(arguments, only_query=only_query)
-    judged = judge_view(data.run, data.qrels, precision=arguments.precision)
+    judged = data.qrels.look_up(data.run, arguments.precision)
     part = _score_part(data.qrels, arguments, judged)
     scores = _summarise([part], data.qrels, arguments, data.run)
     if not data.is_escaped:

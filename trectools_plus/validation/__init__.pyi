@@ -36,7 +36,6 @@ from trectools_plus.validation.loading import load_topics as load_topics
 from trectools_plus.validation.registry import Rule as Rule
 from trectools_plus.validation.rendering import RENDERERS as RENDERERS
 from trectools_plus.validation.rendering import print_text as print_text
-from trectools_plus.validation.rendering import render_rules_markdown as render_rules_markdown
 from trectools_plus.validation.settings import Choices as Choices
 from trectools_plus.validation.settings import Settings as Settings
 from trectools_plus.validation.settings import find_settings as find_settings

@@ -110,7 +110,6 @@ def test_correlation_needs_five_modes() -> None:
 def test_without_irrelevant_judgments_there_is_no_pool() -> None:
     runs = {"one": {"q1": {"a": 1.0}}}
     assert find({"q1": {"a": 1}}, runs, "P@1") is None
-    assert find({"q1": {"a": 1, "z": 0}}, runs, "NumRet") is None
 
 
 def test_a_measure_of_ids_has_shares_only() -> None:

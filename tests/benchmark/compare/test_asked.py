@@ -53,8 +53,6 @@ def test_the_first_named_measure_is_primary(measures: list[str]) -> None:
     found = _compare(measures=measures)
     assert found.report.primary_measure == found.report.verdict.measure == measures[0]
     assert _compare(measures=measures, primary_measure="RR").report.primary_measure == "RR"
-    sums = ["NumRel", "NumRet", *measures]
-    assert _compare(measures=sums).report.primary_measure == measures[0]
 
 
 def test_a_pair_is_the_better_run_minus_the_other_one() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import pytest
@@ -21,20 +20,14 @@ def demo(program: Program, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
     return folder, program("trectools-plus demo", folder)
 
 
-def test_shows_the_result_the_page_and_commands_that_work(
-    demo: tuple[Path, Done], program: Program
-) -> None:
+def test_shows_the_result_and_the_page(demo: tuple[Path, Done]) -> None:
     folder, done = demo
     assert done.code == 0, done.stderr
     lines = done.text.splitlines()
     report = json.loads((folder / REPORT).read_text("utf-8"))
     assert lines[0].startswith(report["verdict"]["text"][:60])
-    (page,) = (line.split()[-1] for line in lines if line.startswith("report"))
+    (page,) = (line.split()[-1] for line in lines if line.endswith(".html"))
     assert (folder / page).read_text("utf-8").startswith("<!doctype html>")
-    commands = [line[6:] for line in done.stderr.splitlines() if line.startswith("next: ")]
-    assert len(commands) >= 2
-    for command in commands[:2]:
-        assert program(shlex.split(command), folder).code == 0
 
 
 def test_its_folder_is_a_dataset_and_the_report_holds(
@@ -93,7 +86,7 @@ def test_an_interrupted_demo_leaves_nothing(
 FAST = "-m RR@10 --set resamples=100"
 COMMANDS = {
     "trectools-plus benchmark run": f"--modes lexical {FAST} --output-dir out",
-    "trectools-plus benchmark compare-vectors": "--strategies all_max --resamples 100 -o out",
+    "trectools-plus benchmark compare-vectors": "--strategies all_max --set resamples=100 -o out",
     "trectools-plus benchmark sweep": "--modes lexical --grid k1=0.9,1.2 --resamples 100",
     "trectools-plus runs fetch": "--modes lexical --output-dir out",
     "trectools-plus query": "mould --mode lexical",

@@ -45,7 +45,7 @@ def test_a_folder_is_copied_as_a_folder(folder: str, tmp_path: Path, program: Pr
 
 
 def test_a_file_is_copied_by_name_and_never_overwritten(tmp_path: Path, program: Program) -> None:
-    for name in ("gate.yml", "schema/TestSet.schema.json", "runs/lexical.run"):
+    for name in ("gate.yml", "schema/TestSet.schema.json", "lexical.run"):
         assert program(f"trectools-plus files {name}", tmp_path).code == 0
         assert (tmp_path / Path(name).name).is_file()
     (tmp_path / "gate.yml").write_text("mine", "utf-8")

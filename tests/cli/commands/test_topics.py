@@ -6,17 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
-from trectools_plus.cli.commands.references import topics_validate
+from trectools_plus.cli.app import app
 from trectools_plus.errors import InputError, UsageError
 
 TSV = "1\tfirst query\n2\tsecond query\n"
 SET = 'queries:\n  - id: "1"\n    text: first query\n    relevant: {d01: 2, d02: 0}\n'
-
-app = typer.Typer()
-app.command()(topics_validate)
 
 
 @pytest.fixture
@@ -31,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _invoke(*arguments: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(app, list(arguments), input=stdin)
+    return CliRunner().invoke(app, ["topics", "validate", *arguments], input=stdin)
 
 
 @pytest.mark.usefixtures("folder")

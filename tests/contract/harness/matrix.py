@@ -33,7 +33,7 @@ from harness.shapes import (
 MEASURES = (
     "nDCG,nDCG@3,nDCG@10,nDCG(dcg='exp-log2')@10,AP,AP@5,AP(rel=2),RR,RR@3,RR(rel=2)@10,P@3,P@20,"
     "R@5,R(rel=2)@100,Rprec,Bpref,infAP,Success@1,HitRate@5,APcap@10,ERR@10,RBP@10,Judged@10,SetP,"
-    "SetR,SetF,SetAP,IPrec@0.1,NumRet,NumRel,NumRelRet,MeanRank,MinRank,RelRet@3"
+    "SetR,SetF,SetAP,IPrec@0.1,MeanRank,MinRank,RelRet@3"
 )
 """Measures of every provider."""
 

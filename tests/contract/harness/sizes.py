@@ -6,6 +6,7 @@ import ast
 import io
 import tokenize
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,7 @@ def _is_text(node: ast.stmt) -> bool:
     return is_constant and isinstance(node.value.value, str)
 
 
+@cache
 def sizes_of(root: Path) -> dict[str, Size]:
     """Return the sizes of the folders directly in a folder; `.` for its own modules."""
     statements, tokens = Counter[str](), Counter[str]()

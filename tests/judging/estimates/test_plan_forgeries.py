@@ -186,6 +186,7 @@ def test_a_forged_file_of_a_plan_is_found(folder: Path, name: str) -> None:
     assert is_found(folder)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", INCONSISTENT)
 def test_a_forged_plan_is_found_although_all_is_computed_again(folder: Path, name: str) -> None:
     INCONSISTENT[name](folder)

@@ -103,14 +103,8 @@ def test_wrong_parameters_are_refused_before_anything_is_read():
         MaxOntSim(10, level=2)
     with pytest.raises(UsageError, match="cutoff"):
         MaxOntSim(0)
-    with pytest.raises(UsageError, match=r"graph.*annotations.*genes"):
-        MaxOntSim(10, formula="lin", ic="genes")
-    with pytest.raises(UsageError):
-        MaxOntSim(10, ic="graph")
     with pytest.raises(UsageError, match="hybrid_depth"):
         MaxOntSim(10, formula="hybrid_depth", annotations="x")
-    with pytest.raises(UsageError, match="ic='graph'"):
-        MaxOntSim(10, formula="lin", ic="graph", annotations="x")
 
 
 MAMMAL_IC, DOG_IC, CAT_IC = (math.log(8 / n) for n in (4, 3, 1))  # see toy.hpoa
@@ -126,18 +120,11 @@ def test_where_information_content_is_from():
 
     assert score(measure(formula="lin")) == pytest.approx(FROM_GRAPH)
     assert score(measure(formula="lin", annotations=HPOA)) == pytest.approx(FROM_ANNOTATIONS)
-    for ic, bound in (
-        (None, FROM_ANNOTATIONS),
-        ("annotations", FROM_ANNOTATIONS),
-        ("graph", FROM_GRAPH),
-    ):
-        one = MaxOntSim(10, formula="lin", ic=ic)
-        assert score(one.with_files(TOY, HPOA)) == pytest.approx(bound)
-        assert one.with_files(TOY, HPOA).name == one.name
-        assert ("toy.hpoa" in one.with_files(TOY, HPOA).definition.formula) == (ic != "graph")
+    bound = MaxOntSim(10, formula="lin").with_files(TOY, HPOA)
+    assert score(bound) == pytest.approx(FROM_ANNOTATIONS)
+    assert bound.name == "MaxOntSim(formula='lin')@10"
+    assert "toy.hpoa" in bound.definition.formula
     assert "from the graph" in measure(formula="lin").definition.formula
-    installed = MaxOntSim(10, formula="lin", ic="annotations")
-    assert "the installed phenotype.hpoa" in installed.definition.formula
 
 
 def test_a_name_that_gives_a_file_keeps_it(tmp_path):
@@ -152,7 +139,7 @@ def test_files_that_no_measure_looks_at_are_refused():
     check_files_used([hybrid, lin], TOY, HPOA)
     check_files_used([hybrid], TOY)
     with pytest.raises(UsageError, match="--annotations"):
-        check_files_used([hybrid, MaxOntSim(10, formula="lin", ic="graph")], TOY, HPOA)
+        check_files_used([hybrid], TOY, HPOA)
     for measures in ([], [measure()], [parse_measure("P@5")]):
         with pytest.raises(UsageError, match="--ontology"):
             check_files_used(measures, TOY)

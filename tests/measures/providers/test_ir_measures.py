@@ -19,7 +19,7 @@ GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_siz
 
 
 def score(names, run, qrels):
-    queries = JudgedQueries.from_qrels(Qrels.from_dict(qrels))
+    queries = JudgedQueries.of(Qrels.from_dict(qrels))
     measures = parse_measures(names)
     return score_judged(measures, find_judged(measures, queries, Run.from_dict(run)))
 

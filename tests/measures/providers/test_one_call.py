@@ -12,9 +12,7 @@ import pytest
 
 import trectools_plus
 from trectools_plus.formats.tables import Qrels, Run
-from trectools_plus.measures import (
-    evaluate,
-)
+from trectools_plus.measures import evaluate
 from trectools_plus.measures.definitions.trec_eval_measures import (
     STANDARD_MEASURES,
     TREC_EVAL_MEASURES,
@@ -80,13 +78,11 @@ def test_the_package_calls_pytrec_eval_in_one_place() -> None:
 
 def names() -> list[str]:
     """Every standard measure: whole, cut, and with each of its parameters set."""
-    at_level, found = {"rel": "2", "judged_only": "True", "relative": "True", "beta": "0.5"}, []
-    at_level |= {"dcg": "'exp-log2'", "gains": "{1:3}"}
+    at_level, found = {"rel": "2", "dcg": "'exp-log2'"}, []
     for one in STANDARD_MEASURES:
         cutoffs = [None] if one.trec_name else []
         cutoffs += [5] if one.trec_cut_name else []
-        if one.cutoff_parameter == "recall":
-            cutoffs = [0.3]
+        cutoffs = [0.3] if one.label == "IPrec" else cutoffs
         forms = ["", *(f"({key}={at_level[key]})" for key in one.defaults)]
         found += [
             f"{one.label}{form}" + ("" if at is None else f"@{at}")

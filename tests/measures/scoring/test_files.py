@@ -18,13 +18,14 @@ from trectools_plus.measures import parse_measures, score_runs
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring import scored_files as files
-from trectools_plus.measures.scoring import scores
-from trectools_plus.measures.scoring.scores import JudgedFile, PartJudge, judge_file
+from trectools_plus.measures.scoring.scores import JudgedFile, PartJudge, judge_file, same
 from trectools_plus.validation import load_qrels, parts
 from trectools_plus.validation.parts import NotInPartsError
 
-CUT = parse_measures(["nDCG@10", "AP@2", "R@3", "RR@2", "NumRet", "Judged@2", "ERR@3"])
-WHOLE = parse_measures(["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "SetF", "NumRet", "MeanRank"])
+CUT = parse_measures(["nDCG@10", "AP@2", "R@3", "RR@2", "Judged@2", "RBP@3"])
+WHOLE = parse_measures(
+    ["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "SetP", "IPrec@0.3", "MeanRank"]
+)
 QUERY_IDS = ["1", "12", "q3", "PLAIN-4", "823259", "MED-10", "x" * 17]
 DOC_IDS = ["d1", "d10", "d2", "0", "z", "clueweb12-0000tw-00-00013", "MED-10", "D1", "1", "a" * 40]
 SCORES = ["9.5", "9.25", "7", "6.000001", "6.0000001", "0.5", "0.25", "0", "-1.25", "-3"]
@@ -58,7 +59,7 @@ def outcome(qrels: Path, runs: list[Path], measures: list[Measure], **options):
 def whole_outcome(*given, **options):
     """Return the same for runs that are read as a whole."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scores, "judge_file", only_as_a_whole)
+        patch.setattr(files, "judge_file", only_as_a_whole)
         return outcome(*given, **options)
 
 
@@ -67,12 +68,12 @@ def only_as_a_whole(*_, **__):
 
 
 def in_parts(qrels, run):
-    judge = PartJudge(JudgedQueries.from_qrels(load_qrels(qrels)), lambda part: part)
+    judge = PartJudge(JudgedQueries.of(load_qrels(qrels)), same)
     try:
         view, _, found = judge_file(str(run), judge)
     except NotInPartsError:
         return None
-    return JudgedFile.of_parts(view, view.tag, found, judge.qrels)
+    return JudgedFile(view.tag, view.path, view.query_ids, judge.qrels.place(found))
 
 
 @st.composite

@@ -19,12 +19,13 @@ from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
 from trectools_plus.measures.judged import JudgedQueries
 from trectools_plus.measures.scoring.scored_files import open_files
 from trectools_plus.measures.scoring.scores import JudgedFile, PartJudge, judge_file
+from trectools_plus.measures.scoring.scores import same as unchanged
 from trectools_plus.validation import FindingsError, load_qrels, load_run, parts
 from trectools_plus.validation.findings import refuse_errors
 from trectools_plus.validation.parts import NotInPartsError
 
-AT_CUTOFFS = ["AP@2", "R@2", "P@3", "ERR@3", "APcap@3", "Judged@2"]
-WHOLE = ["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "RelRet", "MeanRank", "SetF"]
+AT_CUTOFFS = ["AP@2", "R@2", "P@3", "RBP@3", "APcap@3", "Judged@2"]
+WHOLE = ["AP", "AP(rel=2)", "nDCG", "Bpref", "Rprec", "RelRet", "MeanRank", "SetP"]
 MEASURES = parse_measures([*DEFAULT_MEASURES, *AT_CUTOFFS, *WHOLE])
 DOC_IDS = ["d1", "d10", "d2", "Dé", "dé", "0", "z", "中", "a", "b"]
 # The first three are equal in 32 bits.
@@ -41,13 +42,13 @@ def small_pieces(monkeypatch):
 def in_pieces(run, qrels, measures=MEASURES):
     """Return the scores in parts; ``None`` if the run is read as a whole or refused."""
     depth = None if measures is MEASURES else 10
-    judge = PartJudge(JudgedQueries.from_qrels(qrels), lambda part: part, depth=depth)
+    judge = PartJudge(JudgedQueries.of(qrels), unchanged, depth=depth)
     try:
         view, findings, found = judge_file(str(run), judge)
         refuse_errors(findings)
     except (NotInPartsError, FindingsError):
         return None
-    judged = JudgedFile.of_parts(view, view.tag, found, judge.qrels)
+    judged = JudgedFile(view.tag, view.path, view.query_ids, judge.qrels.place(found))
     return score_runs(qrels, {"run": judged}, measures, Averaging())
 
 

@@ -16,9 +16,7 @@ from trectools_plus.formats import query_chunks
 from trectools_plus.formats.files import limits
 from trectools_plus.measures import parse_measures
 from trectools_plus.measures.evaluation import DEFAULT_MEASURES, score_runs
-from trectools_plus.measures.scoring import distributed
-from trectools_plus.measures.scoring.scored_files import open_files
-from trectools_plus.measures.scoring.scores import RunOpener
+from trectools_plus.measures.scoring.scored_files import RunOpener, open_files
 from trectools_plus.validation import FindingsError, Severity, load_qrels, load_run, parts
 from trectools_plus.validation.catalogue import CATALOGUE
 from trectools_plus.validation.findings import notes_on_findings
@@ -196,8 +194,7 @@ def plain_outcome(qrels, run):
 def spread_outcome(qrels, run):
     """As workers open a file, and what they leave is opened here."""
     table = load_qrels(qrels)
-    opener = distributed.WorkerOpener(table, RunOpener(tuple(MEASURES), False))
-    opened = opener((run, place_of(run)))
+    opened = RunOpener(table, MEASURES).open_on_worker((run, place_of(run)))
     return plain_outcome(qrels, run) if opened is None else values(table, opened[0][0])
 
 

@@ -15,7 +15,7 @@ def run_of(*doc_ids):
 
 def all_bounds(grades, ranking, names):
     """The lower and the higher value of each measure."""
-    judged = JudgedQueries.from_qrels(Qrels.from_dict({"q": grades})).judge(run_of(*ranking))
+    judged = JudgedQueries.of(Qrels.from_dict({"q": grades})).judge(run_of(*ranking))
     low, high = bound_by_unjudged(parse_measures(names), judged, max(grades.values()))
     return low[0], high[0]
 

@@ -47,7 +47,7 @@ def client(cache: Path, open_service: Any, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr("anyio.to_process.run_sync", _run_here)
     monkeypatch.setattr("trectools_plus.service.work.prepare_process", lambda _: None)
     folder = Path(__file__).resolve().parents[3] / "fixtures/garden-trec"
-    with open_service(ServiceSettings(dataset=str(folder), resamples=500)) as found:
+    with open_service(ServiceSettings(dataset=str(folder))) as found:
         yield found
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from jsonschema import Draft202012Validator
 from schemathesis import GenerationMode
 from schemathesis.checks import (
     not_a_server_error,
@@ -56,7 +53,7 @@ what makes a run, a schema cannot say, so content that fits it may still be refu
 @pytest.fixture(scope="module")
 def api(open_service: Any) -> Any:
     """A service of its own: schemathesis starts and stops it as it likes."""
-    with open_service(ServiceSettings(dataset=str(GARDEN), resamples=100), KEY) as client:
+    with open_service(ServiceSettings(dataset=str(GARDEN)), KEY) as client:
         yield schemathesis.openapi.from_asgi("/openapi.json", client.app, headers=BEARING)
 
 
@@ -64,6 +61,7 @@ _TRUE = ("true", "1", "on", "yes", "t", "y")
 GOOD, BAD = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("method", "path", "mode"),
     [
@@ -108,54 +106,20 @@ def test_every_operation_is_described(client: TestClient) -> None:
         for method, operation in operations.items():
             where = f"{method} {path}"
             assert operation["summary"] or operation["description"], where
-            good = operation["responses"]["200"]["content"]
-            if path != "/metrics":
-                assert "schema" in good["application/json"], where
-            for status, answer in operation["responses"].items():
-                if int(status) >= 400:
-                    assert list(answer["content"]) == ["application/problem+json"], where
+            for status in ("4XX", "5XX"):
+                content = operation["responses"][status]["content"]
+                assert list(content) == ["application/problem+json"], where
             for parameter in operation.get("parameters", []):
                 assert parameter.get("description") or parameter["in"] == "path", where
-    assert "TestSet" in document["components"]["schemas"]
-
-
-def _examples(document: dict[str, Any]) -> Iterator[tuple[str, str, str, Any]]:
-    for path, operations in document["paths"].items():
-        for operation in operations.values():
-            for media, content in operation.get("requestBody", {}).get("content", {}).items():
-                if "example" in content:
-                    yield path, "request", media, content["example"]
-            for answer in operation["responses"].values():
-                for media, content in answer.get("content", {}).items():
-                    if "example" in content:
-                        yield path, "answer", media, content
-    assert document["paths"]
-
-
-def test_examples_of_answers_fit_their_schemas(client: TestClient) -> None:
-    document = client.get("/openapi.json").json()
-    found = [one for one in _examples(document) if one[1] == "answer"]
-    assert len(found) == 3
-    for _, _, _, content in found:
-        schema = {**content["schema"], "components": document["components"]}
-        Draft202012Validator(schema).validate(content["example"])
 
 
 def test_examples_of_requests_are_taken(client: TestClient) -> None:
-    document = client.get("/openapi.json").json()
-    taken = 0
-    for path, _, media, example in [one for one in _examples(document) if one[1] == "request"]:
-        if media == "multipart/form-data":
-            files = {**example, "run": example["run"][0]}
-            answer = client.post(path, files=files)
-        else:
-            # The gardening documents stand in for the terms of the example.
-            text = example if isinstance(example, str) else json.dumps(example)
-            text = text.replace("HP:0002650", "g06")
-            parameters = {"kind": "run"} if "validate" in path else {}
-            answer = client.post(
-                path, params=parameters, content=text, headers={"content-type": media}
-            )
-        assert answer.status_code == 200, (path, media, answer.text)
-        taken += 1
-    assert taken >= 4
+    paths = client.get("/openapi.json").json()["paths"]
+    for path, media in (("evaluate", "application/yaml"), ("validate", "text/plain")):
+        content = paths[f"/v1/{path}"]["post"]["requestBody"]["content"]
+        # The gardening documents stand in for the terms of the example.
+        text = content[media]["example"].replace("HP:0002650", "g06")
+        kind = {"kind": "run"} if path == "validate" else {}
+        headers = {"content-type": media}
+        answer = client.post(f"/v1/{path}", params=kind, content=text, headers=headers)
+        assert answer.status_code == 200, answer.text

@@ -11,8 +11,6 @@ import pytest
 from harness.program import Program
 from starlette.testclient import TestClient
 
-from trectools_plus.service.api.models import ScoreAnswer, ValidationAnswer
-
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,7 +48,6 @@ def test_scores_are_those_of_eval(client: TestClient, printed: Printed, tmp_path
     ]
     answer = client.post("/v1/score?per_query=true", files=files)
     assert answer.json() == expected
-    ScoreAnswer.model_validate(answer.json())
 
 
 @pytest.mark.parametrize(
@@ -136,7 +133,6 @@ def test_findings_are_those_of_validate(
         headers={"content-type": "text/plain"},
     )
     found = answer.json()
-    ValidationAnswer.model_validate(found)
     assert found.pop("passed") is (expected["summary"]["errors"] == 0)
     assert found == expected
 

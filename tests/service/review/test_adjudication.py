@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
 from starlette.testclient import TestClient
 
 from trectools_plus.errors import InputError
 from trectools_plus.judging.review.judgments import export_qrels
 from trectools_plus.judging.review.store import read_store
 from trectools_plus.service.review.app import review_app
-from trectools_plus.service.review.material import read_guideline
 from trectools_plus.service.review.summary import summarise_review
 from trectools_plus.statistics.arrays import Resampling
 
@@ -102,19 +100,6 @@ def test_a_query_that_cannot_be_judged_is_complete_and_does_not_count(
     assert anna.say("cannot-judge", query=1, reason="x" * 501)["status"] == 422
 
 
-def judge_differently(client: TestClient) -> tuple[list[str], list[str]]:
-    """Two people agree on query 2, and differ on one grade and the result of query 1."""
-    people = [Person(client, name) for name in ("Anna", "Ben")]
-    shown = documents(people[0].view(1)), documents(people[0].view(2))
-    for place, one in enumerate(people):
-        one.say("grades", query=1, doc_id=shown[0][0], grade=3 if place else 1)
-        one.say("grades", query=1, doc_id=shown[0][1], grade=0)
-        one.say("results", query=1, doc_id=shown[0][place])
-        one.say("grades", query=2, doc_id=shown[1][0], grade=2)
-        one.say("results", query=2, doc_id=shown[1][0])
-    return shown
-
-
 def test_a_database_with_decisions_of_earlier_versions_is_refused(
     open_client: Any, tmp_path: Path
 ) -> None:
@@ -126,31 +111,3 @@ def test_a_database_with_decisions_of_earlier_versions_is_refused(
         )
     with pytest.raises(InputError, match="decisions"):
         read_store(tmp_path / "review.db")
-
-
-def test_agreement_on_results_is_scikit_learns(open_client: Any, tmp_path: Path) -> None:
-    shown, other = judge_differently(open_client())
-    with closing(read_store(tmp_path / "review.db")) as store:
-        found = summarise_review(store, Resampling(200)).agreements[0].results
-    assert found is not None
-    assert (found.queries, found.agreed) == (2, 1)
-    everything = [*shown, *other]
-    one, two = (
-        [int(place in chosen) for place in range(len(everything))]
-        for chosen in ({0, len(shown)}, {1, len(shown)})
-    )
-    assert found.kappa.value == pytest.approx(cohen_kappa_score(one, two))
-
-
-def test_a_guideline_is_a_text(tmp_path: Path) -> None:
-    path = tmp_path / "guideline.md"
-    path.write_text("# Rules <b>\n")
-    assert read_guideline(path) == "# Rules <b>\n"
-    path.write_bytes(b"x" * 65_536)
-    assert read_guideline(path) == "x" * 65_536
-    for content in (b"\xff\xfe", b"x" * 65_537):
-        path.write_bytes(content)
-        with pytest.raises(InputError):
-            read_guideline(path)
-    with pytest.raises(InputError):
-        read_guideline(tmp_path / "missing.md")

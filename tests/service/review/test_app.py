@@ -131,13 +131,11 @@ def test_flags_and_undo(client: TestClient) -> None:
         ("grades", {"query": 1, "doc_id": "DOC", "grade": True}),
         ("grades", {"query": 1, "doc_id": "DOC", "grade": "2"}),
         ("grades", {"query": 1, "doc_id": "DOC", "grade": 2, "flagged": True}),
-        ("grades", {"query": 1, "doc_id": "DOC", "grade": 2, "more": 1}),
         ("grades", {"query": 1, "doc_id": "DOC"}),
         ("grades", []),
         ("choices", {"query": 1, "choice": "D"}),
         ("choices", {"query": 1, "choice": ""}),
         ("choices", {"query": 1, "choice": "lexical"}),
-        ("undo", {"query": 1}),
         ("session", {"name": "\ud800"}),
         ("session", {"name": " "}),
         ("session", {"name": "x" * 65}),
@@ -185,7 +183,7 @@ def test_other_sites_cannot_write(client: TestClient, app: FastAPI) -> None:
     same = {**anna, "Origin": URL, "Sec-Fetch-Site": "same-origin"}
     assert client.post("/api/undo", json={}, headers=same).status_code == 200
     assert (
-        client.options("/api/undo", headers={"Origin": "https://evil.example"}).status_code == 405
+        client.options("/api/undo", headers={"Origin": "https://evil.example"}).status_code == 403
     )
     # A name of someone else's that leads here (DNS rebinding).
     rebound = TestClient(app, base_url="http://evil.example")
@@ -249,7 +247,7 @@ def test_a_body_that_does_not_come(app: FastAPI) -> None:
         sent.append(message)
 
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
-    scope = {"type": "http", "path": "/api/undo", "method": "POST", "headers": headers}
+    scope = {"type": "http", "path": "/api/grades", "method": "POST", "headers": headers}
     with asyncio.Runner(loop_factory=HurriedLoop) as runner:
         runner.run(app.build_middleware_stack()({**scope, "app": app}, receive, send))
     assert sent[0]["status"] == 408

@@ -129,7 +129,7 @@ def test_mistakes_are_one_line(call: Call, report: Path, tmp_path: Path) -> None
         (("serve", report, "--key-from-env", "SHORT_KEY"), 2, "SHORT_KEY does not contain"),
         (("serve", report, "--key-from-env", "NO_SUCH_KEY"), 2, "NO_SUCH_KEY"),
         (("serve", report, "--modes", "lexical"), 2, "2 to 8 modes"),
-        (("serve", report, "--modes", "lexical,nothing"), 2, "'nothing'"),
+        (("serve", report, "--modes", "lexical,nothing"), 2, "nothing"),
         (("serve", report, "--depth", 0), 2, "depth"),
         (("serve", report, "--database", text), 2, "text.db"),
         (

@@ -20,12 +20,7 @@ from trectools_plus.judging.review import judgments
 from trectools_plus.judging.review.judgments import Grade, export_qrels, merge_grades
 from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery
 from trectools_plus.judging.review.store import Store, open_store
-from trectools_plus.service.review.summary import (
-    ModePositions,
-    share_choices,
-    summarise_review,
-    wilson_share,
-)
+from trectools_plus.service.review.summary import share_choices, summarise_review
 from trectools_plus.statistics.arrays import Resampling
 
 QUERIES = tuple(f"q{n}" for n in range(6))
@@ -109,26 +104,22 @@ def test_nothing_to_export_is_said_so(store: Store) -> None:
 def test_shares_have_scipys_wilson_interval(n: int, data: st.DataObject, level: float) -> None:
     k = data.draw(st.integers(0, n))
     expected = binomtest(k, n).proportion_ci(level, method="wilson")
-    found = wilson_share(k / n, n, level)
+    choices = {f"q{query}": "a" if query < k else "b" for query in range(n)}
+    found = share_choices([choices], ("a", "b"), level)["a"]
+    assert (found.value, found.n, found.level) == (pytest.approx(k / n), n, level)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert 0.0 <= found.low <= found.value <= found.high <= 1.0
 
 
-@given(st.floats(0, 1), st.integers(1, 500))
-def test_an_interval_holds_its_share(value: float, n: int) -> None:
-    found = wilson_share(value, n)
-    assert 0.0 <= found.low <= value <= found.high <= 1.0
-
-
-@pytest.mark.parametrize(("value", "n", "level"), [(0.5, 0, 0.95), (1.1, 3, 0.95), (0.5, 3, 1.0)])
-def test_shares_out_of_range_are_refused(value: float, n: int, level: float) -> None:
+def test_a_level_out_of_range_is_refused(store: Store) -> None:
     with pytest.raises(UsageError):
-        wilson_share(value, n, level)
+        summarise_review(store, Resampling(confidence=1.0))
 
 
 def test_each_query_counts_once_in_a_share() -> None:
     shares = share_choices(list(CHOICES.values()), ("a", "b"))
     # q0: both a; q1: one b, one a; q2: none; q3: a; q4: b
-    assert [shares[mode].value for mode in ("a", "b", "")] == pytest.approx(
+    assert [shares[mode].value for mode in ("a", "b", "none")] == pytest.approx(
         [(1 + 0.5 + 1) / 5, (0.5 + 1) / 5, 1 / 5]
     )
     assert {share.n for share in shares.values()} == {5}
@@ -150,18 +141,8 @@ def test_the_summary_says_what_came_of_it(store: Store) -> None:
     assert anna.shares["a"].value == 0.5
     assert ben.shares["a"].value == pytest.approx(2 / 3)
     # Anna flags q0/d3, which b shows, and q1/d1, which a shows; each shows two of three results.
-    flags = {mode: (one.flagged, one.judged) for mode, one in summary.flags.items()}
+    flags = {mode: (one.flagged, one.judged) for mode, one in summary.flagged.items()}
     assert flags == {"a": (1, 12), "b": (1, 11)}
-
-
-def test_positions_of_the_results_that_people_would_choose(store: Store) -> None:
-    """Merged, d1 is chosen for q0; d2 for q1 by Ben only, and the lower grade counts."""
-    fill(store)
-    positions = summarise_review(store).positions
-    assert positions["a"] == ModePositions(1.0, 1.0, 1, 1, 1)
-    assert positions["b"] == ModePositions(None, None, 0, 0, 1)
-    document = summarise_review(store).as_dict()["positions"]
-    assert document["a"]["in_top_3"] == document["a"]["chosen"] == 1
 
 
 def test_kappa_is_scikit_learns(store: Store) -> None:
@@ -177,7 +158,7 @@ def test_kappa_is_scikit_learns(store: Store) -> None:
     assert pair.grades.pairs == len(both) == 5
     first, second = zip(*both, strict=True)
     for name, weights in (("none", None), ("linear", "linear"), ("quadratic", "quadratic")):
-        kappa = pair.grades.kappas[name]
+        kappa = pair.grades.kappa[name]
         expected = cohen_kappa_score(first, second, weights=weights, labels=[0, 1, 2, 3])
         assert kappa.value == pytest.approx(expected)
         assert kappa.low <= kappa.value <= kappa.high
@@ -187,7 +168,7 @@ def test_kappa_is_scikit_learns(store: Store) -> None:
 
 def test_a_summary_of_nothing_is_one_too(store: Store) -> None:
     empty = summarise_review(store)
-    assert (empty.annotators, empty.agreements, empty.shares) == ((), (), {})
+    assert (empty.annotators, empty.agreements, empty.would_choose) == ((), (), {})
     for name in ("Anna", "Ben"):
         judgments.begin_session(store, name, resume=False)
     (pair,) = summarise_review(store).agreements

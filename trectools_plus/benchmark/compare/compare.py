@@ -49,7 +49,7 @@ def compare_pairs(
             evaluation.definition(measure).higher_is_better,
         )
         for one, two in pairs
-        for measure in evaluation.compared_names
+        for measure in evaluation.measure_names
     ]
     return compare_scores(scores, method) if scores else []
 
@@ -113,7 +113,7 @@ class TestedDifferences:
 def find_primary_of(config: Mapping[str, Any], evaluation: Evaluation) -> str:
     """Return the primary measure of an evaluation; ``config`` is that of the manifest."""
     names = {one.requested_name: one.name for one in evaluation.measures}
-    return find_primary(config, names, {*names} - {*evaluation.compared_names})
+    return find_primary(config, names)
 
 
 def find_differences(
@@ -208,7 +208,7 @@ def _compare_components(
                 family=one.family,
                 significant=one.significant,
             )
-            for one in islice(entries, len(whole.compared_names))
+            for one in islice(entries, len(whole.measure_names))
         }
         for key in rest
     }
@@ -224,7 +224,7 @@ def find_best(
 ) -> dict[str, str | None]:
     """Find the run with the best mean by measure.
 
-    ``None`` on a tie, with fewer than two runs, for sums, where the means are over different
+    ``None`` on a tie, with fewer than two runs, where the means are over different
     queries, or with baselines: then no run is compared with all others.
     Means that differ only by rounding (:data:`EQUAL`) are a tie: (0.2 + 0.6) / 2 is 0.4.
 
@@ -233,7 +233,7 @@ def find_best(
         baselines: The runs that the others are compared with.
     """
     best: dict[str, str | None] = dict.fromkeys(evaluation.measure_names)
-    ranked = [] if baselines else {*evaluation.compared_names} - {*find_unranked(evaluation)}
+    ranked = [] if baselines else {*evaluation.measure_names} - {*find_unranked(evaluation)}
     for name in ranked:
         means = _defined_means(evaluation, name)
         choose = max if evaluation.definition(name).higher_is_better else min
@@ -277,7 +277,7 @@ def find_groups(
         every_pair: The comparisons of every pair of modes.
     """
     groups: dict[str, list[list[str]]] = {name: [] for name in evaluation.measure_names}
-    for name in {*evaluation.compared_names} - {*find_unranked(evaluation)}:
+    for name in {*evaluation.measure_names} - {*find_unranked(evaluation)}:
         means = _defined_means(evaluation, name)
         modes = list(means)
         p_values = np.full((len(modes), len(modes)), np.nan)

@@ -163,7 +163,7 @@ def compare_reports(
     a, b = (source.report for source in sources)
     refuse_incomparable(a, b, names)
     pairs = _pair_modes(a, b, names)
-    measures = [name for name in a.measure_names if b.find_measure(name) and not a.is_sum(name)]
+    measures = [name for name in a.measure_names if b.find_measure(name)]
     if not measures:
         raise IncomparableError("the reports have no measure in common", where=" and ".join(names))
     for source in sources:
@@ -272,7 +272,6 @@ class StoredFigures(NamedTuple):
         mean: The mean; ``None`` if undefined.
         queries: Number of queries in the mean.
         higher_is_better: The direction of the measure.
-        is_sum: True if the figure is a sum over the queries, not a mean.
         values: Columns ``query_id, value`` sorted by query; ``None`` without per-query values.
     """
 
@@ -282,7 +281,6 @@ class StoredFigures(NamedTuple):
     mean: float | None
     queries: int
     higher_is_better: bool
-    is_sum: bool
     values: pl.DataFrame | None
 
 
@@ -323,31 +321,29 @@ def list_figures(
     for mode, (name, label) in product(modes, labels.items()):
         if label is not None:
             result, higher = report.modes[mode].measures[label], report.higher_is_better(label)
-            mean, queries, is_sum = result.mean, result.n, report.is_sum(label)
+            mean, queries = result.mean, result.n
         else:
             assert scored is not None
             measure = scored.definition(name)
             mean, queries = none_if_nan(scored.mean(mode, name)), scored.n(mode, name)
-            higher, is_sum = measure.higher_is_better, measure.aggregate == "sum"
+            higher = measure.higher_is_better
         table = tables[label is None]
         values = None
         if table is not None:
             found = table.filter(run=mode, measure=label or name)
             values = found.select("query_id", "value").sort("query_id")
-            _refuse_other_values(source, (mode, name, mean), values, is_sum=is_sum)
+            _refuse_other_values(source, (mode, name, mean), values)
         shown = report.modes[mode].label
-        figures[mode, name] = StoredFigures(
-            mode, shown, name, mean, queries, higher, is_sum, values
-        )
+        figures[mode, name] = StoredFigures(mode, shown, name, mean, queries, higher, values)
     return figures
 
 
 def _refuse_other_values(
-    source: ReportFolder, case: tuple[str, str, float | None], values: pl.DataFrame, *, is_sum: bool
+    source: ReportFolder, case: tuple[str, str, float | None], values: pl.DataFrame
 ) -> None:
     mode, measure, reported = case
     defined = values["value"].drop_nulls().to_list()
-    mean = math.fsum(defined) / (1 if is_sum else len(defined)) if defined else None
+    mean = math.fsum(defined) / len(defined) if defined else None
     if (mean is None) != (reported is None) or abs((mean or 0) - (reported or 0)) > _NEAR:
         raise InputError(
             f"the per-query values are not those of the report: their mean of {measure} for "

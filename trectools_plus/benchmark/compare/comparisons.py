@@ -210,7 +210,7 @@ class Comparisons(Displayed, Sequence[Comparison]):
         with one baseline also ``baseline``, ``difference``, ``difference_low``,
         ``difference_high``, ``p``, ``p_adjusted``, ``significant``, ``wins``, ``ties`` and
         ``losses``.
-        ``evaluation.means()`` has a row per system and a column per measure.
+        ``evaluation.to_dict()`` has the means by system and measure.
         """
         table: pl.DataFrame = render("comparisons_table", self.report, "frame")
         return table

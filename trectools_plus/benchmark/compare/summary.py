@@ -19,7 +19,6 @@ from trectools_plus.benchmark.run.targets import (
 )
 from trectools_plus.formats.tables import TOPICS_SCHEMA, Topics
 from trectools_plus.measures.evaluation import Evaluation
-from trectools_plus.measures.providers.stored import without_words
 from trectools_plus.statistics import Intervals, mean_intervals
 from trectools_plus.statistics.arrays import IntervalOptions, none_if_nan
 from trectools_plus.statistics.comparison import ends_of
@@ -46,7 +45,7 @@ def summarise(
     results: dict[str, dict[str, MeasureResult]] = {}
     for column, (run, name) in enumerate(_cases(evaluation)):
         mean = none_if_nan(evaluation.mean(run, name))
-        definition = without_words(evaluation.definition(name))
+        definition = evaluation.definition(name)
         target = (targets or {}).get(definition.name)
         ci = interval_of(intervals, column)
         judged = target and judge_mean(
@@ -61,7 +60,7 @@ def summarise(
             median=none_if_nan(evaluation.median(run, name)),
             std=none_if_nan(evaluation.std(run, name)),
             n=evaluation.n(run, name),
-            ci=ci if definition.aggregate == "mean" else None,
+            ci=ci,
             definition=MeasureDefinition.model_validate(definition.as_dict()),
             target=judged,
         )
@@ -169,11 +168,10 @@ def summarise_rows(
     intervals = _intervals(part, options)
     results: dict[str, dict[str, StratumResult]] = {run: {} for run in part.run_names}
     for column, (run, name) in enumerate(_cases(part)):
-        summed = part.definition(name).aggregate == "sum"
         results[run][name] = StratumResult(
             mean=none_if_nan(part.mean(run, name)),
             n=part.n(run, name),
-            ci=None if summed else interval_of(intervals, column),
+            ci=interval_of(intervals, column),
         )
     return results
 

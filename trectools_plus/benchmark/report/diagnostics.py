@@ -489,14 +489,14 @@ def retrieval_notes(config: BenchmarkConfig, dataset: Dataset) -> list[str]:
 
     The list is empty for given runs, and for backends with their own documents and modes.
     """
-    if config.runs is not None or not config.needs_corpus:
+    if config.runs is not None or not config.is_embedded:
         return []
     settings = config.retrieval
     notes = []
     modes = [
         config.label(mode) for mode in config.mode_keys if uses_builtin_embeddings(mode, settings)
     ]
-    if dataset.topics is not None and (note := language_note(dataset.topics, None, modes)):
+    if dataset.topics is not None and (note := language_note(dataset.topics, modes)):
         backend = "" if config.is_embedded else "; not with this backend"
         notes.append(
             f"{note} The mode ngram or a multilingual model may give better results "

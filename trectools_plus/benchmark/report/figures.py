@@ -382,11 +382,6 @@ class ReportFigures(ReportModel):
                 names[name] = figures.definition.name or name
         return names
 
-    def is_sum(self, measure: str) -> bool:
-        """Return whether the figures of one of the report's measures are sums, not means."""
-        found = (result.measures.get(measure) for result in self.modes.values())
-        return any(one is not None and one.definition.aggregate == "sum" for one in found)
-
     def find_measure(self, requested: str) -> str | None:
         """Return the report's name of a measure in any spelling; ``None`` if it has none."""
         from trectools_plus.measures.parser import match_name

@@ -30,7 +30,7 @@ _LOWER_IN_EARLIER_REPORTS = frozenset({"MeanRank", "MinRank"})
 class MeasureDefinition(WithoutUnset):
     """The definition of a measure."""
 
-    _optional: ClassVar = {"higher_is_better": True, "aggregate": None}
+    _optional: ClassVar = {"higher_is_better": True}
 
     name: str | None = None
     """The canonical name, which is the same for all spellings; null in reports of earlier versions,
@@ -58,10 +58,6 @@ class MeasureDefinition(WithoutUnset):
     higher_is_better: bool | None = None
     """False if a lower value is better. Omitted otherwise, and in reports of earlier versions; in
     those, lower is better for MeanRank and MinRank."""
-
-    aggregate: Literal["sum"] | None = None
-    """``sum`` if the figure over all queries is the sum, which has no interval and is not compared.
-    Omitted if it is the mean."""
 
     def direction_of(self, name: str) -> bool:
         """Return whether a higher value of the measure of this name is better."""
@@ -120,8 +116,7 @@ class MeasureResult(ReportModel):
     """One measure of one mode, over all queries."""
 
     mean: float | None
-    """Arithmetic mean over the queries for which the measure is defined; their sum if the
-    definition's ``aggregate`` is ``sum``."""
+    """Arithmetic mean over the queries for which the measure is defined."""
     median: float | None
     """Median over the same queries."""
     std: float | None

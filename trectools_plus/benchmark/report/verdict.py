@@ -6,7 +6,7 @@ was read, also from one of schema version 1.0.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from trectools_plus.benchmark.report.figures import BestOverall, ReportFigures, Verdict
@@ -27,21 +27,19 @@ _NAMED = 3
 def choose_primary(report: ReportFigures) -> str:
     """Return the primary measure: the configured one, or the default one that the report has.
 
-    Without a name, it is the first named measure with a mean. The default is RR for terms of an
+    Without a name, it is the first named measure. The default is RR for terms of an
     ontology, otherwise nDCG@10; if the report does not have it, its first measure. Empty if the
     report has no measures.
     """
-    sums = [name for name in report.measure_names if report.is_sum(name)]
-    return find_primary(report.manifest.config, report.canonical_names, sums)
+    return find_primary(report.manifest.config, report.canonical_names)
 
 
-def find_primary(config: Mapping[str, Any], names: Mapping[str, str], sums: Collection[str]) -> str:
+def find_primary(config: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """Return the primary measure; see :func:`choose_primary`.
 
     Args:
         config: The configuration, as in a manifest.
         names: The canonical name of each measure by its name as requested.
-        sums: The measures, as requested, that have sums instead of means.
     """
     from trectools_plus.measures.parser import match_name
 
@@ -51,8 +49,7 @@ def find_primary(config: Mapping[str, Any], names: Mapping[str, str], sums: Coll
     default = _PRIMARY_OF_TERMS if _is_over_terms(config) else _PRIMARY
     wanted = (*(config.get("headline_measures") or ()), default)
     known = [name for name in (match_name(name, names) for name in wanted) if name is not None]
-    means = (name for name in (*known, *names) if name not in sums)
-    return next(means, next(iter(names), ""))
+    return next(iter((*known, *names)), "")
 
 
 def choose_headlines(report: ReportFigures, primary: str) -> list[str]:
@@ -115,7 +112,7 @@ def make_verdict(report: ReportFigures, measure: str) -> Verdict | None:
         return None
     results = {mode: result.measures[measure] for mode, result in report.modes.items()}
     means = {mode: one.mean for mode, one in results.items() if one.mean is not None}
-    is_ranked = measure not in report.unranked and not report.is_sum(measure)
+    is_ranked = measure not in report.unranked
     choose = max if report.higher_is_better(measure) else min
     named = baselines_of(report)
     rest, baselines = (
@@ -214,16 +211,14 @@ def _describe_without_second(report: ReportFigures, verdict: Verdict, tied: list
         label, noun = report.modes[verdict.best].label, report.noun
         return f"{label} is the only {noun} with a mean on {measure}: {_show(verdict.value)}"
     if len(report.modes) == 1 and verdict.value is not None:
-        kind = "a sum of" if report.is_sum(measure) else "a mean of"
         return (
-            f"{_join(report, [*report.modes])} has {kind} {_show(verdict.value)}"
+            f"{_join(report, [*report.modes])} has a mean of {_show(verdict.value)}"
             f"{_show_interval(verdict.ci)} on {measure} over {queries}"
         )
     if all(one.measures[measure].mean is None for one in report.modes.values()):
         return f"{measure} is undefined for every {report.noun}"
     if not tied:
-        is_sum = report.is_sum(measure)
-        why = "it is a sum over the queries" if is_sum else "the means are over different queries"
+        why = "the means are over different queries"
         return f"The {report.noun}s are not ranked on {measure}, because {why}"
     best = "" if len(tied) == len(report.modes) else "best "
     value = _show(verdict.value)

@@ -160,11 +160,6 @@ def make_report(
         notes=[
             *(f"{note[0].upper()}{note[1:]}." for note in notes_on_judges(dataset.qrels)),
             *retrieval_notes(config, dataset),
-            *(
-                f"{one.requested_name}: {note}."
-                for one in evaluation.measures
-                for note in one.notes_on_names
-            ),
         ],
     )
     return add_result(report)

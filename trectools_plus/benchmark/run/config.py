@@ -52,8 +52,7 @@ from trectools_plus.retrieval.backends.embedded.modes import (
     model_of,
     name_default_modes,
 )
-from trectools_plus.retrieval.backends.registry import EMBEDDED
-from trectools_plus.retrieval.backends.selection import BackendSettings, default_modes
+from trectools_plus.retrieval.backends.selection import EMBEDDED, BackendSettings, default_modes
 from trectools_plus.retrieval.setting_types import (
     Flag,
     Names,
@@ -602,7 +601,7 @@ class BenchmarkConfig(DataSettings):
         except UsageError as error:
             raise ValueError(f"`modes`: {error}") from error
         unset = RetrievalSettings().for_documents(has_parts=None)
-        if not self.needs_corpus and self.retrieval != unset:
+        if not self.is_embedded and self.retrieval != unset:
             raise ValueError(
                 f"`retrieval`: the backend {self.backend} has its own settings — leave out "
                 "those of the embedded modes (--set, --multi-vector, --enable-reranker, models)"
@@ -736,7 +735,7 @@ class BenchmarkConfig(DataSettings):
             *(_BACKEND if self.is_embedded else ()),
             *(() if headlines else ("headline_measures",)),
         }
-        unused |= {*(() if self.needs_corpus else ("retrieval",))}
+        unused |= {*(() if self.is_embedded else ("retrieval",))}
         settings = self.model_dump(mode="json", exclude=unused)
         settings["measures"] = list(self.measure_names)
         if headlines:

@@ -34,8 +34,8 @@ from trectools_plus.formats.nodes.model import (
 )
 from trectools_plus.formats.nodes.parsing import parse_document
 from trectools_plus.models import explain_problem
-from trectools_plus.retrieval.backends.registry import BACKENDS
-from trectools_plus.retrieval.backends.selection import BackendSettings
+from trectools_plus.retrieval.backends.http.mapping import HttpSettings
+from trectools_plus.retrieval.backends.selection import BACKENDS, EMBEDDED, BackendSettings
 from trectools_plus.retrieval.fetch.answering import Collapse
 from trectools_plus.retrieval.setting_types import (
     PACKAGED_MODELS,
@@ -62,21 +62,17 @@ _SUPERSEDES = {
 }
 """By option, the settings of the file that it replaces."""
 
-_MODELS_OF_BACKENDS = tuple(
-    entry.setting for entry in BACKENDS.values() if entry.setting and entry.model
-)
 _MODELS = ("embedding_model", "splade_model", "reranker_model")
 """Folders among the settings of ``retrieval``."""
 
 _GO_WITH = {
     **{entry.setting: (name,) for name, entry in BACKENDS.items() if entry.setting},
-    "collapse": tuple(name for name, entry in BACKENDS.items() if entry.finds_chunks),
-    "timeout": tuple(name for name, entry in BACKENDS.items() if entry.has_timeout),
-    "retrieval": tuple(name for name, entry in BACKENDS.items() if entry.needs_corpus),
+    **dict.fromkeys(("collapse", "timeout"), tuple(BACKENDS)[1:]),
+    "retrieval": (EMBEDDED,),
 }
 """By setting, its backends; an option for another backend removes the setting of the file."""
 
-_MERGED = ("retrieval", *_MODELS_OF_BACKENDS, "collapse")
+_MERGED = ("retrieval", "http", "collapse")
 """Mappings of which the command line may set a part."""
 
 _NOT_SERVED = ("backend", "retriever", "http", "collapse", "timeout", "exclude_self")
@@ -247,8 +243,7 @@ class _SettingsFile:
         merged = {**self.values, **self.given}
         named = self.given.get("backend")
         for name, backends in _GO_WITH.items():
-            is_plugin = name == "collapse" and named not in BACKENDS  # it may find chunks
-            if name not in self.given and named not in (None, *backends) and not is_plugin:
+            if name not in self.given and named not in (None, *backends):
                 merged.pop(name, None)
         for name in _MERGED:
             old, new = self.values.get(name), self.given.get(name)
@@ -312,10 +307,8 @@ def _read_yaml(path: Path) -> tuple[dict[str, Any], Node | None]:
             f"the configuration cannot be read: {error.strerror}", where=str(path)
         ) from error
     except TreeError as error:
-        place = error.line, error.column
-        where = ":".join(str(part) for part in (path, *place) if part)
         problem = error.what.removeprefix("invalid YAML: ")
-        raise UsageError(f"not valid YAML: {problem}", where=where) from error
+        raise UsageError(f"not valid YAML: {problem}", where=f"{path}:{error.line}") from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"not valid YAML: {error}", where=str(path)) from error
     if content is None:
@@ -373,11 +366,10 @@ def _known_fields(item: ErrorDetails) -> Iterable[str]:
     if len(item["loc"]) == 1:
         return BenchmarkConfig.model_fields
     known: dict[int | str, Iterable[str]] = {
-        entry.setting: entry.setting_names()
-        for entry in BACKENDS.values()
-        if entry.setting and entry.model
+        "http": HttpSettings.model_fields,
+        "retrieval": RetrievalSettings.model_fields,
+        "collapse": Collapse.model_fields,
     }
-    known |= {"retrieval": RetrievalSettings.model_fields, "collapse": Collapse.model_fields}
     return known.get(item["loc"][0], Target.model_fields)
 
 

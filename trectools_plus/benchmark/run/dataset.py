@@ -20,7 +20,6 @@ from trectools_plus.formats.collection import (
     Collection,
     find_collection_files,
     is_named_collection,
-    stream_documents,
 )
 from trectools_plus.formats.corpus import DocumentCollection, load_corpus
 from trectools_plus.formats.hashing import sha256_file, sha256_text
@@ -205,8 +204,7 @@ class Dataset:
 
     Attributes:
         id: Its name in reports.
-        corpus: The documents, streamed if the backend supports it; ``None`` if given runs are
-            compared.
+        corpus: The documents; ``None`` if given runs are compared.
         topics: The queries; ``None`` if given runs are compared without them.
         qrels: The judgments, without errors that prevent scoring.
         version: The version stated in the data, if any.
@@ -228,7 +226,7 @@ class Dataset:
     @cached_property
     def judged(self) -> JudgedQueries:
         """The judgments for scoring; the judged documents of each run are found once."""
-        return JudgedQueries.from_qrels(self.qrels)
+        return JudgedQueries.of(self.qrels)
 
     def describe(self, queries: int, contents: Mapping[str, str]) -> DatasetInfo:
         """Return the entry in the manifest.
@@ -282,7 +280,7 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
     """
     name = name_dataset(config)
     if config.dataset is None:
-        corpus = _open_corpus(config, config.corpus)
+        corpus = None if config.corpus is None else load_corpus(config.corpus)
         if config.test_file is None:
             paths = (config.qrels, config.corpus, config.topics)
             dataset = _from_files(name, paths, corpus, config.topic_options)
@@ -294,7 +292,7 @@ def load_dataset(config: BenchmarkConfig) -> Dataset:
         files = find_collection_files(name)
         corpus_path = None if config.runs is not None else str(files.corpus)
         paths = str(files.qrels), corpus_path, str(files.topics)
-        corpus = _open_corpus(config, corpus_path)
+        corpus = None if corpus_path is None else load_corpus(corpus_path)
         dataset = _from_files(name, paths, corpus, config.topic_options)
     check_id_overlap(dataset.corpus, dataset.topics, dataset.qrels, dataset.id)
     given = _files({kind: getattr(config, kind) for kind in TERM_FILES})
@@ -390,15 +388,6 @@ def _files(given: Mapping[str, str | None]) -> dict[str, SourceFile]:
     }
 
 
-def _open_corpus(config: BenchmarkConfig, path: str | None) -> DocumentCollection | None:
-    """Open the documents of a file: as a stream if the backend supports it, else in memory."""
-    if path is None:
-        return None
-    if config.streams_documents and (streamed := stream_documents(None, path)) is not None:
-        return streamed
-    return load_corpus(path)
-
-
 def load_collection(spec: str | Path, *, with_corpus: bool = True) -> Collection:
     """Load a collection from ``ir_datasets``, from a folder, or the sample of this package.
 
@@ -481,18 +470,16 @@ def open_corpus(name: str, ontology: str | None = None) -> Corpus:
 
 
 def _from_collection(config: BenchmarkConfig, spec: str) -> Dataset:
-    can_stream = config.runs is None and config.streams_documents
-    corpus: DocumentCollection | None = stream_documents(spec, None) if can_stream else None
+    corpus: DocumentCollection | None = None
     notes: list[str] = []
     changed: list[Finding] = []
-    if spec == "hpo" and corpus is None:
+    if spec == "hpo":
         collection, notes, changed = load_hpo(
             config.test_file, config.ontology, config.unknown_terms, config.language
         )
     else:
-        has_corpus = config.runs is None and corpus is None
-        collection = load_collection(spec, with_corpus=has_corpus)
-    if config.runs is None and corpus is None:
+        collection = load_collection(spec, with_corpus=config.runs is None)
+    if config.runs is None:
         corpus = collection.corpus
         if corpus is None:
             raise InputError("the dataset has no documents to search", where=spec)

@@ -39,9 +39,9 @@ from trectools_plus.formats.hashing import sha256_file
 from trectools_plus.formats.ranking import separate_scores
 from trectools_plus.formats.tables import RUN_SCHEMA, Run
 from trectools_plus.formats.trec_files import write_qrels, write_run
-from trectools_plus.measures.evaluation import accept_unjudged
 from trectools_plus.measures.judged import IntArray, view_of
-from trectools_plus.measures.scoring.bounds import tie_counts
+from trectools_plus.measures.scoring.bounds import count_ties
+from trectools_plus.measures.scoring.scores import accept_unjudged
 from trectools_plus.progress import Progress
 from trectools_plus.validation import FileReport, Severity, check_pair, refuse_errors
 from trectools_plus.validation.engine import check_pair_view, open_run
@@ -229,12 +229,10 @@ def _check_written(path: Path, dataset: Dataset, *, accepts_unjudged: bool) -> l
 
 def _count_ties(run: Run) -> TieInfo:
     """Count the ties of a run as it was fetched or given."""
-    ties = tie_counts(run)
+    ties = count_ties(run)
+    straddling = {str(k): count for k, count in ties.straddling.items()}
     return TieInfo(
-        pairs=ties.in_32_bits.pairs,
-        pairs_64=ties.in_64_bits.pairs,
-        queries=ties.in_32_bits.queries,
-        straddling={str(k): count for k, count in ties.in_32_bits.straddling.items()},
+        pairs=ties.pairs, pairs_64=ties.pairs_64, queries=ties.queries, straddling=straddling
     )
 
 

@@ -44,7 +44,6 @@ class SweepConfig(BenchmarkConfig):
         "Values of a setting, comma-separated, for example fusion.weights=0.4,0.5,0.6; the parts "
         "of one value are separated by colons, for example 0.2:0.3:0.5. Repeatable: every "
         "combination is a variant.",
-        Option("NAME=VALUE", names="--grid", default=None),
     )
     modes: Names = setting(
         ("hybrid",),

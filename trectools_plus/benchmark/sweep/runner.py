@@ -273,12 +273,6 @@ def choose_measures(config: SweepConfig) -> list[Measure]:
     primary = config.bind_measures([name])[0]
     if name == default and config.primary_measure is None and given:
         primary = next((one for one in given if one.name == primary.name), given[0])
-    if primary.aggregate != "mean":
-        raise UsageError(
-            f"{primary.requested_name} is not a mean over queries",
-            where="--primary-measure",
-            remedy="choose the winner by another measure",
-        )
     return [primary, *(one for one in given if one.name != primary.name)]
 
 

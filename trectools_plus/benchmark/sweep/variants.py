@@ -240,7 +240,7 @@ def _of_search(config: SweepConfig, dataset: Dataset | None, progress: Progress)
             rankings: list[Ranking] = []
             for start in range(0, len(queries), BATCH_SIZE):
                 some = queries[start : start + BATCH_SIZE]
-                rankings += shared.search(retriever, some, depth)[0]
+                rankings += [ranking for ranking, _ in shared.search(retriever, some, depth)]
             yield run_of(dataset.topics.query_ids, rankings, one.name)
 
     variants = _combine(

@@ -1,185 +1,133 @@
-"""``trectools-plus eval``: scores as text, CSV, JSON or Parquet."""
+"""``eval``: scores as text, CSV, JSON or Parquet; and ``trec-eval``: the output of trec_eval."""
 
 from __future__ import annotations
 
+import io
 import math
 import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
-from trectools_plus import measures, reporting
-from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.runs import ScoringOptions, split_measures
-from trectools_plus.cli.printing import print_notes, write_document, write_frame, write_text
+from trectools_plus import measures, reporting, trec_eval
+from trectools_plus.cli.options.runs import ScoringOptions
+from trectools_plus.cli.printing import print_notes, write_content, write_document, write_text
+from trectools_plus.cli.verbosity import note
+from trectools_plus.display import TextTable
 from trectools_plus.errors import UsageError
 from trectools_plus.text import printable
 
 if TYPE_CHECKING:
     import polars as pl
 
-_Format = Literal["table", "json", "csv", "parquet", "markdown", "latex"]
+_Format = Literal["table", "json", "csv", "parquet"]
 _SUFFIXES: dict[str, _Format] = {
     "": "table",
     ".txt": "table",
     ".json": "json",
     ".csv": "csv",
     ".parquet": "parquet",
-    ".md": "markdown",
-    ".tex": "latex",
 }
-_LONGEST_NAME = 40
-_UNDEFINED = "–"
 _IN_TOP = re.compile(r"in_?top", re.IGNORECASE)
 """Begins the names of recall as a fraction of counts, for example ``inTop3``: 2/3."""
 
 
-@with_groups
 def evaluate_runs(
-    *,
     qrels: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="QRELS",
             help="TREC or BEIR qrels: a file or an address (s3://…); - is standard input.",
         ),
     ],
     runs: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="RUN...",
             help="Run files or addresses, or NAME=FILE; without NAME=, a run is named after its "
-            "file. - is standard input. Names of measures may follow.",
+            "file. - is standard input.",
         ),
     ],
-    per_query: Annotated[
-        bool, typer.Option("--per-query", help="Output the value of every query too.")
-    ] = False,
     scoring: ScoringOptions,
-    ci: Annotated[
-        bool, typer.Option("--ci", help="Output the 95% interval of every mean too.")
+    per_query: Annotated[
+        bool, Option("--per-query", help="Output the value of every query too.")
     ] = False,
     output_format: Annotated[
         _Format | None,
-        typer.Option(
+        Option(
             "--format",
-            help="Output format: table to read, markdown and latex for papers, the others for "
-            "programs.  [default: that of the suffix of --output, else table]",
+            help="Output format: table to read, the others for programs.  [default: that of the "
+            "suffix of --output, else table]",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write to this file instead of stdout."
-        ),
+        Option("--output", "-o", help="Write to this file instead of stdout."),
     ] = None,
 ) -> None:
     """The files are validated first. Input is refused only if a figure would be wrong or ambiguous;
     a note on stderr names all other findings. A table of several systems is several runs. Means are
-    over all queries of the qrels; the table shows their number.
+    over all queries of the qrels; the table shows their number. Without --measure, the measures are
+    nDCG@10, AP@100, RR@10, R@50, R@100 and HitRate@10.
 
     \b
     Examples:
       trectools-plus eval qrels.txt bm25.run
       trectools-plus eval qrels.txt bm25.run hybrid.run -m nDCG@10 -m MRR@10
-      trectools-plus eval qrels.txt bm25.run mine=hybrid.run nDCG@10 AP
+      trectools-plus eval qrels.txt bm25.run mine=hybrid.run -m nDCG@10,AP
       trectools-plus eval qrels.txt bm25.run --per-query --format csv > scores.csv
       trectools-plus eval qrels.txt bm25.run --per-query -o scores.parquet
-      trectools-plus eval qrels.txt bm25.run dense.run --ci -o table.tex
       trectools-plus eval qrels.txt runs/*.run --scheduler tcp://10.0.0.1:8786
       trectools-plus eval s3://trec/qrels.txt s3://trec/bm25.run
       trectools-plus eval qrels.txt hits.csv --columns query=q,doc_id=_id,score=_score
       trectools-plus eval qrels.txt a.run -m "MaxOntSim(formula='lin')@10" --ontology hp.obo
     """
-    output_format = _choose_format(output_format, output)
-    if per_query and output_format in ("markdown", "latex"):
-        raise UsageError(
-            f"the format {output_format} has means only",
-            where="--per-query",
-            remedy="use --format table, csv, json or parquet",
-        )
-    if output_format == "parquet" and output is None and sys.stdout.isatty():
-        raise UsageError(
-            "cannot print parquet to a terminal", where="--format", remedy="add --output FILE"
-        )
-    files, names = split_measures(runs, scoring.measure)
-    if not files:
-        raise UsageError(
-            "no run is given", where="RUN", remedy=f"write eval {qrels} RUN -m {','.join(names)}"
-        )
-    evaluation, named, judged, exclusions = scoring.score(qrels, files, names)
-    intervals = reporting.evaluation_intervals(evaluation) if ci else {}
-    if output_format == "json":
+    suffix = "" if output is None else output.suffix.lower()
+    kind = output_format or _SUFFIXES.get(suffix)
+    if kind is None:
+        raise UsageError(f"unknown format '{suffix}'", where=str(output), remedy="add --format")
+    scored = scoring.score(qrels, runs)
+    evaluation = scored.evaluation
+    if kind == "json":
         document = reporting.evaluation_document(
-            qrels, named, evaluation, per_query=per_query, intervals=intervals
+            qrels, scored.runs, evaluation, per_query=per_query
         )
-        if exclusions is not None:
-            document["exclude"] = exclusions.record
+        if scored.exclusions is not None:
+            document["exclude"] = scored.exclusions.record
         write_document(document, output=output)
-    elif output_format == "table":
-        queries = measures.JudgedQueries.of(judged) if per_query else None
-        write_text(as_table(evaluation, intervals, queries), output)
-    elif output_format == "csv" or output_format == "parquet":
-        write_frame(as_frame(evaluation, intervals, per_query=per_query), output_format, output)
+    elif kind == "table":
+        judged = measures.JudgedQueries.of(scored.qrels) if per_query else None
+        write_text(as_table(evaluation, judged), output)
     else:
-        text = reporting.evaluation_for_paper(evaluation, intervals, output_format)
-        write_text(iter(text.splitlines()), output)
+        frame, content = as_frame(evaluation, per_query=per_query), io.BytesIO()
+        if kind == "csv":
+            content.write(reporting.frame_as_csv(frame).encode())
+        else:
+            frame.write_parquet(content)
+        write_content(content.getvalue(), output)
     print_notes(evaluation)
 
 
-def _choose_format(named: _Format | None, output: Path | None) -> _Format:
-    """Return the format of the output: the named one, or that of the suffix of the file.
-
-    Raises:
-        UsageError: If they contradict, or the suffix is unknown and no format is named.
-    """
-    suffix = "" if output is None else output.suffix.lower()
-    by_suffix = _SUFFIXES.get(suffix)
-    if named is None and by_suffix is None:
-        raise UsageError(
-            f"unknown format '{suffix}'",
-            where=str(output),
-            remedy=f"use {', '.join(filter(None, _SUFFIXES))}, or add --format",
-        )
-    if by_suffix not in (None, "table", named or by_suffix):
-        raise UsageError(
-            f"--format {named} contradicts the suffix {suffix}",
-            where=str(output),
-            remedy="leave out --format, or change the suffix",
-        )
-    return named or by_suffix or "table"
-
-
-def as_frame(
-    evaluation: measures.Evaluation, intervals: reporting.MeanIntervals, *, per_query: bool
-) -> pl.DataFrame:
+def as_frame(evaluation: measures.Evaluation, *, per_query: bool) -> pl.DataFrame:
     """Return a long table: one row per run and measure, and per query if ``per_query``."""
     if per_query:
         return evaluation.per_query()
-    from trectools_plus.statistics.comparison import ends_of
+    import polars as pl
 
     rows = []
     for name in evaluation.run_names:
         for measure in evaluation.measure_names:
-            mean, n = _or_none(evaluation.mean(name, measure)), evaluation.n(name, measure)
-            row: dict[str, Any] = {"run": name, "measure": measure, "mean": mean, "n": n}
-            if intervals:
-                low, high = ends_of(intervals[name][measure])
-                row |= {"low": low, "high": high}
-            rows.append(row | evaluation.counts[name].as_dict())
-    import polars as pl
-
-    floats = ("mean", *(("low", "high") if intervals else ()))
-    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(floats, pl.Float64))
+            mean, n = evaluation.mean(name, measure), evaluation.n(name, measure)
+            row = {"run": name, "measure": measure, "mean": None if math.isnan(mean) else mean}
+            rows.append({**row, "n": n, **evaluation.counts[name].as_dict()})
+    return pl.DataFrame(rows, schema_overrides={"mean": pl.Float64})
 
 
 def as_table(
-    evaluation: measures.Evaluation,
-    intervals: reporting.MeanIntervals,
-    judged: measures.JudgedQueries | None = None,
+    evaluation: measures.Evaluation, judged: measures.JudgedQueries | None = None
 ) -> Iterator[str]:
     """Yield the lines of a table: the means, one column per run, and the numbers of queries.
 
@@ -187,48 +135,40 @@ def as_table(
 
     Args:
         evaluation: The scores.
-        intervals: The intervals of the means to show; may be empty.
         judged: The judgments, if the values of each query are to come before the means.
     """
-    runs = evaluation.run_names
+    runs, names = evaluation.run_names, evaluation.measure_names
     for run in runs if judged is not None else ():
-        cells = [_query_cells(evaluation, run, measure, judged) for measure in evaluation.measures]
-        table = zip(evaluation.query_ids[run], *cells, strict=True)
-        yield printable(run)
-        yield from _lines(["query", *evaluation.measure_names], table)
-        yield ""
-    rows = [
-        [_label(measure), *(_mean_cell(evaluation, intervals, run, measure) for run in runs)]
+        cells = [_values(evaluation, run, measure, judged) for measure in evaluation.measures]
+        rows = list(zip(evaluation.query_ids[run], *cells, strict=True))
+        table = TextTable.of(["query", *names], rows, right=names)
+        yield from (printable(run), *table.lines(), "")
+    counts = [evaluation.counts[run] for run in runs]
+    counted = "counted 0" if evaluation.averaging.missing == "zero" else "left out"
+    means = [
+        [_label(measure), *(_mean(evaluation, run, measure) for run in runs)]
         for measure in evaluation.measures
     ]
-    counts = [evaluation.counts[name] for name in runs]
-    counted = (
-        "without results, counted 0"
-        if evaluation.averaging.missing == "zero"
-        else "left out: no result"
-    )
-    rows += [
-        ["queries averaged over", *(f"{c.n_scored:,} of {c.n_qrels:,}" for c in counts)],
-        [counted, *(f"{c.n_missing:,}" for c in counts)],
-    ]
-    yield from _lines(["measure", *runs], rows)
+    scored = ["queries averaged over", *(f"{c.n_scored:,} of {c.n_qrels:,}" for c in counts)]
+    missing = [f"without results, {counted}", *(f"{c.n_missing:,}" for c in counts)]
+    table = TextTable.of(["measure", *runs], [*means, scored, missing], right=runs)
+    yield from table.lines()
 
 
 def _label(measure: measures.Measure) -> str:
-    """Return the name as requested, followed by the canonical name if that differs, and "sum"."""
-    further = [] if measure.requested_name == measure.name else [measure.name]
-    further += ["sum"] if measure.aggregate == "sum" else []
-    return f"{measure.requested_name} ({', '.join(further)})" if further else measure.requested_name
+    """Return the name as requested, followed by the canonical name if that differs."""
+    name = measure.requested_name
+    return name if name == measure.name else f"{name} ({measure.name})"
 
 
-def _query_cells(
+def _values(
     evaluation: measures.Evaluation,
     run: str,
     measure: measures.Measure,
     judged: measures.JudgedQueries | None,
 ) -> list[str]:
     """Return the values of a measure for each query; those of ``inTop3`` as fractions."""
-    values = evaluation.values_as_list(run, measure.requested_name)
+    values = evaluation.values(run, measure.requested_name).tolist()
     if judged is None or not _IN_TOP.match(measure.requested_name):
         return list(map(_figure, values))
     relevant = judged.count_relevant(measure.relevance_level)
@@ -237,38 +177,47 @@ def _query_cells(
     return [f"{round(value * count)}/{count}" for value, count in pairs]
 
 
-def _lines(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the lines of a table."""
-    from trectools_plus.display import TextTable
-
-    names = [*map(_short, header)]
-    return TextTable.of(names, [[*map(_short, cells)] for cells in rows], right=names[1:]).lines()
-
-
-def _short(cell: str) -> str:
-    """Return a cell without its start if it is long."""
-    cell = printable(cell)
-    return cell if len(cell) <= _LONGEST_NAME else f"…{cell[1 - _LONGEST_NAME :]}"
-
-
-def _mean_cell(
-    evaluation: measures.Evaluation,
-    intervals: reporting.MeanIntervals,
-    run: str,
-    measure: measures.Measure,
-) -> str:
+def _mean(evaluation: measures.Evaluation, run: str, measure: measures.Measure) -> str:
     name = measure.requested_name
     value, n = evaluation.mean(run, name), evaluation.n(run, name)
-    is_sum = measure.aggregate == "sum" and not math.isnan(value)
-    figure = f"{value:,.0f}" if is_sum else _figure(value)
-    interval = reporting.show_ci(intervals[run][name]) if intervals else ""
-    count = "" if n == evaluation.counts[run].n_scored else f"(n={n:,})"
-    return " ".join(filter(None, (figure, interval, count)))
+    figure = _figure(value)
+    return figure if n == evaluation.counts[run].n_scored else f"{figure} (n={n:,})"
 
 
 def _figure(value: float) -> str:
-    return _UNDEFINED if math.isnan(value) else f"{value:,.4f}"
+    return "–" if math.isnan(value) else f"{value:,.4f}"
 
 
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value
+VERSIONS = {9: "9.0.8", 10: "10.0"}
+
+
+def score_like_trec_eval(
+    words: Annotated[
+        list[str] | None,
+        Argument(metavar="[FLAGS] QRELS RUN", help="Arguments of trec_eval; -h prints its help."),
+    ] = None,
+) -> None:
+    """The command takes trec_eval's flags and prints the output of trec_eval 9.0.8, or of version
+    10 with --trec-eval-version 10. Where other commands refuse a file, or print another figure,
+    it prints trec_eval's figure and a note. It refuses input with which trec_eval stops, crashes or
+    hangs, or its figures are not determined; and, unless --permissive is given, input whose
+    figures mean nothing. --strict-input refuses every error.
+
+    \b
+    Examples:
+      trectools-plus trec-eval qrels.txt my.run
+      trectools-plus trec-eval -q -c -M1000 -m map -m ndcg_cut.10,20 qrels.txt my.run
+      trectools-plus trec-eval --trec-eval-version 10 -m all_trec qrels.txt my.run
+      trectools-plus trec-eval -h -m all_trec
+    """
+    arguments = trec_eval.parse_arguments(words or [])
+    if arguments.version_wanted:
+        typer.echo(f"trec_eval version {VERSIONS[arguments.version]}", err=True)
+        return
+    if arguments.help:
+        write_text(trec_eval.help_lines(arguments))
+        return
+    scores, notes = trec_eval.score_files(arguments)
+    write_text(trec_eval.output_lines(scores, arguments), errors="surrogateescape")
+    for text in (*arguments.notes, *notes):
+        note(text)

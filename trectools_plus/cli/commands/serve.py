@@ -2,141 +2,79 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from trectools_plus import benchmark, retrieval, service
-from trectools_plus.choices import Panel
-from trectools_plus.cli.options.common import DatasetOrHpo, Host, Port
-from trectools_plus.cli.options.from_models import Given, SettingOptions
-from trectools_plus.cli.options.groups import with_groups
-from trectools_plus.cli.options.retrieval import IndexSettings, SearchOptions, Setting
-from trectools_plus.text import split_list
+from trectools_plus.cli.options.common import Host, KeyFromEnv, Port
+from trectools_plus.cli.options.settings import Given, IndexSettings, SettingOptions, refuse_unused
 
-_SETTINGS = SettingOptions(benchmark.BenchmarkConfig, "corpus", "depth")
-_METRICS_PANEL = "Metrics"
+_SETTINGS = SettingOptions(
+    benchmark.BenchmarkConfig, "dataset", "corpus", "test_file", "modes", "depth", assigns=False
+)
 _REPLACED_BY_DOCUMENTS = ("dataset", "corpus", "test_file")
 """Settings of the configuration file that are ignored if --dataset or --corpus is given."""
-_LIMITS_PANEL = "Limits"
 
 
-@with_groups
+@dataclass(frozen=True)
+class LimitOptions:
+    """Limits on requests."""
+
+    time_limit: Annotated[
+        float,
+        Option(
+            min=0.1,
+            help="Time limit for receiving a request body, and for answering it.",
+        ),
+    ] = 60.0
+    workers: Annotated[
+        int,
+        Option(
+            min=1,
+            max=64,
+            help="Number of processes, and of requests processed at the same time.",
+        ),
+    ] = 2
+
+    def limits(self) -> service.Limits:
+        """Return the limits."""
+        return service.Limits(
+            seconds=self.time_limit,
+            workers=self.workers,
+        )
+
+
 def serve(
-    *,
+    given: Annotated[Given, _SETTINGS],
+    searching: IndexSettings,
+    limits: LimitOptions,
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    key_from_env: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VARIABLE",
-            help="Environment variable with the key that requests must contain.",
-        ),
-    ] = None,
-    publish_key_from_env: Annotated[
-        str | None,
-        typer.Option(
-            metavar="VARIABLE",
-            help="Environment variable with the key of requests that may publish the figures of "
-            "uploaded test sets in /metrics.",
-        ),
-    ] = None,
-    dataset: DatasetOrHpo = None,
-    given: Annotated[Given, _SETTINGS],
-    test_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SET",
-            help="The service's own test set, which a request to /v1/evaluate without a body "
-            "evaluates: a file or a shipped name.  [default: queries and judgments of --dataset]",
-            rich_help_panel=Panel.DATA,
-        ),
-    ] = None,
+    key_from_env: KeyFromEnv = None,
     config: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
+        Option(
             help="Configuration file (benchmark.yaml), of which dataset, corpus, test_file, modes, "
             "depth and retrieval are used; options override it. Other data and backends are "
             "refused.",
         ),
     ] = None,
-    modes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Modes to prepare, comma-separated.  [default: lexical,vector,hybrid]",
-        ),
-    ] = None,
-    searching: IndexSettings,
-    setting: Setting = None,
     report: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="REPORT",
+        Option(
             help="Report whose values /metrics contains, read again when it changes; repeatable.",
-            rich_help_panel=_METRICS_PANEL,
         ),
     ] = None,
-    prefix: Annotated[
-        str,
-        typer.Option(
-            metavar="PREFIX", help="Prefix of the names of metrics.", rich_help_panel=_METRICS_PANEL
-        ),
-    ] = "trectools_plus",
-    max_body_mib: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Maximum size of a request body in MiB.",
-            rich_help_panel=_LIMITS_PANEL,
-        ),
-    ] = 32,
-    max_queries: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Maximum number of queries of a test set, qrels or run.",
-            rich_help_panel=_LIMITS_PANEL,
-        ),
-    ] = 2_000,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            min=0.1,
-            metavar="SECONDS",
-            help="Time limit for receiving a request body, and for answering it.",
-            rich_help_panel=_LIMITS_PANEL,
-        ),
-    ] = 60.0,
-    workers: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=64,
-            metavar="N",
-            help="Number of processes, and of requests processed at the same time.",
-            rich_help_panel=_LIMITS_PANEL,
-        ),
-    ] = 2,
-    max_memory_gib: Annotated[
-        float | None,
-        typer.Option(
-            min=0.25,
-            metavar="N",
-            help="Maximum memory of each process in GiB, where the system can limit it (Linux).  "
-            "[default: three quarters of the memory]",
-            rich_help_panel=_LIMITS_PANEL,
-        ),
-    ] = None,
+    prefix: Annotated[str, Option(help="Prefix of the names of metrics.")] = "trectools_plus",
 ) -> None:
     """The service answers POST requests to /v1/evaluate, /v1/validate and /v1/score, and GET
     requests to /healthz, /readyz, /metrics and /openapi.json. Requests contain the key as
     'Authorization: Bearer KEY', unless the service listens on the loopback address without a key.
-    Needs the extra service. Ctrl-C stops it.
+    A request to /v1/evaluate without a body evaluates the test set of --test-file, otherwise the
+    queries and judgments of --dataset. Needs the extra service. Ctrl-C stops it.
 
     \b
     Examples:
@@ -145,42 +83,22 @@ def serve(
       trectools-plus serve --dataset none --report results/today --prefix medicalkg
       trectools-plus serve --host 0.0.0.0 --port 8080 --key-from-env SERVICE_KEY
     """
-    options = SearchOptions(searching, setting)
-    documents = dataset is not None or "corpus" in given
+    replaces = "dataset" in given or "corpus" in given
     values: dict[str, Any] = {}
     if config is not None:
-        values = benchmark.load_search_settings(config, other_documents=documents)
-    search = {
-        **given,
-        "dataset": dataset,
-        "test_file": test_file,
-        "modes": None if modes is None else split_list(modes),
-    }
-    if documents:
-        values = {
-            name: value for name, value in values.items() if name not in _REPLACED_BY_DOCUMENTS
-        }
-    values |= {name: value for name, value in search.items() if value is not None}
-    retrieved = {**values.pop("retrieval", {}), **options.values}
+        values = benchmark.load_search_settings(config, other_documents=replaces)
+    for name in _REPLACED_BY_DOCUMENTS if replaces else ():
+        values.pop(name, None)
+    retrieved = {**values.pop("retrieval", {}), **searching}
+    values |= given
     settings = service.ServiceSettings(
         **values,
         retrieval=retrieval.make_settings(retrieved),
         prefix=prefix,
         reports=tuple(map(str, report or ())),
-        limits=service.Limits(
-            body_bytes=max_body_mib << 20,
-            queries=max_queries,
-            seconds=time_limit,
-            workers=workers,
-            memory_bytes=None if max_memory_gib is None else int(max_memory_gib * (1 << 30)),
-        ),
+        limits=limits.limits(),
     )
     searched = settings.retrieval.for_documents(has_parts=settings.has_terms)
-    options.check_used(settings.modes, searched)
+    refuse_unused(searching, settings.modes, searched)
     key = None if key_from_env is None else service.read_key(key_from_env)
-    publish_key = (
-        None
-        if publish_key_from_env is None
-        else service.read_key(publish_key_from_env, "--publish-key-from-env")
-    )
-    service.run_server(settings, host, port, key, publish_key)
+    service.run_server(settings, host, port, key)

@@ -7,275 +7,166 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
-from trectools_plus import formats, reporting
+from trectools_plus import formats, measures, reporting
 from trectools_plus.choices import (
-    ANNOTATIONS_HELP,
-    DEFAULT_MEASURES,
-    INTERVAL_HELP,
     MEASURE_HELP,
     ONTOLOGY_HELP,
-    IntervalMethod,
-    Panel,
 )
 from trectools_plus.errors import UsageError
 from trectools_plus.text import split_list
 
 TextOrJson = Annotated[
     Literal["text", "json"],
-    typer.Option("--format", help="Output format: text to read, json for programs."),
+    Option("--format", help="Output format: text to read, json for programs."),
 ]
 TextMarkdownJson = Annotated[
     Literal["text", "markdown", "json"],
-    typer.Option(
-        "--format", help="Output format: text to read, markdown for a page, json for programs."
-    ),
+    Option("--format", help="Output format: text to read, markdown for a page, json for programs."),
 ]
-Report = Annotated[
-    Path, typer.Argument(metavar="REPORT", help="A BenchmarkReport.json, or its folder.")
-]
+Report = Annotated[Path, Argument(metavar="REPORT", help="A BenchmarkReport.json, or its folder.")]
 Host = Annotated[
     str,
-    typer.Option(
-        metavar="ADDRESS",
+    Option(
         help="Address to listen on; other addresses than loopback need --key-from-env.",
     ),
 ]
-Port = Annotated[
-    int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 for a free one.")
-]
-DatasetOrHpo = Annotated[
-    str | None,
-    typer.Option(
-        "--dataset",
-        metavar="NAME",
-        help="Documents to search: hpo or sample (built in), irds:<ir_datasets id>, or a folder in "
-        "BEIR or TREC layout.  [default: hpo]",
-    ),
-]
+Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")]
 OntologyFile = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--ontology",
         metavar="FILE",
         help=f"{ONTOLOGY_HELP}  [default: the installed HPO]",
-        rich_help_panel=Panel.DATA,
-    ),
-]
-AnnotationsFile = Annotated[
-    str | None,
-    typer.Option(
-        "--annotations",
-        metavar="FILE",
-        help=f"{ANNOTATIONS_HELP}  [default: the ontology's graph]",
-        rich_help_panel=Panel.DATA,
     ),
 ]
 Confidence = Annotated[
     float,
-    typer.Option(
-        metavar="LEVEL",
+    Option(
         help="Confidence level of the intervals, between 0 and 1.",
-        rich_help_panel=Panel.FIGURES,
     ),
 ]
-Interval = Annotated[
-    IntervalMethod | None,
-    typer.Option(
-        "--interval",
-        metavar="NAME",
-        help=f"{INTERVAL_HELP}  [default: auto]",
-        rich_help_panel=Panel.FIGURES,
+Config = Annotated[
+    Path | None,
+    Option(
+        help="Configuration file (benchmark.yaml) with any of these settings; options override it."
+    ),
+]
+KeyFromEnv = Annotated[
+    str | None,
+    Option(
+        metavar="VARIABLE", help="Environment variable with the key that requests must contain."
     ),
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--columns",
         metavar="FIELD=COLUMN",
         help="Columns of a table with unusual names, or their numbers: "
         "query=q,doc_id=_id,score=_score. Fields: query, doc_id, score, rank, system; in qrels "
         "relevance.",
-        rich_help_panel=Panel.DATA,
-    ),
-]
-Exclude = Annotated[
-    str | None,
-    typer.Option(
-        "--exclude",
-        metavar="FILE",
-        help="Documents to leave out of runs and judgments before ranks are counted: lines "
-        "'query_id doc_id', or qrels.",
-        rich_help_panel=Panel.DATA,
     ),
 ]
 StrictInput = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--strict-input",
         help="Refuse every error of the files (exit code 1), also those that change no figure.",
-        rich_help_panel=Panel.WORK,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        min=0, metavar="N", help="Seed of the random numbers.", rich_help_panel=Panel.FIGURES
-    ),
+    Option(min=0, help="Seed of the random numbers."),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--scheduler",
         metavar="tcp://HOST:PORT",
         help="Distribute the work over the workers of this Dask scheduler; the results are the "
         "same.  [default: this machine]",
-        rich_help_panel=Panel.WORK,
     ),
 ]
 
 
-def measure_option(default: str, noun: str = "Measure") -> Any:
-    """Return the option ``--measure``, which may be repeated and takes comma-separated lists.
-
-    Args:
-        default: The default measures, for the help.
-        noun: The beginning of the help.
-    """
-    return typer.Option(
-        "--measure",
-        "--measures",
-        "-m",
-        metavar="NAME",
-        help=f"{noun}{MEASURE_HELP.removeprefix('Measure')}  [default: {default}]",
-    )
+Measures = Annotated[
+    list[str] | None,
+    Option("--measure", "--measures", "-m", help=MEASURE_HELP),
+]
 
 
-USUAL_MEASURES = ", ".join(DEFAULT_MEASURES)
+def measure_names(values: Sequence[str] | None) -> list[str]:
+    """Return the names in the values of ``--measure``."""
+    return [name for text in values or () for name in measures.split_names(text)]
 
 
 def output_dir_option(help_text: str) -> Any:
     """Return the option ``--output-dir``."""
-    return typer.Option("--output-dir", "-o", metavar="DIR", help=help_text)
-
-
-IdField = Annotated[
-    str | None,
-    typer.Option(
-        "--id-field",
-        metavar="NAME",
-        help="Field of the topics with the id.  [default: by its name: query_id, number, …]",
-        rich_help_panel=Panel.DATA,
-    ),
-]
-TextFields = Annotated[
-    str | None,
-    typer.Option(
-        "--text-fields",
-        metavar="NAMES",
-        help="Fields of the topics with the text, comma-separated; several are joined.  "
-        "[default: by their names: text, query, title, …]",
-        rich_help_panel=Panel.DATA,
-    ),
-]
+    return Option("--output-dir", "-o", metavar="DIR", help=help_text)
 
 
 @dataclass(frozen=True)
 class TopicFieldOptions:
-    """Fields of topics, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+    """Fields of topics."""
 
-    id_field: IdField = None
-    text_fields: TextFields = None
+    id_field: Annotated[
+        str | None,
+        Option(
+            "--id-field",
+            help="Field of the topics with the id.  [default: by its name: query_id, number, …]",
+        ),
+    ] = None
+    text_fields: Annotated[
+        str | None,
+        Option(
+            "--text-fields",
+            help="Fields of the topics with the text, comma-separated; several are joined.  "
+            "[default: by their names: text, query, title, …]",
+        ),
+    ] = None
 
     def options(self) -> formats.TopicOptions:
         """Return the options of the reader of topics."""
-        return topic_options(self.id_field, self.text_fields)
+        return formats.TopicOptions(self.id_field, tuple(split_list(self.text_fields or "")))
 
-
-def topic_options(id_field: str | None, text_fields: str | None) -> formats.TopicOptions:
-    """Return the options of the reader of topics; ``text_fields`` are comma-separated."""
-    return formats.TopicOptions(id_field, tuple(split_list(text_fields or "")))
-
-
-FIGURE_SETTINGS = (
-    "measures",
-    "cutoffs",
-    "correction",
-    "test",
-    "interval",
-    "primary_measure",
-    "headline_measures",
-    "confidence",
-    "resamples",
-    "seed",
-    "targets",
-)
-"""Settings of the measures and their intervals, without those that choose queries."""
 
 Everything = Annotated[
     bool,
-    typer.Option("--all", help="Print all measures and all notes, instead of at most 40 lines."),
+    Option("--all", help="Print all measures and all notes, instead of at most 40 lines."),
 ]
-NoCache = Annotated[
-    bool,
-    typer.Option(
-        "--no-cache",
-        help="Compute everything again, even if the output folder or a sibling folder contains "
-        "the results of the same configuration, data and code.",
-        rich_help_panel=Panel.WORK,
-    ),
-]
-
-Plots = Annotated[
-    bool,
-    typer.Option(
-        "--plots",
-        help="Also write the plots as PNG and SVG files (extra plots).",
-        rich_help_panel=Panel.WORK,
-    ),
-]
-
-
-PAPER = "Table for a paper (.tex, .md, .html)"
 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """The layout of a table, for :func:`~trectools_plus.cli.options.groups.with_groups`."""
+    """The layout of a table."""
 
     systems: Annotated[
         Literal["rows", "columns"] | None,
-        typer.Option(
+        Option(
             help="Systems as rows or as columns of the table.  [default: columns; rows if there "
             "are more than five]",
-            rich_help_panel=PAPER,
         ),
     ] = None
     decimals: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=0,
             max=12,
-            metavar="N",
             help="Decimals of means and intervals.  [default: 4 for means, 3 for intervals]",
-            rich_help_panel=PAPER,
         ),
     ] = None
     caption: Annotated[
         str | None,
-        typer.Option(
-            metavar="TEXT",
+        Option(
             help="Caption of the table; with a backslash, it is LaTeX.  [default: the data]",
-            rich_help_panel=PAPER,
         ),
     ] = None
     label: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
+        Option(
             help="Name of the table for LaTeX's \\ref, for example tab:main.",
-            rich_help_panel=PAPER,
         ),
     ] = None
 
@@ -288,18 +179,16 @@ def split_assignments(assignments: Sequence[str], option: str) -> dict[str, str]
     """Return the ``NAME=VALUE`` texts of an option as a dictionary.
 
     Raises:
-        UsageError: If one has no ``=``, or a name is set twice.
+        UsageError: If one has no ``=``.
     """
     values: dict[str, str] = {}
     for assignment in assignments:
-        name, equals, text = (part.strip() for part in assignment.partition("="))
-        if not equals or name in values:
-            problem = "is set twice" if equals else "has no '='"
+        name, equals, text = assignment.partition("=")
+        if not equals:
             raise UsageError(
-                f"{option} {assignment}: {name} {problem}",
-                remedy=f"write {option} NAME=VALUE, once each",
+                f"{option} {assignment} has no '='", remedy=f"write {option} NAME=VALUE"
             )
-        values[name] = text
+        values[name.strip()] = text.strip()
     return values
 
 

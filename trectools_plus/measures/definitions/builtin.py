@@ -6,24 +6,18 @@ Each takes a :class:`JudgedRun` and returns one value per query; ``nan`` is unde
 from __future__ import annotations
 
 import math
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.definitions.base import NO_PARAMETERS, ColumnMeasure, FloatArray
 from trectools_plus.measures.judged import IntArray, JudgedRun, ordinals
-from trectools_plus.measures.providers.builtin import ColumnMeasure
-
-NO_PARAMETERS = MappingProxyType[str, Any]({})
 
 
 class APcap(ColumnMeasure):
     """Average precision with a denominator capped at the cutoff, as in many RAG benchmarks."""
 
-    label = "APcap"
-    plain_name = "map_capped"
     requires_cutoff = True
     formula = (
         "sum of precision at the rank of each relevant document {first}, "
@@ -42,9 +36,8 @@ class APcap(ColumnMeasure):
 class F1(ColumnMeasure):
     """Harmonic mean of precision and recall in the first k."""
 
-    label = "F1"
     formula = (
-        "harmonic mean of P{at} and R{at}: 2 * relevant documents {found} / ({k} + R), "
+        "harmonic mean of P{at} and R{at}: 2 * relevant documents {first} / ({k} + R), "
         "R = all relevant documents of the query"
     )
     denominator = "{k} + R"
@@ -57,24 +50,18 @@ class F1(ColumnMeasure):
         return np.nan_to_num(_ratio(hits, k + self._count_relevant(run)), nan=0.0)
 
 
-class _RankOfRelevant(ColumnMeasure):
-    """Base of rank measures, which are undefined for a query without relevant results."""
+class MeanRank(ColumnMeasure):
+    """Mean rank of the relevant documents retrieved, undefined for a query without any."""
 
     value_without_results = math.nan
     higher_is_better = False
+    formula = "mean of the ranks of the relevant documents {first}"
     gain = "a grade of {level} or more is relevant; lower ranks are better"
+    denominator = "relevant documents {first}; undefined when there are none"
     averaged_over = (
         "queries of the qrels with a document of grade 1 or more for which a relevant document was "
         "retrieved; the others are undefined and counted aside"
     )
-
-
-class MeanRank(_RankOfRelevant):
-    """Mean rank of the relevant documents retrieved."""
-
-    label = "MeanRank"
-    formula = "mean of the ranks of the relevant documents {found}"
-    denominator = "relevant documents {found}; undefined when there are none"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return the mean of the ranks of the relevant documents retrieved, at least 1."""
@@ -82,11 +69,10 @@ class MeanRank(_RankOfRelevant):
         return _ratio(run.total(hits, run.rank[hits]), run.count(hits))
 
 
-class MinRank(_RankOfRelevant):
-    """Rank of the first relevant document."""
+class MinRank(MeanRank):
+    """Rank of the first relevant document, undefined for a query without any."""
 
-    label = "MinRank"
-    formula = "rank of the first relevant document {found}"
+    formula = "rank of the first relevant document {first}"
     denominator = "none; undefined when no relevant document is found"
 
     def score(self, run: JudgedRun) -> FloatArray:
@@ -100,12 +86,10 @@ class MinRank(_RankOfRelevant):
 class RelRet(ColumnMeasure):
     """Number of relevant documents retrieved."""
 
-    label = "RelRet"
     formula = (
-        "number of relevant documents retrieved{within}. "
-        "The summary is the mean; trec_eval prints the sum"
+        "number of relevant documents {first}. The summary is the mean; trec_eval's num_rel_ret "
+        "is the sum"
     )
-    trec_eval_call = "trec_eval -c {at_level}{to_depth}-m num_rel_ret QRELS RUN"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return the number of relevant documents in the first k."""
@@ -115,24 +99,15 @@ class RelRet(ColumnMeasure):
 class Judged(ColumnMeasure):
     """Share of judged documents in the first k."""
 
-    label = "Judged"
-    plain_name = "judged"
     parameter_defaults = NO_PARAMETERS
-    formula = "share of the documents {found} that have a judgment with any grade"
+    formula = "share of the documents {first} that have a judgment with any grade"
     gain = "1 for a judged document (negative grades too), else 0"
-    denominator = "documents {found} (fewer than the cutoff when fewer were returned)"
+    denominator = "documents {first} (fewer than the cutoff when fewer were returned)"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return the share of judged documents in the first k, from 0 to 1; 0 without results."""
-        seen = run.retrieved if self.cutoff is None else np.minimum(run.retrieved, self.cutoff)
+        seen = run.cut(self.cutoff).retrieved
         return np.nan_to_num(_ratio(run.count(run.within(self.cutoff)), seen), nan=0.0)
-
-
-def _ratio(numerator: Any, denominator: IntArray) -> FloatArray:
-    """Return the quotients; ``nan`` where the denominator is 0."""
-    result = np.full(len(denominator), np.nan)
-    np.divide(numerator, denominator, out=result, where=denominator > 0)
-    return result
 
 
 HIGHEST_GRADE = 4
@@ -148,11 +123,10 @@ class ERR(ColumnMeasure):
     that script, which needs Perl.
     """
 
-    label = "ERR"
     parameter_defaults = NO_PARAMETERS
     formula = (
-        "sum over ranks {ranks} of gain / rank times the product of (1 - gain) of the documents "
-        "above"
+        "sum of gain / rank times the product of (1 - gain) of the documents above, over the "
+        "documents {first}"
     )
     gain = (
         f"(2^grade - 1) / 2^{HIGHEST_GRADE}: the chance that the document satisfies; a negative "
@@ -166,78 +140,23 @@ class ERR(ColumnMeasure):
         Raises:
             UsageError: If a grade is above :data:`HIGHEST_GRADE`.
         """
-        self._refuse_above(HIGHEST_GRADE, run.grade)
+        if (grade := int(run.grade.max(initial=0))) > HIGHEST_GRADE:
+            raise UsageError(
+                f"grade {grade} is above {HIGHEST_GRADE}, the highest grade that it accepts",
+                where=self.name,
+                remedy=f"rescale the grades to 0 to {HIGHEST_GRADE}",
+            )
         hits = self._hits(run)
-        # The first step processes the first relevant document of every query, and so on.
-        step = ordinals(run.query[hits])
-        order = np.argsort(step, kind="stable")
-        query, rank, grade = (a[hits][order] for a in (run.query, run.rank, run.grade))
-        satisfied = (2.0**grade - 1.0) / 2.0**HIGHEST_GRADE
+        chances = (2.0 ** run.grade[hits] - 1.0) / 2.0**HIGHEST_GRADE
         values, still_reading = np.zeros(len(run.retrieved)), np.ones(len(run.retrieved))
-        bounds = np.flatnonzero(np.diff(step[order])) + 1
-        for at in np.split(np.arange(len(order)), bounds):
-            values[query[at]] += satisfied[at] * still_reading[query[at]] / rank[at]
-            still_reading[query[at]] *= 1.0 - satisfied[at]
+        for query, rank, chance in zip(run.query[hits], run.rank[hits], chances, strict=True):
+            values[query] += chance * still_reading[query] / rank
+            still_reading[query] *= 1.0 - chance
         return values
 
 
-class CG(ColumnMeasure):
-    """Cumulative gain: the sum of the grades of the documents retrieved.
-
-    CG and DCG: Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, ACM TOIS
-    20(4), 2002, with the discount log2(rank + 1) of trec_eval.
-    """
-
-    label = "CG"
-    plain_name = "cg"
-    parameter_defaults = NO_PARAMETERS
-    formula = "sum of gain {found}"
-    gain = "the grade (linear); a negative grade counts as 0"
-
-    def score(self, run: JudgedRun) -> FloatArray:
-        """Return values of at least 0, which have no upper limit."""
-        hits = self._hits(run)
-        return run.total(hits, run.grade[hits])
-
-
-class DCG(ColumnMeasure):
-    """Discounted cumulative gain: the numerator of nDCG."""
-
-    label = "DCG"
-    plain_name = "dcg"
-    parameter_defaults = MappingProxyType({"dcg": "log2"})
-    formula = "sum of gain / log2(rank + 1) {found}"
-
-    def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
-        super().__init__(cutoff, **parameters)
-        formula = str(self.parameters["dcg"]).lower()
-        if formula not in ("log2", "exp-log2"):
-            raise UsageError(
-                f"dcg must be 'log2' or 'exp-log2' but got {self.parameters['dcg']!r}",
-                where=self.label,
-                remedy="write it as DCG(dcg='exp-log2')@10",
-            )
-        self.parameters = {"dcg": formula}
-        if formula == "log2":
-            self.gain = CG.gain
-            self.see_also = "nDCG{at} is divided by the best possible value"
-            self.trec_eval_call = "trec_eval -c {to_depth}-m dcg QRELS RUN  # trec_eval 10"
-        else:
-            self.gain = "2^grade - 1 (exponential); a negative grade counts as 0"
-            self.see_also = "nDCG(dcg='exp-log2'){at} is divided by the best possible value"
-
-    def score(self, run: JudgedRun) -> FloatArray:
-        """Return values of at least 0, which have no upper limit.
-
-        Raises:
-            UsageError: If a grade is too high for an exponential gain to be finite.
-        """
-        hits = self._hits(run)
-        gain = run.grade[hits].astype(np.float64)
-        if self.parameters["dcg"] == "exp-log2":
-            self._refuse_above(1000, run.grade)
-            gain = np.exp2(gain) - 1.0
-        return run.total(hits, gain / np.log2(run.rank[hits] + 1.0))
-
-
-MEASURES = (APcap, F1, MeanRank, MinRank, RelRet, Judged, ERR, CG, DCG)
+def _ratio(numerator: Any, denominator: IntArray) -> FloatArray:
+    """Return the quotients; ``nan`` where the denominator is 0."""
+    result = np.full(len(denominator), np.nan)
+    np.divide(numerator, denominator, out=result, where=denominator > 0)
+    return result

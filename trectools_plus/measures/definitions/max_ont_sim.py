@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import (
@@ -57,22 +57,18 @@ class MaxOntSim(BaseMeasure):
         formula: ``hybrid``, ``hybrid_depth``, ``simple_resnik_like`` or ``lin``: see
             :mod:`trectools_plus.ontology.similarity`.
         ontology: An OBO file; ``None`` is the installed Human Phenotype Ontology.
-        ic: The source of information content for ``lin``: ``graph`` or ``annotations``. ``None``
-            is ``annotations`` if a file is given, else ``graph``.
-        annotations: A file in the format of ``phenotype.hpoa``; ``None`` with
-            ``ic="annotations"`` is the installed one.
+        annotations: A file in the format of ``phenotype.hpoa``, from which ``lin`` takes
+            information content; ``None`` is the graph of the ontology.
         rel: The lowest grade of an expected term, at least 1.
 
     Raises:
-        UsageError: If the formula, a parameter or the cutoff is invalid, or ``ic`` or
-            ``annotations`` is given for a formula that does not use information content.
+        UsageError: If the formula, a parameter or the cutoff is invalid, or ``annotations`` is
+            given for a formula that does not use information content.
     """
 
-    label = "MaxOntSim"
-    plain_name = "max_ont_sim"
     sees_unjudged = True
-    parameter_defaults: ClassVar[Mapping[str, Any]] = MappingProxyType(
-        {"rel": 1, "formula": "hybrid", "ontology": None, "ic": None, "annotations": None}
+    parameter_defaults: Mapping[str, Any] = MappingProxyType(
+        {"rel": 1, "formula": "hybrid", "ontology": None, "annotations": None}
     )
 
     def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
@@ -82,48 +78,36 @@ class MaxOntSim(BaseMeasure):
             if given[name] is not None:
                 given[name] = str(given[name])
                 refuse_code(f"{name}={given[name]}")
-        for name in ("formula", "ic"):
-            if isinstance(given[name], str):
-                given[name] = given[name].lower()
+        given["formula"] = str(given["formula"]).lower()
         self.parameters = given
         self._formula = formula_named(given["formula"])
         self._ontology: str | None = given["ontology"]
         self._annotations: str | None = given["annotations"]
-        problem = None
-        if given["ic"] not in (None, "graph", "annotations"):
-            problem = f"expected ic 'graph' or 'annotations' but got {given['ic']!r}"
-        elif not self.needs_information and (given["ic"] or given["annotations"]):
-            problem = f"the formula {given['formula']} uses neither ic nor annotations; 'lin' does"
-        elif given["ic"] == "graph" and given["annotations"]:
-            problem = "ic='graph' cannot be combined with annotations"
-        if problem is not None:
-            raise UsageError(problem, where=self.name)
+        if self._annotations and self._formula not in INFORMATION_FORMULAS:
+            raise UsageError(
+                f"the formula {given['formula']} does not use annotations; 'lin' does",
+                where=self.name,
+            )
 
-    @property
-    def needs_information(self) -> bool:
-        """Return whether the formula uses information content."""
-        return self._formula in INFORMATION_FORMULAS
-
-    @property
-    def takes_annotations(self) -> bool:
-        """Return whether it uses annotations and its name does not specify a file."""
-        unset = self.parameters["ic"] != "graph" and self.parameters["annotations"] is None
-        return self.needs_information and unset
+    def takes(self, name: str) -> bool:
+        """Return whether it uses an ``ontology`` or ``annotations`` that its name does not give."""
+        is_used = name == "ontology" or self._formula in INFORMATION_FORMULAS
+        return is_used and self.parameters[name] is None
 
     def with_files(
         self, ontology: str | Path | None, annotations: str | Path | None = None
     ) -> Self:
-        """Return the measure with files that its name does not specify.
+        """Return the measure with files that its name does not give.
 
         Args:
-            ontology: An OBO file, ignored if the name specifies one; ``None`` for no change.
-            annotations: An annotation file, ignored if the name specifies one or ``ic='graph'``;
-                ``None`` for no change.
+            ontology: An OBO file, ignored if the name gives one; ``None`` for no change.
+            annotations: An annotation file, ignored if the name gives one or the formula does not
+                use it; ``None`` for no change.
         """
         bound = copy.copy(self)
-        if ontology is not None and self.parameters["ontology"] is None:
+        if ontology is not None and self.takes("ontology"):
             bound._ontology = str(ontology)
-        if annotations is not None and self.takes_annotations:
+        if annotations is not None and self.takes("annotations"):
             bound._annotations = str(annotations)
         return bound
 
@@ -137,15 +121,11 @@ class MaxOntSim(BaseMeasure):
         return load_ontology(self._ontology)
 
     def _load_information(self, ontology: Ontology) -> InformationContent | None:
-        if not self.needs_information:
+        if self._formula not in INFORMATION_FORMULAS:
             return None
-        if self._from_annotations:
-            return load_information(ontology, self._annotations)
-        return ontology.information
-
-    @property
-    def _from_annotations(self) -> bool:
-        return self.parameters["ic"] == "annotations" or self._annotations is not None
+        if self._annotations is None:
+            return ontology.information
+        return load_information(ontology, self._annotations)
 
     def score_query(
         self, ranked_doc_ids: Sequence[str], qrels_of_query: Mapping[str, int]
@@ -222,28 +202,22 @@ class MaxOntSim(BaseMeasure):
     @property
     def definition(self) -> Definition:
         """The exact meaning of its figures, with the formula of similarity."""
-        ontology = self._ontology or "the installed Human Phenotype Ontology"
+        summary = " ".join((self._formula.__doc__ or "").partition("\n\n")[0].split()).rstrip(".")
+        if self._formula in INFORMATION_FORMULAS:
+            from_file = self._annotations is not None
+            source = FROM_ANNOTATIONS.format(file=self._annotations) if from_file else FROM_GRAPH
+            summary = f"{summary}. {_BY_INFORMATION}. {source}"
+        elif "LCA" in summary:
+            summary = f"{summary}. {_BY_DEPTH}"
+        shown = "in the ranking" if self.cutoff is None else f"in the first {self.cutoff}"
         return self._define(
-            "the highest similarity between any expected term and any term {first}; "
+            f"the highest similarity between any expected term and any term {shown}; "
             "1.0 if an expected term is found, 0 without expected or retrieved terms; "
-            "similarity by '{formula}' over {ontology}: {parts}",
-            "a term of grade {level} or more is expected; grades weigh alike",
+            f"similarity by '{self.parameters['formula']}' over "
+            f"{self._ontology or 'the installed Human Phenotype Ontology'}: {summary}",
+            f"a term of grade {self.relevance_level} or more is expected; grades weigh alike",
             "none: a maximum in [0, 1]",
-            {**self.parameters, "ontology": ontology, "parts": ". ".join(self._notation())},
         )
-
-    def _notation(self) -> list[str]:
-        """Explain the formula's abbreviations and the source of information content."""
-        paragraph = (self._formula.__doc__ or "").partition("\n\n")[0]
-        summary = " ".join(paragraph.split()).rstrip(".")
-        if self.needs_information:
-            file = self._annotations or "the installed phenotype.hpoa"
-            source = FROM_ANNOTATIONS.format(file=file) if self._from_annotations else FROM_GRAPH
-            return [summary, _BY_INFORMATION, source]
-        return [summary, _BY_DEPTH] if "LCA" in summary else [summary]
-
-
-MEASURES = (MaxOntSim,)
 
 
 def bind_files(
@@ -274,13 +248,9 @@ def check_files_used(
     Raises:
         UsageError: If no measure uses a file.
     """
-    found = [one for one in measures if isinstance(one, MaxOntSim)]
-    used = {
-        "ontology": (ontology, not all(one.parameters["ontology"] for one in found)),
-        "annotations": (annotations, any(one.takes_annotations for one in found)),
-    }
-    for name, (path, is_used) in used.items():
-        if path is not None and not is_used:
+    of_ontology = [measure for measure in measures if isinstance(measure, MaxOntSim)]
+    for name, file in (("ontology", ontology), ("annotations", annotations)):
+        if file is not None and not any(measure.takes(name) for measure in of_ontology):
             raise UsageError(
                 f"no measure uses the {name}",
                 where=f"--{name}",

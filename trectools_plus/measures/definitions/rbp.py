@@ -14,20 +14,15 @@ from typing import Any
 import numpy as np
 
 from trectools_plus.errors import UsageError
-from trectools_plus.measures.definitions.base import FloatArray
+from trectools_plus.measures.definitions.base import ColumnMeasure, FloatArray
 from trectools_plus.measures.judged import JudgedRun
-from trectools_plus.measures.providers.builtin import ColumnMeasure
 
 
 class RBP(ColumnMeasure):
     """Rank-biased precision, with binary relevance (``rel``) or with grades as gains."""
 
-    label = "RBP"
     parameter_defaults = MappingProxyType({"p": 0.8, "rel": None})
-    formula = (
-        "(1 - {p}) times the sum over ranks {ranks} of gain * {p}^(rank - 1), as rbp of "
-        "trec_eval 10"
-    )
+    formula = "(1 - {p}) times the sum of gain * {p}^(rank - 1) {first}, as rbp of trec_eval 10"
     denominator = "1 / (1 - {p}), the sum for an endless ranking of relevant documents"
 
     def __init__(self, cutoff: int | None = None, **parameters: Any) -> None:
@@ -36,7 +31,7 @@ class RBP(ColumnMeasure):
         if not isinstance(p, float) or not 0 < p < 1:
             raise UsageError(
                 f"p must be a decimal number between 0 and 1 but got {p!r}",
-                where=self.label,
+                where=self.name,
                 remedy="write it as RBP(p=0.8)",
             )
         if self.parameters["rel"] is None:
@@ -44,7 +39,6 @@ class RBP(ColumnMeasure):
                 "grade / the highest grade of the query (if that is above 1); a negative grade "
                 "counts as 0"
             )
-            self.trec_eval_call = "trec_eval -c {to_depth}-m rbp.p={p} QRELS RUN  # trec_eval 10"
 
     def score(self, run: JudgedRun) -> FloatArray:
         """Return values between 0 and 1."""
@@ -104,6 +98,3 @@ def _highest_default_gain(level: int, gains: Mapping[int, float]) -> float:
     while level in gains:
         level -= 1
     return max(level, 0)
-
-
-MEASURES = (RBP,)

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from trectools_plus.measures.definitions.base import BINARY_GAIN
+
 Version = Literal[9, 10]
 ParameterKind = Literal["none", "cutoffs", "points", "numbers", "gains"]
 Average = Literal["mean", "sum", "geometric", "queries", "text"]
@@ -160,7 +162,6 @@ def sets_of(version: Version) -> dict[str, list[str]]:
     }
 
 
-BINARY_GAIN = "1 for a grade of {level} or more, else 0"
 ALL_RELEVANT = "R, all relevant documents of the query"
 
 
@@ -172,28 +173,19 @@ class StandardMeasure:
         label: The name in ``ir_measures``.
         trec_name: trec_eval's name without a cutoff; ``None`` if a cutoff is required.
         trec_cut_name: trec_eval's name with a cutoff; ``None`` if it takes none.
-        formula: In words; see :meth:`Measure._define` for the names in braces.
-        denominator: In words.
-        gain: In words; ``{level}`` is replaced by the relevance level.
+        formula: In words; see :class:`ColumnMeasure` for the names in braces.
+        denominator: In the same way.
+        gain: In the same way.
         defaults: The parameters with their defaults.
-        cutoff_parameter: The parameter that ``@`` sets.
-        plain_name: The name in service answers and metrics; ``None`` for the canonical name.
-        see_also: Another measure that some tools call by the same name; ``{at}`` is replaced by
-            the cutoff.
-        aggregate: The figure over all queries, as in ``ir_measures``.
     """
 
     label: str
     trec_name: str | None
     trec_cut_name: str | None
     formula: str
-    denominator: str
+    denominator: str = "none"
     gain: str = BINARY_GAIN
-    defaults: Mapping[str, Any] = field(default_factory=lambda: {"rel": 1, "judged_only": False})
-    cutoff_parameter: str = "cutoff"
-    plain_name: str | None = None
-    see_also: str | None = None
-    aggregate: Literal["mean", "sum"] = "mean"
+    defaults: Mapping[str, Any] = field(default_factory=lambda: {"rel": 1})
 
 
 _SUCCESS = "1 if a relevant document is {first}, else 0"
@@ -205,19 +197,16 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "ndcg_cut",
         "DCG / ideal DCG; DCG = sum of gain / log2(rank + 1) {first}",
         "the DCG of the best possible ranking of all judged documents, {first}",
-        "the grade (linear); a negative grade counts as 0",
-        {"dcg": "log2", "gains": None, "judged_only": False},
-        plain_name="ndcg",
-        see_also="nDCG(dcg='exp-log2'){at} has the exponential gain 2^grade - 1",
+        "the grade (linear; nDCG(dcg='exp-log2'){at} has 2^grade - 1); a negative grade counts as "
+        "0",
+        {"dcg": "log2"},
     ),
     StandardMeasure(
         "AP",
         "map",
         "map_cut",
         "sum of precision at the rank of each relevant document {first}, divided by R",
-        ALL_RELEVANT,
-        plain_name="map",
-        see_also="APcap{at} divides by min(R, k), as some tools do for MAP@k",
+        f"{ALL_RELEVANT}; APcap@k divides by min(R, k), as some tools do for MAP@k",
     ),
     StandardMeasure(
         "RR",
@@ -225,7 +214,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "recip_rank",
         "1 / rank of the first relevant document {first}; 0 if there is none",
         "the rank of the first relevant document",
-        plain_name="mrr",
     ),
     StandardMeasure(
         "P",
@@ -233,38 +221,12 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "P",
         "relevant documents {first}, divided by {k}",
         "{k}, even when fewer documents were returned",
-        plain_name="precision",
     ),
+    StandardMeasure("R", None, "recall", "relevant documents {first}, divided by R", ALL_RELEVANT),
+    StandardMeasure("Success", None, "success", _SUCCESS),
+    StandardMeasure("HitRate", None, "success", _SUCCESS),
     StandardMeasure(
-        "R",
-        None,
-        "recall",
-        "relevant documents {first}, divided by R",
-        ALL_RELEVANT,
-        plain_name="recall",
-    ),
-    StandardMeasure(
-        "Success",
-        None,
-        "success",
-        _SUCCESS,
-        "none",
-        plain_name="success",
-    ),
-    StandardMeasure(
-        "HitRate",
-        None,
-        "success",
-        _SUCCESS,
-        "none",
-        plain_name="hit_rate",
-    ),
-    StandardMeasure(
-        "Rprec",
-        "Rprec",
-        None,
-        "relevant documents in the first R, divided by R",
-        ALL_RELEVANT,
+        "Rprec", "Rprec", None, "relevant documents in the first R, divided by R", ALL_RELEVANT
     ),
     StandardMeasure(
         "Bpref",
@@ -275,7 +237,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         ALL_RELEVANT,
         "1 for a grade of {level} or more; grade 0 and below -1 is judged non-relevant; "
         "-1 counts as unjudged",
-        {"rel": 1},
     ),
     StandardMeasure(
         "infAP",
@@ -284,7 +245,6 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         "average precision, estimated from a sample of the pool "
         "(grade -1: in the pool, not judged)",
         ALL_RELEVANT,
-        defaults={"rel": 1},
     ),
     StandardMeasure(
         "IPrec",
@@ -292,15 +252,13 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         None,
         "highest precision at any rank where recall is {recall} or more",
         "the rank",
-        cutoff_parameter="recall",
     ),
     StandardMeasure(
         "SetP",
         "set_P",
         None,
         "relevant documents retrieved, divided by documents retrieved",
-        "documents retrieved; with relative=True min(documents retrieved, R)",
-        defaults={"rel": 1, "relative": False, "judged_only": False},
+        "documents retrieved",
     ),
     StandardMeasure(
         "SetR",
@@ -308,45 +266,13 @@ STANDARD_MEASURES: tuple[StandardMeasure, ...] = (
         None,
         "relevant documents retrieved, divided by R",
         ALL_RELEVANT,
-        defaults={"rel": 1},
     ),
     StandardMeasure(
         "SetF",
         "set_F",
         None,
-        "weighted harmonic mean of SetP and SetR with beta = {beta}",
-        "beta * SetP + SetR, as trec_eval weights it",
-        defaults={"rel": 1, "beta": 1.0, "judged_only": False},
+        "harmonic mean of SetP and SetR",
+        "SetP + SetR",
     ),
     StandardMeasure("SetAP", "set_map", None, "SetP times SetR", "see SetP and SetR"),
-    StandardMeasure(
-        "NumRet",
-        "num_ret",
-        None,
-        "number of documents retrieved; with rel=g only those of grade g or more. "
-        "The summary is the sum over the queries",
-        "none",
-        "1 per document that is counted",
-        {"rel": None},
-        aggregate="sum",
-    ),
-    StandardMeasure(
-        "NumRel",
-        "num_rel",
-        None,
-        "number of relevant documents in the qrels. The summary is the sum over the queries",
-        "none",
-        defaults={"rel": 1},
-        aggregate="sum",
-    ),
-    StandardMeasure(
-        "NumQ",
-        "num_q",
-        None,
-        "1 for each query. The summary is the sum, the number of queries",
-        "none",
-        "none",
-        {},
-        aggregate="sum",
-    ),
 )

@@ -1,4 +1,4 @@
-"""Provider of measures that only ``ir_measures`` supports.
+"""Measures that only ``ir_measures`` supports.
 
 The libraries that ``ir_measures`` calls break ties in different ways. They therefore get strictly
 decreasing scores in the canonical order instead of the run's scores.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,9 @@ from trectools_plus.measures.definitions.base import (
     known_parameters,
     provided_by,
 )
-from trectools_plus.measures.queries import RELEVANT
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    import polars as pl
 
     from trectools_plus.measures.judged import JudgedQueries, JudgedRun
 
@@ -47,6 +46,15 @@ _BY_SUBTOPIC = "pyndeval"
 _FEWEST_SUBTOPICS = 2
 _BY_PERL = "gdeval"
 """The provider that runs a Perl script; this package computes ERR itself."""
+IN_TREC_EVAL = {
+    "DCG": "dcg",
+    "NumQ": "num_q",
+    "NumRel": "num_rel",
+    "NumRelRet": "num_rel_ret",
+    "NumRet": "num_ret",
+    "SetRelP": "set_relative_P",
+}
+"""Measures that only ``trec-eval`` computes, with its names."""
 
 
 @cache
@@ -65,47 +73,9 @@ def _ir_measures() -> Any:
     return ir_measures
 
 
-class IrMeasuresProvider:
-    """Computes measures with ``ir_measures``."""
-
-    sees_documents = True
-
-    def labels(self) -> list[str]:
-        """Return every name in the registry of ``ir_measures``."""
-        return list(_ir_measures().measures.registry)
-
-    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
-        """Construct a measure with its parameters."""
-        return IrMeasure(label, parameters, at)
-
-    def score(self, measures: Sequence[IrMeasure], run: JudgedRun) -> list[FloatArray]:
-        """Score every query; ``nan`` where ``ir_measures`` gives no value or divides by zero.
-
-        Raises:
-            UsageError: If ``ir_measures`` fails on this input.
-        """
-        import numpy as np
-        import polars as pl
-
-        ir_measures = _ir_measures()
-        assert run.documents is not None
-        queries, ranked = run.documents
-        # Decreasing and above 0, because Compat treats documents with score 0 as not retrieved.
-        decreasing = (pl.len() + 1 - pl.col("rank")).over("query").cast(pl.Float64)
-        scored = [
-            ir_measures.ScoredDoc(str(query), doc_id, score)
-            for query, doc_id, score in ranked.select("query", "doc_id", decreasing).iter_rows()
-        ]
-        values = np.full((len(measures), len(queries.query_ids)), np.nan)
-        for place, measure in enumerate(measures):
-            judged = queries.subtopics if measure.counts_subtopics else queries.frame
-            rows = judged.join(ranked.select("query").unique(), on="query", how="semi")
-            qrels = [
-                ir_measures.Qrel(str(query), *judgment) for query, *judgment in rows.iter_rows()
-            ]
-            for query, value in _scores(measure, qrels, scored).items():
-                values[place, int(query)] = value
-        return list(values)
+def ir_measures_labels() -> list[str]:
+    """Return every name in the registry of ``ir_measures`` that ``eval`` accepts."""
+    return [label for label in _ir_measures().measures.registry if label not in IN_TREC_EVAL]
 
 
 class IrMeasure(Measure):
@@ -120,7 +90,7 @@ class IrMeasure(Measure):
         UsageError: If a parameter is unknown or out of range, or no installed provider computes it.
     """
 
-    provider = IrMeasuresProvider()
+    sees_documents = True
 
     def __init__(self, label: str, parameters: Mapping[str, Any], at: Any = None) -> None:
         ir_measures = _ir_measures()
@@ -142,17 +112,46 @@ class IrMeasure(Measure):
         is_accuracy = self.bound.NAME == "Accuracy"
         self.value_without_results = math.nan if is_accuracy else float(self.bound.DEFAULT)
 
-    def values_without_results(
-        self, query: npt.NDArray[np.integer], grade: npt.NDArray[np.integer], n_queries: int
-    ) -> FloatArray:
-        """Return the same value for all; ``nan`` where no ranking has one."""
-        import numpy as np
+    @classmethod
+    def score_together(cls, measures: Sequence[IrMeasure], run: JudgedRun) -> list[FloatArray]:
+        """Score every query; ``nan`` where ``ir_measures`` gives no value or divides by zero.
 
-        values = super().values_without_results(query, grade, n_queries)
-        if self.bound.NAME not in UNDEFINED:
-            return values
-        relevant = np.bincount(query[grade >= RELEVANT], minlength=n_queries)
-        return np.where(relevant > 0, values, math.nan)
+        Raises:
+            UsageError: If ``ir_measures`` fails on this input.
+        """
+        import numpy as np
+        import polars as pl
+
+        ir_measures = _ir_measures()
+        assert run.documents is not None
+        queries, ranked = run.documents
+        # Decreasing and above 0, because Compat treats documents with score 0 as not retrieved.
+        decreasing = (pl.len() + 1 - pl.col("rank")).over("query").cast(pl.Float64)
+        rankings = _by_query(ranked.select("query", "doc_id", decreasing), ir_measures.ScoredDoc)
+        columns = []
+        for measure in measures:
+            judged = queries.subtopics if measure.counts_subtopics else queries.frame
+            qrels = _by_query(judged, ir_measures.Qrel)
+            values = np.full(len(queries.query_ids), np.nan)
+            for query, ranking in rankings.items():
+                values[query] = measure._score_query(qrels[query], ranking)
+            columns.append(values)
+        return columns
+
+    def _score_query(self, qrels: list[Any], ranking: list[Any]) -> float:
+        try:
+            values = [
+                metric.value for metric in self.computed_by.iter_calc([self.bound], qrels, ranking)
+            ]
+        except ZeroDivisionError:
+            return math.nan
+        except Exception as error:
+            raise UsageError(
+                f"{type(error).__name__}: {error}",
+                where=f"{self.name}, computed by ir_measures ({self.computed_by.NAME})",
+                remedy="choose another measure",
+            ) from error
+        return float(values[0]) if values else math.nan
 
     @property
     def counts_subtopics(self) -> bool:
@@ -179,42 +178,20 @@ class IrMeasure(Measure):
     def definition(self) -> Definition:
         """The exact meaning of its figures."""
         return self._define(
-            "{formula}",
+            self.bound.SHORT_DESC.rstrip("."),
             "as the formula says; a negative grade is not relevant",
             "as the formula says",
-            {"formula": self.bound.SHORT_DESC.rstrip(".")},
             provider=f"{provided_by('ir-measures')} ({self.computed_by.NAME})",
             averaged_over=UNDEFINED.get(self.bound.NAME, AVERAGED_OVER),
         )
 
 
-def _scores(measure: IrMeasure, qrels: list[Any], run: list[Any]) -> dict[str, float]:
-    """Return the values of the queries for which the measure is defined."""
-    if not run:
-        return {}
-    try:
-        metrics = measure.computed_by.iter_calc([measure.bound], qrels, run)
-        return {metric.query_id: metric.value for metric in metrics}
-    except ZeroDivisionError:
-        # The measure is undefined for some query, so score the queries one by one.
-        graded, retrieved = _by_query(qrels), _by_query(run)
-        if len(retrieved) == 1:
-            return {}
-        alone = (_scores(measure, graded[query], found) for query, found in retrieved.items())
-        return {query: value for scores in alone for query, value in scores.items()}
-    except Exception as error:
-        raise UsageError(
-            f"{type(error).__name__}: {error}",
-            where=f"{measure.name}, computed by ir_measures ({measure.computed_by.NAME})",
-            remedy="choose another measure",
-        ) from error
-
-
-def _by_query(rows: list[Any]) -> dict[str, list[Any]]:
-    grouped: dict[str, list[Any]] = {}
-    for row in rows:
-        grouped.setdefault(row.query_id, []).append(row)
-    return grouped
+def _by_query(rows: pl.DataFrame, make: Callable[..., Any]) -> dict[int, list[Any]]:
+    """Return the rows as records of ``ir_measures``, by the position of the query."""
+    found: dict[int, list[Any]] = defaultdict(list)
+    for query, *fields in rows.iter_rows():
+        found[query].append(make(str(query), *fields))
+    return found
 
 
 def _provider_of(bound: Any) -> Any:
@@ -243,6 +220,3 @@ def _provider_of(bound: Any) -> Any:
 
 def _version_of(distribution: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", provided_by(distribution))]
-
-
-PROVIDER = IrMeasure.provider

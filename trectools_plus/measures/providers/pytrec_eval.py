@@ -13,7 +13,6 @@ measure depends on them. The values are the same as with the original document i
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from trectools_plus.errors import UsageError
 from trectools_plus.measures.definitions.base import FloatArray
 from trectools_plus.measures.definitions.trec_eval_measures import TREC_EVAL_MEASURES, Sees
 from trectools_plus.measures.judged import IntArray, JudgedRun
@@ -67,6 +67,9 @@ def score_requests(
 
     Returns:
         By key, one value per query; 0 for a query without results.
+
+    Raises:
+        UsageError: If a grade is too high for trec_eval.
     """
     values: dict[str, FloatArray] = {}
     by_length = [one for one in requests if one.sees == "length" and not judged_only]
@@ -145,11 +148,10 @@ def _score(
     judged_only: bool,
 ) -> dict[str, FloatArray]:
     """Rename documents and score them; ``depth`` of a query is 0 to omit it."""
+    _refuse_high_gains(grades, requests)
     qrels, rankings = _rename(run, grades, depth)
     texts = [one.text for one in requests]
-    is_cheap = grades.max(initial=0) <= _HIGHEST_CHEAP_GRADE
-    call = call_pytrec_eval if is_cheap else _call_with_high_grades
-    results = call(texts, qrels, rankings, level=level, judged_only=judged_only)
+    results = call_pytrec_eval(texts, qrels, rankings, level=level, judged_only=judged_only)
     keys = [key for one in requests for key in one.keys]
     pick = itemgetter(*keys)
     rows = [pick(result) for result in results.values()]
@@ -184,54 +186,21 @@ def _rename(
     return qrels, {str(number): _ranking(capacity, depths[number]) for number in scored}
 
 
-def _call_with_high_grades(
-    requests: Sequence[str],
-    qrels: Mapping[str, Mapping[str, int]],
-    rankings: Mapping[str, Mapping[str, float]],
-    *,
-    level: int,
-    judged_only: bool,
-) -> Values:
-    """Call pytrec_eval with grades that are too high to pass.
+def _refuse_high_gains(grades: IntArray, requests: Sequence[Request]) -> None:
+    """Refuse gains for which trec_eval needs too much time or memory.
 
-    trec_eval needs time and memory for each grade up to the highest one, and time that grows
-    with its square for measures that take gains. So high grades are numbered, and the gains
-    of these numbers are the grades. Only ``ndcg_cut`` takes no gains, and gets the grades.
+    Raises:
+        UsageError: If there is one.
     """
-    grades = {grade for judged in qrels.values() for grade in judged.values()}
-    positive = sorted(grade for grade in grades if grade > 0)
-    numbers = {grade: number for number, grade in enumerate(positive, 1)}
-    numbered = {
-        query_id: {doc_id: numbers.get(grade, grade) for doc_id, grade in judged.items()}
-        for query_id, judged in qrels.items()
-    }
-    of_grades = [one for one in requests if one.split(".")[0] == "ndcg_cut"]
-    of_numbers = [_with_gains(one, numbers) for one in requests if one not in of_grades]
-    merged: dict[str, dict[str, float]] = {}
-    for some, judgments, lowest in (
-        (of_grades, qrels, level),
-        (of_numbers, numbered, bisect_left(positive, level) + 1),
-    ):
-        if some:
-            found = call_pytrec_eval(
-                some, judgments, rankings, level=lowest, judged_only=judged_only
-            )
-            for query_id, values in found.items():
-                merged.setdefault(query_id, {}).update(values)
-    return merged
-
-
-def _with_gains(request: str, numbers: Mapping[int, int]) -> str:
-    """Return a request in which the gain of a grade's number is the gain of the grade."""
-    name, _, parameters = request.partition(".")
-    if name not in _TAKE_GAINS:
-        return request
-    pairs = [pair.split("=") for pair in parameters.split(",") if pair]
-    gains: dict[int, int | str] = {number: grade for grade, number in numbers.items()}
-    for grade, gain in reversed(pairs):  # trec_eval uses the first gain of a grade
-        if int(grade) in (0, *numbers):
-            gains[numbers.get(int(grade), 0)] = gain
-    return f"{name}.{','.join(f'{number}={gain}' for number, gain in gains.items())}"
+    squared = [one.text for one in requests if one.text.partition(".")[0] in _TAKE_GAINS]
+    limit = _MAX_GAIN_SQUARED if squared else MAX_GAIN
+    if (highest := int(grades.max(initial=0))) > limit:
+        raise UsageError(
+            f"a document has the gain {highest:,}, but trec_eval computes this measure only up to "
+            f"{limit:,} in reasonable time",
+            where=", ".join(squared or [one.text for one in requests]),
+            remedy="rescale the grades" + (", or use a cutoff, as in nDCG@10" if squared else ""),
+        )
 
 
 @lru_cache(maxsize=2)
@@ -254,9 +223,10 @@ def _ranking(capacity: int, depth: int) -> dict[str, float]:
 _CHARACTERS = [chr(code) for code in range(ord("!"), ord("~") + 1)]
 _STEP = 16
 """Depths are rounded up to a multiple of this number, so that more queries share a ranking."""
-MAX_GAIN = 2**20
-"""The highest gain: trec_eval uses a counter per grade and query, here 8 MiB and 1 ms."""
-_HIGHEST_CHEAP_GRADE = 1000
-"""trec_eval's ``ndcg`` takes milliseconds per query for it, and an hour for a grade of 10^6."""
+MAX_GAIN = 10**8
+"""The highest gain, as for grades (Q122): trec_eval uses a counter per grade, here 0.8 GB."""
+_MAX_GAIN_SQUARED = 10_000
+"""The same for measures that take gains, whose time grows with the square of the highest one: a
+tenth of a second per query."""
 _TAKE_GAINS = {one.name for one in TREC_EVAL_MEASURES if one.takes == "gains"}
 _PARTS: tuple[Sees, ...] = get_args(Sees)

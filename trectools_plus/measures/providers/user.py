@@ -6,94 +6,40 @@ An exception in a user's code becomes an error that names the code, without a tr
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from trectools_plus.errors import TrectoolsPlusError, UsageError
 from trectools_plus.measures.definitions.base import (
-    DeclaredMeasure,
     Definition,
     FloatArray,
     Measure,
-    canonical_name,
 )
 from trectools_plus.measures.queries import RELEVANT
 from trectools_plus.plugins import find_entry_point, import_object, is_code_refused
 
 if TYPE_CHECKING:
-    from trectools_plus.measures.judged import JudgedRun
+    import polars as pl
 
-_M = TypeVar("_M", bound=DeclaredMeasure)
+    from trectools_plus.measures.judged import JudgedQueries, JudgedRun
+
+_M = TypeVar("_M", bound=Measure)
 
 ENTRY_POINT_GROUP = "trectools_plus.measures"
 LARGEST_VALUE = 1e100
 """The largest absolute value: sums and squares over any number of queries stay finite."""
 
 
-class UserProvider:
-    """Computes measures that score one query at a time: user-defined ones, and MaxOntSim."""
+def registered_labels() -> list[str]:
+    """Return the names of the measures that installed packages register."""
+    from importlib.metadata import entry_points
 
-    sees_documents = True
-
-    def labels(self) -> list[str]:
-        """Return the names of the measures that installed packages register."""
-        from importlib.metadata import entry_points
-
-        return [] if is_code_refused() else sorted(entry_points(group=ENTRY_POINT_GROUP).names)
-
-    def construct(self, label: str, parameters: Mapping[str, Any], at: Any) -> Measure:
-        """Construct a measure that an installed package registers."""
-        point = find_entry_point(ENTRY_POINT_GROUP, label)
-        assert point is not None
-        with named_errors(point.value):
-            loaded = point.load()
-        return construct(_checked_class(loaded, point.value), parameters, at)
-
-    def score(self, measures: Sequence[BaseMeasure], run: JudgedRun) -> list[FloatArray]:
-        """Score every query that has results and a relevant document.
-
-        The value of a query without a relevant document is that of one without results.
-
-        Raises:
-            UsageError: If a measure fails, or returns something that is not a score.
-        """
-        import numpy as np
-        import polars as pl
-
-        assert run.documents is not None
-        queries, ranked = run.documents
-        lists = ranked.group_by("query", maintain_order=True).agg("doc_id", "score")
-        judged = queries.frame.group_by("query", maintain_order=True).agg("doc_id", "relevance")
-        rows = lists.join(judged, on="query", maintain_order="left", suffix="_judged").filter(
-            pl.col("relevance").list.max() >= RELEVANT
-        )
-        numbers = rows["query"].to_numpy()
-        pairs = zip(rows["doc_id_judged"].to_list(), rows["relevance"].to_list(), strict=True)
-        qrels = [dict(zip(judged_ids, grades, strict=True)) for judged_ids, grades in pairs]
-        doc_ids, scores = rows["doc_id"].to_list(), rows["score"].to_list()
-        query_ids = [queries.query_ids[number] for number in numbers]
-        columns = []
-        for measure in measures:
-            cut = slice(measure.cutoff)
-            found = [one[cut] for one in doc_ids], [one[cut] for one in scores]
-            values = np.full(len(queries.query_ids), np.nan)
-            with named_errors(measure.name, f"fix its {measure._method}"):
-                values[:] = float(measure.value_without_results)
-                of_queries = np.asarray(measure._score(query_ids, *found, qrels), np.float64)
-                values[numbers] = of_queries.reshape(len(numbers))
-            columns.append(values)
-            for query in np.flatnonzero(np.abs(values) > LARGEST_VALUE)[:1].tolist():
-                raise UsageError(
-                    f"expected a finite value, at most {LARGEST_VALUE:g} (or nan, for undefined), "
-                    f"but got {values[query]:g}",
-                    where=f"{measure.name}, query {queries.query_ids[query]}",
-                    remedy=f"fix its {measure._method}",
-                )
-        return columns
+    return [] if is_code_refused() else sorted(entry_points(group=ENTRY_POINT_GROUP).names)
 
 
-class BaseMeasure(DeclaredMeasure):
+class BaseMeasure(Measure):
     """A measure that scores one query at a time; subclass it to add your own.
 
     ::
@@ -118,8 +64,8 @@ class BaseMeasure(DeclaredMeasure):
         UsageError: If a parameter is unknown, or the cutoff or ``rel`` is missing or out of range.
     """
 
-    provider = UserProvider()
-    _method: ClassVar[str] = "score_query"
+    sees_documents = True
+    _method = "score_query"
     """The method of the user's code, for messages."""
 
     @abstractmethod
@@ -156,27 +102,60 @@ class BaseMeasure(DeclaredMeasure):
         pairs = zip(rankings, qrels, strict=True)
         return np.fromiter((self.score_query(r, q) for r, q in pairs), float, len(rankings))
 
-    def _score(
-        self,
-        query_ids: Sequence[str],  # noqa: ARG002
-        rankings: Sequence[Sequence[str]],
-        scores: Sequence[Sequence[float]],  # noqa: ARG002
-        qrels: Sequence[Mapping[str, int]],
+    def _score_all(self, queries: Sequence[_Query]) -> FloatArray:
+        return self.score_queries([one.doc_ids for one in queries], [one.grades for one in queries])
+
+    @classmethod
+    def score_together(cls, measures: Sequence[BaseMeasure], run: JudgedRun) -> list[FloatArray]:
+        """Score every query that has results and a relevant document.
+
+        The value of a query without a relevant document is that of one without results.
+
+        Raises:
+            UsageError: If a measure fails, or returns something that is not a score.
+        """
+        assert run.documents is not None
+        queries, ranked = run.documents
+        numbers, found = _with_relevant(queries, ranked)
+        return [measure._score_run(queries.query_ids, numbers, found) for measure in measures]
+
+    def _score_run(
+        self, query_ids: Sequence[str], numbers: Sequence[int], queries: Sequence[_Query]
     ) -> FloatArray:
-        """Return one value per query."""
-        return self.score_queries(rankings, qrels)
+        import numpy as np
+
+        cut, remedy = slice(self.cutoff), f"fix its {self._method}"
+        shown = [
+            replace(query, doc_ids=query.doc_ids[cut], scores=query.scores[cut])
+            for query in queries
+        ]
+        with named_errors(self.name, remedy):
+            values = np.full(len(query_ids), float(self.value_without_results))
+            values[numbers] = np.asarray(self._score_all(shown), np.float64).reshape(len(numbers))
+        for query in np.flatnonzero(np.abs(values) > LARGEST_VALUE)[:1].tolist():
+            raise UsageError(
+                f"expected a finite value, at most {LARGEST_VALUE:g} (or nan, for undefined), "
+                f"but got {values[query]:g}",
+                where=f"{self.name}, query {query_ids[query]}",
+                remedy=remedy,
+            )
+        return values
 
     @property
     def definition(self) -> Definition:
-        """The first paragraph of the class's docstring; gain and denominator are its own."""
-        text = (type(self).__doc__ or "").strip().partition("\n\n")[0]
-        return self._define(
-            "{formula}",
-            "its own",
-            "its own",
-            {"formula": " ".join(text.split()) or f"see {type(self).__module__}:{self._label()}"},
-            provider=f"{type(self).__module__}:{type(self).__qualname__}",
-        )
+        """The name of the class; formula, gain and denominator are its own."""
+        source = f"{type(self).__module__}:{type(self).__qualname__}"
+        return self._define(f"see {source}", "its own", "its own", provider=source)
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """The results of one query in canonical order, and the grade of every judged document."""
+
+    query_id: str
+    doc_ids: Sequence[str]
+    scores: Sequence[float]
+    grades: Mapping[str, int]
 
 
 class QueryResults(TypedDict):
@@ -215,13 +194,7 @@ class BaseMetric(BaseMeasure):
         self, name: str | None = None, cutoff: int | None = None, **parameters: Any
     ) -> None:
         super().__init__(cutoff, **parameters)
-        self._own_label = name
-
-    @property
-    def name(self) -> str:
-        """``Label(parameter=value)@cutoff``; parameters with their default value are left out."""
-        label = self._own_label or self._label()
-        return canonical_name(label, self.parameters, self.parameter_defaults, self.cutoff)
+        self.label = name or self.label
 
     @abstractmethod
     def calculate(self, results: QueryResults) -> float:
@@ -239,30 +212,38 @@ class BaseMetric(BaseMeasure):
         self, ranked_doc_ids: Sequence[str], qrels_of_query: Mapping[str, int]
     ) -> float:
         """Score one query, without its id and scores."""
-        return float(self._score([""], [ranked_doc_ids], [()], [qrels_of_query])[0])
+        return float(self._score_all([_Query("", ranked_doc_ids, (), qrels_of_query)])[0])
 
-    def _score(
-        self,
-        query_ids: Sequence[str],
-        rankings: Sequence[Sequence[str]],
-        scores: Sequence[Sequence[float]],
-        qrels: Sequence[Mapping[str, int]],
-    ) -> FloatArray:
+    def _score_all(self, queries: Sequence[_Query]) -> FloatArray:
         import numpy as np
 
         level = self.relevance_level
         results: list[QueryResults] = [
             {
-                "query_id": query_id,
-                "ranked_ids": list(doc_ids),
-                "scores": list(of_documents),
-                "relevant": {doc_id: grade for doc_id, grade in judged.items() if grade >= level},
+                "query_id": query.query_id,
+                "ranked_ids": [*query.doc_ids],
+                "scores": [*query.scores],
+                "relevant": {doc: grade for doc, grade in query.grades.items() if grade >= level},
             }
-            for query_id, doc_ids, of_documents, judged in zip(
-                query_ids, rankings, scores, qrels, strict=True
-            )
+            for query in queries
         ]
         return np.fromiter((float(self.calculate(one)) for one in results), float, len(results))
+
+
+def _with_relevant(queries: JudgedQueries, ranked: pl.DataFrame) -> tuple[list[int], list[_Query]]:
+    """Return the positions and the results of the queries with a relevant document."""
+    import polars as pl
+
+    lists = ranked.group_by("query", maintain_order=True).agg("doc_id", "score")
+    judged = queries.frame.group_by("query", maintain_order=True).agg("doc_id", "relevance")
+    rows = lists.join(judged, on="query", maintain_order="left", suffix="_judged").filter(
+        pl.col("relevance").list.max() >= RELEVANT
+    )
+    found = [
+        _Query(queries.query_ids[number], docs, scores, dict(zip(judged_ids, grades, strict=True)))
+        for number, docs, scores, judged_ids, grades in rows.iter_rows()
+    ]
+    return rows["query"].to_list(), found
 
 
 @contextmanager
@@ -276,45 +257,44 @@ def named_errors(where: str, remedy: str | None = None) -> Iterator[None]:
         raise UsageError(f"{type(error).__name__}: {error}", where=where, remedy=remedy) from error
 
 
-def load_class(module_name: str, class_name: str) -> type[BaseMeasure]:
+def load_class(name: str) -> type[BaseMeasure]:
     """Import a measure class, also from modules in the working directory.
 
+    Args:
+        name: ``module:Class``, or the name that an installed package registers.
+
     Raises:
-        UsageError: If the module cannot be imported, or the class is not a subclass of BaseMeasure.
+        UsageError: If it cannot be imported, or is not a subclass of BaseMeasure.
     """
-    where = f"{module_name}:{class_name}"
-    with named_errors(where, "write a measure as importable.module:ClassName"):
-        found = import_object(module_name, class_name)
-    return _checked_class(found, where)
-
-
-def construct(measure_class: type[_M], parameters: Mapping[str, Any], at: Any) -> _M:
-    """Construct a measure; an exception in its constructor becomes a UsageError."""
-    cutoff = {} if at is None else {"cutoff": at}
-    if "cutoff" in map(str.casefold, parameters):
-        raise UsageError(
-            f"{measure_class.__qualname__} has no parameter cutoff",
-            remedy=f"supported: {', '.join(measure_class.parameter_defaults) or 'none'}",
-        )
-    with named_errors(measure_class.__qualname__):
-        measure = measure_class(**cutoff, **parameters)
-    if measure.cutoff != at:
-        raise UsageError(
-            f"{measure_class.__qualname__} does not store its cutoff {at}",
-            where=measure_class.__module__,
-            remedy="call super().__init__(cutoff, **parameters) in its __init__",
-        )
-    return measure
-
-
-def _checked_class(found: object, where: str) -> type[BaseMeasure]:
+    if ":" not in name:
+        point = find_entry_point(ENTRY_POINT_GROUP, name)
+        assert point is not None
+        name = point.value
+    with named_errors(name, "write a measure as importable.module:ClassName"):
+        found = import_object(*name.split(":", 1))
     if not (isinstance(found, type) and issubclass(found, BaseMeasure)):
         raise UsageError(
             "expected a subclass of trectools_plus.measures.BaseMeasure",
-            where=where,
+            where=name,
             remedy="derive the class from BaseMeasure",
         )
     return found
 
 
-PROVIDER = BaseMeasure.provider
+def construct(
+    measure_class: Callable[..., _M], parameters: Mapping[str, Any], at: Any, *arguments: Any
+) -> _M:
+    """Construct a measure; an exception in its constructor becomes a UsageError."""
+    name = measure_class.__qualname__
+    cutoff = {} if at is None else {"cutoff": at}
+    if "cutoff" in map(str.casefold, parameters):
+        raise UsageError(f"{name} has no parameter cutoff", remedy="write it as Label@10")
+    with named_errors(name):
+        measure = measure_class(*arguments, **cutoff, **parameters)
+    if measure.cutoff != at:
+        raise UsageError(
+            f"{name} does not store its cutoff {at}",
+            where=measure_class.__module__,
+            remedy="call super().__init__(cutoff, **parameters) in its __init__",
+        )
+    return measure

@@ -11,8 +11,7 @@ value with the value if the unjudged documents in the first k are relevant.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -20,62 +19,48 @@ import polars as pl
 from trectools_plus.formats.tables import Run
 from trectools_plus.measures.definitions.base import FloatArray, Measure
 from trectools_plus.measures.judged import JudgedRun
-from trectools_plus.measures.scoring.scores import score_by_provider
+from trectools_plus.measures.scoring.scores import score_by_class
 
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """Ties at one precision.
+    """The ties of a run, in 32 bits (trec_eval 9, pytrec_eval and this package).
 
     Attributes:
-        documents: Documents with the same score as another document of the query.
         pairs: Pairs of adjacent documents in the ranking with equal scores.
+        pairs_64: Those that are equal in 64 bits too, as in trec_eval 10.
         queries: Queries with at least one tie.
         straddling: For each cutoff k, the number of queries in which the documents at ranks k and
             k + 1 are tied, so that document ids decide which one is in the first k.
     """
 
-    documents: int
     pairs: int
+    pairs_64: int
     queries: int
     straddling: dict[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class TieCounts:
-    """A run's ties.
-
-    Attributes:
-        documents: Documents in the run.
-        queries: Queries in the run.
-        in_32_bits: Ties in trec_eval 9, pytrec_eval and this package.
-        in_64_bits: Ties in trec_eval 10.
-    """
-
-    documents: int
-    queries: int
-    in_32_bits: Ties
-    in_64_bits: Ties
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the counts as plain JSON values; cutoffs become strings."""
-        ties = {"32_bits": asdict(self.in_32_bits), "64_bits": asdict(self.in_64_bits)}
-        for counts in ties.values():
-            counts["straddling"] = {str(k): count for k, count in counts["straddling"].items()}
-        return {"documents": self.documents, "queries": self.queries, **ties}
-
-
-def tie_counts(run: Run, cutoffs: Sequence[int] = (10, 100)) -> TieCounts:
-    """Count a run's ties in 32 and in 64 bits.
+def count_ties(run: Run, cutoffs: Sequence[int] = (10, 100)) -> Ties:
+    """Count a run's ties.
 
     Args:
         run: The run.
         cutoffs: The ranks k for which queries with a tie of ranks k and k + 1 are counted.
     """
-    frame = run.frame.select("query_id", "score")
-    queries = frame["query_id"].n_unique()
-    in_32 = frame.with_columns(pl.col("score").cast(pl.Float32))
-    return TieCounts(frame.height, queries, _ties(in_32, cutoffs), _ties(frame, cutoffs))
+    score, single = pl.col("score"), pl.col("score").cast(pl.Float32)
+    with_next = run.frame.sort("query_id", "score", descending=[False, True]).select(
+        "query_id",
+        rank=pl.int_range(1, pl.len() + 1).over("query_id"),
+        is_tie=(single == single.shift(-1)).over("query_id"),
+        is_tie_64=(score == score.shift(-1)).over("query_id"),
+    )
+    ties = with_next.filter("is_tie")
+    return Ties(
+        pairs=ties.height,
+        pairs_64=ties.filter("is_tie_64").height,
+        queries=ties["query_id"].n_unique(),
+        straddling={k: int((ties["rank"] == k).sum()) for k in cutoffs},
+    )
 
 
 def bound_by_unjudged(
@@ -97,28 +82,11 @@ def bound_by_unjudged(
     Returns:
         The lower and the higher value, each of shape (queries, measures).
     """
-    irrelevant = score_by_provider(measures, run)
+    irrelevant = score_by_class(measures, run)
     relevant = np.empty_like(irrelevant)
     for position, measure in enumerate(measures):
         query, rank = run.unjudged(measure.cutoff)
         grade = np.full(len(query), max(highest_grade, measure.relevance_level))
         all_judged = run.with_judgments(query, rank, grade)
-        relevant[:, position] = score_by_provider([measure], all_judged)[:, 0]
+        relevant[:, position] = score_by_class([measure], all_judged)[:, 0]
     return np.fmin(irrelevant, relevant), np.fmax(irrelevant, relevant)
-
-
-def _ties(frame: pl.DataFrame, cutoffs: Sequence[int]) -> Ties:
-    scores = frame.sort("query_id", "score", descending=[False, True]).with_columns(
-        rank=pl.int_range(1, pl.len() + 1).over("query_id")
-    )
-    query, score = pl.col("query_id"), pl.col("score")
-    with_next = ((query == query.shift(-1)) & (score == score.shift(-1))).fill_null(value=False)
-    marked = scores.with_columns(with_next=with_next)
-    tied = marked.filter(pl.col("with_next") | pl.col("with_next").shift(1, fill_value=False))
-    pairs = marked.filter("with_next")
-    return Ties(
-        documents=tied.height,
-        pairs=pairs.height,
-        queries=pairs["query_id"].n_unique(),
-        straddling={k: int((pairs["rank"] == k).sum()) for k in cutoffs},
-    )

@@ -1,12 +1,19 @@
-"""Reading of qrels and run files for scoring: runs in chunks where possible, others as a whole."""
+"""Reading of qrels and run files for scoring: runs in chunks where possible, others as a whole.
+
+Inside :func:`~trectools_plus.distributed.use_scheduler`, workers read the runs. Judgments and
+measures are sent to each worker once. Workers must have access to the files under the same path or
+URL. The caller reads the remaining files and reports their errors, as without workers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from trectools_plus.distributed import current_workers
-from trectools_plus.errors import CheckFailedError, InputError, raise_all
+from trectools_plus.distributed import Place, check_seen, current_workers, place_of
+from trectools_plus.errors import CheckFailedError, InputError, MissingExtraError, raise_all
 from trectools_plus.formats.interchange.names import (
     ColumnNames,
     columns_for_qrels,
@@ -14,15 +21,32 @@ from trectools_plus.formats.interchange.names import (
 )
 from trectools_plus.measures.definitions.base import Measure
 from trectools_plus.measures.judged import JudgedQueries
-from trectools_plus.measures.scoring.scores import JudgedFile, RunOpener
+from trectools_plus.measures.scoring.scores import (
+    JudgedFile,
+    PartJudge,
+    accept_unjudged,
+    deepest_rank_needed,
+    depend_on_grades_only,
+    judge_file,
+    same,
+)
 from trectools_plus.progress import Progress, no_progress
-from trectools_plus.validation.findings import Finding, Severity, notes_on_findings
-from trectools_plus.validation.loading import open_valid_qrels
+from trectools_plus.validation.findings import (
+    Finding,
+    notes_on_findings,
+    refuse_errors,
+)
+from trectools_plus.validation.loading import RunLoader, open_runs, open_valid_qrels
+from trectools_plus.validation.parts import NotInPartsError
+from trectools_plus.validation.registry import JUDGED_CUTOFF
 
 if TYPE_CHECKING:
+    from trectools_plus.distributed.cluster import Cluster
     from trectools_plus.formats.tables import Qrels, Run
-    from trectools_plus.measures.scoring.scores import OpenedRun
     from trectools_plus.validation.exclusions import Exclusions
+
+    OpenedRun = tuple[Run | JudgedFile, tuple[Finding, ...]]
+    """A run that was read, and its findings that do not block scoring."""
 
 
 class OpenedFiles(NamedTuple):
@@ -39,6 +63,75 @@ class OpenedFiles(NamedTuple):
     notes: list[str]
 
 
+@dataclass(frozen=True)
+class RunOpener:
+    """Opens runs: finds judged documents, or reads all if a measure depends on document ids.
+
+    Attributes:
+        qrels: The judgments; a table if the opener is sent to workers.
+        measures: The measures to compute, each once.
+        strict_input: Refuse every error, also those that change no figure.
+        columns: The columns of some fields in tables.
+        as_tables: Read every run, whatever the measures.
+    """
+
+    qrels: Qrels | JudgedQueries
+    measures: Sequence[Measure]
+    strict_input: bool = False
+    columns: ColumnNames | None = None
+    as_tables: bool = False
+
+    @cached_property
+    def judgments(self) -> JudgedQueries:
+        """The judgments with their hash table."""
+        return JudgedQueries.of(self.qrels)
+
+    def open(self, path: str) -> list[OpenedRun]:
+        """Open a run, or each run of a table of several systems.
+
+        Raises:
+            FindingsError: If the run has errors that block scoring.
+        """
+        qrels, depth = self.judgments, deepest_rank_needed(self.measures)
+        depth = None if depth is None else max(depth, JUDGED_CUTOFF)
+        is_judged = depend_on_grades_only(self.measures) and not self.as_tables
+        if is_judged and self.columns is None:
+            try:
+                run, of_file, parts = judge_file(path, PartJudge(qrels, same, depth=depth))
+                refuse_errors(of_file, strict_input=self.strict_input)
+                judged = JudgedFile(run.tag, run.path, run.query_ids, qrels.place(parts))
+                return [(judged, tuple(of_file))]
+            except NotInPartsError:
+                pass
+        loader = RunLoader(qrels.view, accept_unjudged(self.measures), self.strict_input)
+        opened: list[OpenedRun] = []
+        for name, view in open_runs(path, self.columns):
+            if is_judged:
+                findings = loader.check(view)
+                ranks = qrels.place([qrels.look_up(view, depth=depth)])
+                opened.append((JudgedFile(name, view.path, view.query_ids, ranks), findings))
+            else:
+                opened.append(loader.load(view, name))
+        return opened
+
+    def open_on_worker(self, file: tuple[str, Place]) -> list[OpenedRun] | None:
+        """Open a file on a worker; return ``None`` if the caller has to do it.
+
+        Raises:
+            UsageError: If the file is missing here, is a different file, or cannot be read here.
+        """
+        path, place = file
+        check_seen(path, place)
+        try:
+            opened = self.open(place.path)
+        except (CheckFailedError, InputError, MissingExtraError):
+            return None
+        return [
+            (replace(run, path=path), tuple(replace(finding, path=path) for finding in findings))
+            for run, findings in opened
+        ]
+
+
 def open_files(
     qrels: str,
     runs: Sequence[str],
@@ -52,7 +145,7 @@ def open_files(
     """Read qrels and run files, and refuse those whose figures would be wrong or ambiguous.
 
     The judged documents of runs are found while they are read, if the measures depend on grades
-    only. Inside :func:`~trectools_plus.distributed.use_scheduler`, workers read the runs.
+    only.
 
     Args:
         qrels: The judgments, a file or an address; ``-`` is standard input.
@@ -69,38 +162,44 @@ def open_files(
 
     Raises:
         FindingsError: If a file has errors that block scoring.
-        InputError: If a file cannot be read.
+        InputError: If a file cannot be read, or the workers or the scheduler are lost.
         SeveralFilesError: If several runs have errors or cannot be read.
-        UsageError: If a measure cannot score this input.
+        UsageError: If a measure cannot score this input, or workers cannot find a file.
     """
-    judged, of_qrels = open_valid_qrels(
+    view, of_qrels = open_valid_qrels(
         qrels, strict_input=strict_input, columns=columns_for_qrels(columns)
     )
+    judged = JudgedQueries.of_view(view)
     opener = RunOpener(
-        tuple(measures), strict_input, columns_for_run(columns), as_tables=exclude is not None
+        judged, measures, strict_input, columns_for_run(columns), as_tables=exclude is not None
     )
     scored: dict[str, list[OpenedRun]] = {}
     if (workers := current_workers()) is not None and exclude is None:
-        from trectools_plus.measures.scoring.distributed import score_on_workers
+        sent = replace(opener, qrels=view.table(qrels))
+        scored, progress = _open_on_workers(workers, sent, runs, progress), no_progress
 
-        scored = score_on_workers(workers, runs, judged.table(qrels), opener, progress)
-        progress = no_progress
-    judgments = JudgedQueries.of_view(judged)
-
-    def open_run(path: str) -> list[OpenedRun]:
-        return scored[path] if path in scored else opener.open(path, judgments)
-
-    opened = _open_each(runs, open_run, progress)
-    of_runs = [finding for _, findings in opened for finding in findings]
-    notes = notes_on_findings(of_runs, of_qrels)
+    opened = _open_each(runs, lambda path: scored.get(path) or opener.open(path), progress)
+    notes = notes_on_findings([one for _, findings in opened for one in findings], of_qrels)
     found = [run for run, _ in opened]
     if exclude is not None:
         tables = [run for run in found if not isinstance(run, JudgedFile)]
         kept = [exclude.from_run(run) for run in tables]
         notes = [exclude.describe({run.path or run.name: run for run in tables}), *notes]
-        return OpenedFiles(exclude.from_qrels(judged.table(qrels)), kept, notes)
+        return OpenedFiles(exclude.from_qrels(view.table(qrels)), kept, notes)
     all_scored = all(isinstance(run, JudgedFile) for run in found)
-    return OpenedFiles(judgments if all_scored else judged.table(qrels), found, notes)
+    return OpenedFiles(judged if all_scored else view.table(qrels), found, notes)
+
+
+def _open_on_workers(
+    workers: Cluster, opener: RunOpener, paths: Sequence[str], progress: Progress
+) -> dict[str, list[OpenedRun]]:
+    """Return the runs that workers can read and that have no errors, by path."""
+    places = {path: place_of(path) for path in dict.fromkeys(paths)}
+    files = [(path, place) for path, place in places.items() if place is not None]
+    results = workers.map(
+        opener.open_on_worker, files, lambda done: progress("scoring", done, len(files))
+    )
+    return {path: opened for (path, _), opened in zip(files, results, strict=True) if opened}
 
 
 def _open_each(
@@ -118,8 +217,3 @@ def _open_each(
     raise_all(errors)
     progress("scoring", len(paths), len(paths))
     return opened
-
-
-def has_errors(findings: Iterable[Finding]) -> bool:
-    """Return whether a finding is an error."""
-    return any(finding.severity is Severity.ERROR for finding in findings)

@@ -143,7 +143,7 @@ def collect_queries(
     level = next(iter(report.modes.values())).measures[primary].definition.relevance_level
     queries = evidence.judged
     if queries is None and evidence.qrels is not None:
-        queries = JudgedQueries.from_qrels(evidence.qrels)
+        queries = JudgedQueries.of(evidence.qrels)
     places = {query_id: place for place, query_id in enumerate(values.query_ids)}
     data = {
         "modes": [result.label for result in report.modes.values()],

@@ -93,7 +93,7 @@ def plot_evaluation(
 
     Args:
         evaluation: The evaluation.
-        measures: The measures, in any spelling; by default all that are means.
+        measures: The measures, in any spelling; by default all.
         confidence: The level of the intervals, between 0 and 1.
 
     Raises:
@@ -101,7 +101,7 @@ def plot_evaluation(
     """
     if not evaluation.run_names:
         raise UsageError("the evaluation has no run", remedy="evaluate at least one run")
-    requested = evaluation.compared_names if measures is None else measures
+    requested = evaluation.measure_names if measures is None else measures
     panels: dict[str, dict[str, MeanOf]] = {evaluation.find_measure(one): {} for one in requested}
     labels = {run: run for run in evaluation.run_names}
     for run in labels if panels else ():

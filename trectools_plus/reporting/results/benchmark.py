@@ -177,7 +177,7 @@ def _best_first(report: BenchmarkReport, comparison: ComparisonTable) -> list[st
     """Return the modes but baselines by their primary mean; unchanged if they are not ranked."""
     measure = report.primary_measure
     modes = [mode for mode in comparison.labels if mode not in comparison.baselines]
-    if measure in report.unranked or report.is_sum(measure):
+    if measure in report.unranked:
         return modes
     sign = -1.0 if report.higher_is_better(measure) else 1.0
     means = {mode: report.modes[mode].measures[measure].mean for mode in modes}

@@ -13,24 +13,19 @@ import polars as pl
 from trectools_plus.benchmark.report import BenchmarkReport
 from trectools_plus.display import MAX_BYTES, TextTable
 from trectools_plus.reporting.comparison import Layout, report_table
-from trectools_plus.reporting.document import Paragraph, html, markdown
+from trectools_plus.reporting.document import Paragraph, html
 from trectools_plus.reporting.export import (
     DEFAULT_LAYOUT,
     check_suffixes,
-    continued,
-    frame_as_csv,
     table_as_frame,
     table_as_text,
     write_table,
     write_text,
 )
-from trectools_plus.reporting.latex import latex_document
-from trectools_plus.reporting.wording import show
 from trectools_plus.text import plural, visible
 
 if TYPE_CHECKING:
     from trectools_plus.benchmark.compare.comparisons import Comparisons
-    from trectools_plus.benchmark.compare.side_by_side import SideBySide
 
 _MOST_ROWS = 12
 _LONGEST_NAME = 28
@@ -116,53 +111,6 @@ def write_comparisons(
             write_text(path, render_comparisons_json(found))
         else:
             write_table(table, path, layout=layout)
-
-
-def side_by_side_document(tables: Sequence[SideBySide]) -> list[dict[str, Any]]:
-    """Return a JSON object per query or group and measure; undefined values are null."""
-    return [
-        {
-            table.of: label,
-            **({} if table.of == "query_id" else {"queries": queries}),
-            "measure": table.measure,
-            "values": {run: values[place] for run, values in table.values.items()},
-            "differences": {pair: values[place] for pair, values in table.differences.items()},
-        }
-        for table in tables
-        for place, (label, queries) in enumerate(table.rows)
-    ]
-
-
-def render_side_by_side(
-    tables: Sequence[SideBySide], kind: Literal["text", "markdown", "latex", "csv"]
-) -> str:
-    """Return a table per measure, or one CSV table of all measures."""
-    if kind == "csv":
-        return frame_as_csv(pl.concat([table.as_frame() for table in tables]))
-    parts = []
-    for table in tables:
-        shown = _side_by_side(table)
-        if kind == "latex":
-            parts.append(latex_document(shown, table.measure, ""))
-        elif kind == "markdown":
-            parts.append(f"\n{markdown([Paragraph(table.measure), *continued(shown)])}")
-        else:
-            lines = ["", f"{table.measure} by {table.of}:", *shown.lines()]
-            parts.append("".join(f"{line}\n" for line in lines))
-    return "".join(parts)
-
-
-def _side_by_side(table: SideBySide) -> TextTable:
-    """Return a row per query or group, with a column per run and per difference."""
-    columns = [[show(value) for value in values] for values in table.values.values()]
-    columns += [[show(value, "+") for value in values] for values in table.differences.values()]
-    labels = [
-        label if table.of == "query_id" else f"{label} ({queries:,})"
-        for label, queries in table.rows
-    ]
-    heading = "Query" if table.of == "query_id" else f"{table.of} (queries)"
-    header = [heading, *table.values, *table.differences]
-    return TextTable.of(header, list(zip(labels, *columns, strict=True)), right=header[1:])
 
 
 def render_comparisons_html(report: BenchmarkReport) -> str:

@@ -127,7 +127,7 @@ def _measured(evaluation: Evaluation, run: str, measure: str, *, per_query: bool
         "undefined": evaluation.counts[run].n_scored - n,
     }
     if per_query:
-        column = evaluation.values_as_list(run, measure)
+        column = evaluation.values(run, measure).tolist()
         pairs = zip(evaluation.query_ids[run], column, strict=True)
         values["per_query"] = {query: _or_none(value) for query, value in pairs}
     return values

@@ -1,38 +1,146 @@
-"""``POST /v1/evaluate``: search, score and summarise a test set."""
+"""``POST /v1/evaluate``: search the documents of the service, score and summarise a test set."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from trectools_plus.benchmark.compare.summary import Rows, summarise_rows
-from trectools_plus.benchmark.report import (
-    MeasureDefinition,
-    StratumResult,
-)
-from trectools_plus.benchmark.run.dataset import check_id_overlap
-from trectools_plus.formats.tables import Topics
+from trectools_plus.benchmark.compare.summary import group_queries, summarise_rows
+from trectools_plus.benchmark.report import StratumResult
+from trectools_plus.benchmark.run.dataset import check_id_overlap, load_collection, open_corpus
+from trectools_plus.errors import TrectoolsPlusError
+from trectools_plus.formats.collection import Collection, is_named_collection
+from trectools_plus.formats.corpus import load_corpus
+from trectools_plus.formats.tables import Corpus, Run, Topics
 from trectools_plus.measures.evaluation import Averaging, Evaluation, score_runs
-from trectools_plus.measures.parser import parse_measures
+from trectools_plus.ontology.hpo import load_ontology
+from trectools_plus.ontology.ontology import Ontology
 from trectools_plus.provenance import format_time, utc_now
-from trectools_plus.retrieval.backends.embedded.modes import merged_modes
+from trectools_plus.retrieval.backends.embedded.backend import EmbeddedBackend, build_retrievers
+from trectools_plus.retrieval.backends.embedded.modes import canonical_mode, merged_modes
+from trectools_plus.retrieval.fetch.answering import FetchOptions
+from trectools_plus.retrieval.fetch.fetch import FetchRequest, fetch_runs
 from trectools_plus.retrieval.fetch.outcome import summarise_latency
+from trectools_plus.retrieval.ontology_terms import corpus_of
+from trectools_plus.service.api.models import (
+    EvaluationAnswer,
+    Figures,
+    QueryCounts,
+)
 from trectools_plus.service.api.parameters import EvaluateParameters
-from trectools_plus.service.api.search import EvaluationQueries, Search, canonical_modes
-from trectools_plus.service.api.settings import Limits, ServiceSettings
-from trectools_plus.service.api.snapshots import MeasuredMean, Snapshot, answer_key, group_field
+from trectools_plus.service.api.settings import ServiceSettings
+from trectools_plus.service.api.snapshots import Snapshot, answer_key, dataset_name, group_field
 from trectools_plus.service.api.uploads import Upload, check_size
 from trectools_plus.service.api.validate_and_score import check_query_count, choose_measures
 from trectools_plus.service.problems import ProblemError
-from trectools_plus.statistics.arrays import IntervalOptions
-from trectools_plus.statistics.comparison import ends_of
-from trectools_plus.testsets.loading import read_test_set
+from trectools_plus.statistics.arrays import DEFAULT_SEED, IntervalOptions
+from trectools_plus.testsets.loading import DEFAULT_TEST_SET, find_test_set, read_test_set
+from trectools_plus.testsets.model import TestSet, qrels_of, topics_of
+from trectools_plus.testsets.validation import resolve_terms
 from trectools_plus.text import split_list
+from trectools_plus.validation import check_qrels, refuse_errors
 
 DEFAULT_MEASURES = ("R@10", "nDCG@10", "RR", "HitRate@10")
+"""The default measures, which the shipped alerts and dashboard name."""
+
+
+class Search:
+    """The documents of a worker process, and the search in them; missing indexes are built.
+
+    Args:
+        settings: The documents and the settings of the search.
+
+    Attributes:
+        settings: The settings.
+        name: The name of the documents, for example ``hpo`` or ``irds:…``.
+        corpus: The documents.
+        retrievers: The retrievers by mode, for example ``lexical``.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        self.settings = settings
+        self.name, corpus, self._ontology = _open_documents(settings)
+        self.retrievers = build_retrievers(corpus, settings.canonical_modes, settings.retrieval)
+        for retriever in self.retrievers.values():
+            retriever.search(["warm up"], 1)
+        # Error messages contain the path of the corpus; clients must not see the real one.
+        self.corpus = Corpus(corpus.frame, self.name)
+
+    @cached_property
+    def own_test_set(self) -> Collection:
+        """The service's own test set, which is read once.
+
+        Raises:
+            ProblemError: 422 if the service has none, or it cannot be used. Messages do not
+                contain its path.
+        """
+        dataset, name = self.settings.dataset, self.settings.test_file
+        if name is None and self._ontology is not None:
+            name = DEFAULT_TEST_SET
+        try:
+            if name is not None:
+                test_set = read_test_set(find_test_set(name))
+                title = test_set.metadata.dataset_id
+                return self.judge(test_set, title, title)
+            if dataset is not None:
+                collection = load_collection(dataset, with_corpus=False)
+                refuse_errors(check_qrels(collection.qrels))
+                return replace(collection, name=self.name)
+        except TrectoolsPlusError as error:
+            what = f"the test set of the service cannot be used: {error.what}"
+            remedy = f"correct the queries and judgments of {self.name}, or --test-file"
+            raise ProblemError(422, "unusable-test-set", what, remedy) from error
+        what = "the request has no test set, and the service has none of its own"
+        remedy = "send a test set, or start the service with --test-file"
+        raise ProblemError(422, "no-test-set", what, remedy)
+
+    def judge(self, test_set: TestSet, name: str, where: str) -> Collection:
+        """Return the queries and grades of a test set, with the main ids of terms.
+
+        Args:
+            test_set: The test set.
+            name: Its name in answers.
+            where: Its file in errors.
+
+        Raises:
+            FormatError: If the documents are terms, and an expected id is not a term.
+            FindingsError: If the judgments have errors.
+        """
+        if self._ontology is not None:
+            test_set = resolve_terms(test_set, self._ontology, where=where).test_set
+        qrels = qrels_of(test_set, where)
+        refuse_errors(check_qrels(qrels))
+        return Collection(name, None, topics_of(test_set, where), qrels)
+
+    def run(self, mode: str, topics: Topics) -> tuple[Run, npt.NDArray[np.float64]]:
+        """Search for every topic.
+
+        Args:
+            mode: One of the modes of the service.
+            topics: The queries.
+
+        Returns:
+            The run, and the time of each query in milliseconds.
+        """
+        backend, options = EmbeddedBackend(self.retrievers), FetchOptions(self.settings.depth)
+        fetched = fetch_runs(FetchRequest(None, topics, [mode], options, backend=backend))[mode]
+        return Run(fetched.run.frame, mode), fetched.latency_ms
+
+
+def _open_documents(settings: ServiceSettings) -> tuple[str, Corpus, Ontology | None]:
+    if settings.corpus is not None:
+        return Path(settings.corpus).name, load_corpus(settings.corpus), None
+    if settings.has_terms:
+        ontology = load_ontology()
+        return "hpo", corpus_of(ontology), ontology
+    dataset = str(settings.dataset)
+    path = dataset if is_named_collection(dataset) else str(Path(dataset).resolve())
+    return dataset_name(path), open_corpus(dataset), None
 
 
 def choose_mode(components: str | None, settings: ServiceSettings) -> str:
@@ -48,28 +156,21 @@ def choose_mode(components: str | None, settings: ServiceSettings) -> str:
     Raises:
         ProblemError: 422 if there is no such mode.
     """
-    modes = canonical_modes(settings.modes)
+    modes = settings.canonical_modes
     if components is None:
         return next((mode for mode in ("hybrid", "lexical") if mode in modes), modes[0])
-    names = set(canonical_modes(split_list(components)))
+    names = {canonical_mode(name) for name in split_list(components)}
     for mode in modes:
-        used = set(components_of(mode, settings))
+        used = {*components_of(mode, settings)}
         if names in ({mode}, used, used - {"ngram"}):
             return mode
-    if "splade" in names and "splade" not in modes:
-        raise ProblemError(
-            422,
-            "missing-model",
-            "the service has no SPLADE model, which the component splade needs",
-            remedy="start it with --splade-model DIR and --modes lexical,vector,splade,hybrid",
-        )
-    merged = ",".join(components_of("hybrid", settings))
-    usable = ", ".join(f"hybrid ({merged})" if mode == "hybrid" else mode for mode in modes)
+    usable = (f"{mode} ({','.join(components_of(mode, settings))})" for mode in modes)
     raise ProblemError(
         422,
         "unknown-components",
-        "no mode searches with these components",
-        remedy=f"the modes of this service are {usable}",
+        "no mode of the service searches with these components",
+        f"use one of {', '.join(usable)}, or start the service with other --modes; splade needs "
+        "--splade-model",
     )
 
 
@@ -78,22 +179,19 @@ def components_of(mode: str, settings: ServiceSettings) -> list[str]:
     if mode != "hybrid":
         return [mode]
     retrieval = settings.retrieval.for_documents(has_parts=settings.has_terms)
-    return list(merged_modes(settings.modes, retrieval))
+    return [*merged_modes(settings.canonical_modes, retrieval)]
 
 
 def evaluate_test_set(
-    uploads: Sequence[Upload],
-    parameters: EvaluateParameters,
-    search: Search,
-    settings: ServiceSettings,
-) -> tuple[dict[str, Any], Snapshot]:
+    uploads: Sequence[Upload], parameters: EvaluateParameters, search: Search
+) -> tuple[EvaluationAnswer, Snapshot]:
     """Search for every query of a test set, and score and summarise the results.
 
     Args:
-        uploads: The test set, JSON or YAML; none for the service's own.
+        uploads: The test set, JSON or YAML; none for the service's own, which is always scored with
+            the default measures too.
         parameters: The components of the search, and the measures.
         search: The documents.
-        settings: Depth, resamples and limits.
 
     Returns:
         The body of the response, and the figures for ``/metrics``.
@@ -102,121 +200,72 @@ def evaluate_test_set(
         ProblemError: If the test set has too many queries, or no relevant document.
         TrectoolsPlusError: If the test set is invalid.
     """
+    settings = search.settings
     mode = choose_mode(parameters.components, settings)
-    measures = choose_measures(parameters.measures, DEFAULT_MEASURES)
-    documents = search.documents
-    queries = _read_upload(uploads[0], search, settings.limits) if uploads else search.own_test_set
+    measures = choose_measures(parameters.measures, DEFAULT_MEASURES, always=not uploads)
+    queries = _read_upload(uploads[0], search) if uploads else search.own_test_set
     topics = queries.topics
     if not (queries.qrels.frame["relevance"] > 0).any():
-        raise ProblemError(
-            422,
-            "findings",
-            "no query has a relevant document",
-            remedy="give a document of each query a grade above 0",
-        )
-    where = topics.path if uploads and topics.path else queries.name
-    check_id_overlap(documents.corpus, topics, queries.qrels, where)
+        what, remedy = "no query has a relevant document", "give a document of each query a grade"
+        raise ProblemError(422, "findings", what, remedy)
+    check_id_overlap(search.corpus, topics, queries.qrels, queries.name)
     run, latency_ms = search.run(mode, topics)
-    # /metrics has the measures that the shipped alerts and dashboard name, whatever is asked.
-    monitored = [one for one in parse_measures(DEFAULT_MEASURES) if one not in measures]
-    evaluation = score_runs(queries.qrels, {mode: run}, [*measures, *monitored], Averaging())
-    options = IntervalOptions(
-        confidence=settings.confidence, resamples=settings.resamples, seed=settings.seed
-    )
-    groups = _summarise(evaluation, mode, topics, options)
-    snapshot = _snapshot(groups, queries.name, mode, latency_ms)
-    asked = {measure.name for measure in measures}
-    answer = _answer(_only(groups, asked), evaluation, snapshot)
-    return {
-        **answer,
-        "mode": mode,
-        "components": components_of(mode, settings),
-        "dataset": documents.name,
-        "test_set": queries.name,
-        "grouped_by": group_field(topics.frame.columns),
-        "depth": settings.depth,
-        "seed": settings.seed,
-    }, snapshot
+    evaluation = score_runs(queries.qrels, {mode: run}, measures, Averaging())
+    groups = _summarise(evaluation, mode, topics)
+    snapshot = Snapshot(queries.name, mode, utc_now().timestamp(), groups, (*latency_ms.tolist(),))
+    means = {
+        value: {answer_key(name): figures.mean for name, figures in group.items()}
+        for value, group in groups.items()
+    }
+    intervals = {
+        value: {answer_key(name): figures.ci for name, figures in group.items()}
+        for value, group in groups.items()
+    }
+    counts = {value: max(one.n for one in group.values()) for value, group in groups.items()}
+    return EvaluationAnswer(
+        metrics=means.pop(None),
+        per_query_type=means,
+        grouped_by=group_field(topics.frame.columns),
+        intervals=Figures(metrics=intervals.pop(None), per_query_type=intervals),
+        queries=QueryCounts(all=counts.pop(None), per_query_type=counts),
+        definitions={
+            answer_key(measure.name): evaluation.definition(measure).as_dict()
+            for measure in evaluation.measures
+        },
+        latency_ms=summarise_latency(latency_ms),
+        mode=mode,
+        components=components_of(mode, settings),
+        dataset=search.name,
+        test_set=queries.name,
+        depth=settings.depth,
+        seed=DEFAULT_SEED,
+        created_at=format_time(utc_now()),
+        notes=list(evaluation.notes),
+    ), snapshot
 
 
-def _read_upload(part: Upload, search: Search, limits: Limits) -> EvaluationQueries:
+def _read_upload(part: Upload, search: Search) -> Collection:
     """Read a test set, and check that its expected ids can be found."""
-    path = part.as_document()
+    path, limits = part.as_document(), search.settings.limits
     check_size(path, limits)
     test_set = read_test_set(path)
     check_query_count(len(test_set.queries), limits.queries)
     name = test_set.metadata.dataset_id
-    has_name = name != path.stem
-    return search.documents.judge(test_set, str(path), name if has_name else search.documents.name)
+    return search.judge(test_set, name if name != path.stem else search.name, str(path))
 
 
-Groups = dict[str | None, dict[str, StratumResult]]
-"""Means by query type (``None``, for all queries, first) and measure."""
+Group = dict[str, StratumResult]
+"""The figures of some queries by canonical name of the measure."""
 
 
-def _summarise(
-    evaluation: Evaluation, mode: str, topics: Topics, options: IntervalOptions
-) -> Groups:
+def _summarise(evaluation: Evaluation, mode: str, topics: Topics) -> dict[str | None, Group]:
     """Return means and intervals over all queries, and over the queries of each type."""
     query_ids = evaluation.query_ids[mode]
-    rows: dict[str | None, Rows] = {None: np.arange(len(query_ids))}
     field = group_field(topics.frame.columns)
-    if field is not None:
-        types = dict(zip(topics.query_ids, topics.frame[field].to_list(), strict=True))
-        of_query = np.array([types.get(query_id, "") for query_id in query_ids])
-        values = sorted({*of_query.tolist()} - {""})
-        rows |= {value: np.flatnonzero(of_query == value) for value in values}
-    alone = replace(evaluation, tables={mode: evaluation.tables[mode]})
+    types = {} if field is None else group_queries(topics, query_ids, field)
     canonical = {measure.requested_name: measure.name for measure in evaluation.measures}
-    return {
-        value: {
-            canonical[name]: one
-            for name, one in summarise_rows(alone, places, options)[mode].items()
-        }
-        for value, places in rows.items()
-    }
-
-
-def _snapshot(groups: Groups, dataset: str, mode: str, latency_ms: Any) -> Snapshot:
-    figures = tuple(
-        MeasuredMean(query_type, name, one.mean, *ends_of(one.ci), one.n)
-        for query_type, results in groups.items()
-        for name, one in results.items()
-    )
-    return Snapshot(dataset, mode, utc_now().timestamp(), figures, tuple(latency_ms.tolist()))
-
-
-def _only(groups: Groups, names: set[str]) -> Groups:
-    return {
-        query_type: {name: one for name, one in results.items() if name in names}
-        for query_type, results in groups.items()
-    }
-
-
-def _answer(groups: Groups, evaluation: Evaluation, snapshot: Snapshot) -> dict[str, Any]:
-    means = {
-        value: {answer_key(name): one.mean for name, one in results.items()}
-        for value, results in groups.items()
-    }
-    intervals = {
-        value: {answer_key(name): one.ci and one.ci.model_dump() for name, one in results.items()}
-        for value, results in groups.items()
-    }
-    counts = {value: max(one.n for one in results.values()) for value, results in groups.items()}
-    latency = summarise_latency(np.array(snapshot.latency_ms))
-    return {
-        "metrics": means.pop(None),
-        "per_query_type": means,
-        "intervals": {"metrics": intervals.pop(None), "per_query_type": intervals},
-        "queries": {"all": counts.pop(None), "per_query_type": counts},
-        "definitions": {
-            answer_key(measure.name): MeasureDefinition.model_validate(
-                evaluation.definition(measure).as_dict()
-            ).model_dump()
-            for measure in evaluation.measures
-            if measure.name in groups[None]
-        },
-        "latency_ms": None if latency is None else latency.model_dump(),
-        "created_at": format_time(utc_now()),
-        "notes": list(evaluation.notes),
-    }
+    groups: dict[str | None, Group] = {}
+    for value, rows in ((None, np.arange(len(query_ids))), *sorted(types.items())):
+        results = summarise_rows(evaluation, rows, IntervalOptions())[mode]
+        groups[value] = {canonical[name]: figures for name, figures in results.items()}
+    return groups

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import logging
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from trectools_plus.errors import MissingExtraError, UsageError
 from trectools_plus.formats.files.atomic import atomic_write
 from trectools_plus.service.api.settings import DEFAULT_PREFIX, check_prefix
-from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, as_label, split_measure
+from trectools_plus.service.api.snapshots import Snapshot, SnapshotStore, split_measure
+from trectools_plus.statistics.comparison import ends_of
 
-if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
+try:
+    from prometheus_client import (
+        CollectorRegistry,
+        Gauge,
+        Histogram,
+        ProcessCollector,
+        disable_created_metrics,
+        generate_latest,
+    )
+except ImportError as error:
+    raise MissingExtraError("metrics for Prometheus", "service") from error
 
+_LOG = logging.getLogger("trectools_plus.service.access")
+disable_created_metrics()  # type: ignore[no-untyped-call]
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper ends of the buckets of latency histograms, in seconds."""
-
 _LABELS = ("dataset", "mode")
-_STRATUM = "stratum_"
-"""Begins the names of the figures of one type of queries, which have the label ``query_type``.
-
-Names without it are over all queries, so that a selector without ``query_type`` finds only them.
-"""
+_MEANS = "Mean over queries, or an end of its interval (_low, _high)."
 
 
 def render_metrics(snapshots: Iterable[Snapshot], prefix: str = DEFAULT_PREFIX) -> bytes:
     """Return figures in the text format of Prometheus.
+
+    The names of the figures of one type of queries begin with ``stratum_``, so that a selector
+    without ``query_type`` finds only those over all queries.
 
     Args:
         snapshots: One for each dataset and mode.
@@ -36,11 +44,54 @@ def render_metrics(snapshots: Iterable[Snapshot], prefix: str = DEFAULT_PREFIX) 
 
     Raises:
         UsageError: If the prefix is invalid.
-        MissingExtraError: If the extra ``service`` is not installed.
     """
-    client = _client()
-    content: bytes = client.generate_latest(make_registry(lambda: snapshots, prefix))
-    return content
+    check_prefix(prefix)
+    start, registry = f"{prefix}_retrieval_", CollectorRegistry()
+    stamps = Gauge(f"{start}run_timestamp_seconds", "Time of the run.", _LABELS, registry=registry)
+    latencies = Histogram(
+        f"{start}latency_seconds", "Time per query.", _LABELS, buckets=BUCKETS, registry=registry
+    )
+    gauges: dict[str, Gauge] = {}
+    for snapshot in snapshots:
+        for name, labels, value in _values(snapshot):
+            if name not in gauges:
+                gauges[name] = Gauge(start + name, _MEANS, [*labels], registry=registry)
+            gauges[name].labels(*map(_clean, labels.values())).set(value)
+        run = _clean(snapshot.dataset), snapshot.mode
+        stamps.labels(*run).set(snapshot.created)
+        for milliseconds in snapshot.latency_ms:
+            latencies.labels(*run).observe(milliseconds / 1000)
+    return generate_latest(registry)
+
+
+def _values(snapshot: Snapshot) -> Iterator[tuple[str, dict[str, str], float]]:
+    """Yield name, labels and value of each gauge of a figure."""
+    for query_type, figures in snapshot.groups.items():
+        start, labels = "", {"dataset": snapshot.dataset, "mode": snapshot.mode}
+        if query_type is not None:
+            start, labels = "stratum_", {**labels, "query_type": query_type}
+        for measure, figure in figures.items():
+            name, further = _family(measure)
+            values = figure.mean, *ends_of(figure.ci)
+            for end, value in zip(("", "_low", "_high"), values, strict=True):
+                if value is not None:
+                    yield f"{start}{name}{end}", {**labels, **further}, value
+        if figures:
+            yield f"{start}queries", labels, max(figure.n for figure in figures.values())
+
+
+def _clean(label: str) -> str:
+    """Return a label as valid UTF-8: users choose the names of datasets and query types."""
+    return label.encode("utf-8", "replace").decode()
+
+
+def _family(measure: str) -> tuple[str, dict[str, str]]:
+    """Return the name of the gauge of a measure, and its further label with the value."""
+    parts = split_measure(measure)
+    if parts is None:
+        return "measure", {"measure": measure}
+    name, cutoff = parts
+    return (name, {}) if cutoff is None else (f"{name}_at_k", {"k": cutoff})
 
 
 def write_textfile(path: str | Path, content: bytes) -> None:
@@ -60,168 +111,30 @@ def write_textfile(path: str | Path, content: bytes) -> None:
         stream.write(content)
 
 
-def make_registry(snapshots: Any, prefix: str) -> CollectorRegistry:
-    """Return a registry that reads the current figures whenever it is collected.
-
-    Args:
-        snapshots: A function without arguments that returns the snapshots.
-        prefix: The prefix of names.
-
-    Raises:
-        UsageError: If the prefix is invalid.
-        MissingExtraError: If the extra ``service`` is not installed.
-    """
-    check_prefix(prefix)
-    registry: CollectorRegistry = _client().CollectorRegistry(auto_describe=False)
-    registry.register(RetrievalCollector(snapshots, prefix))
-    return registry
-
-
-class RetrievalCollector:
-    """Convert snapshots to families of metrics.
-
-    Args:
-        snapshots: A function without arguments that returns the snapshots.
-        prefix: The prefix of names.
-    """
-
-    def __init__(self, snapshots: Any, prefix: str) -> None:
-        self._snapshots = snapshots
-        self._prefix = f"{prefix}_retrieval"
-
-    def collect(self) -> Iterator[Any]:
-        """Yield the families of metrics; prometheus_client calls this method."""
-        from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
-
-        snapshots = list(self._snapshots())
-        gauges: dict[str, Any] = {}
-        for name, text, labels, number in chain.from_iterable(map(_gauges, snapshots)):
-            if number is not None:
-                full_name = f"{self._prefix}_{name}"
-                if name not in gauges:
-                    gauges[name] = GaugeMetricFamily(full_name, text, labels=[*labels])
-                gauges[name].add_metric([*labels.values()], number)
-        yield from gauges.values()
-        stamps = GaugeMetricFamily(
-            f"{self._prefix}_run_timestamp_seconds",
-            "When the figures were computed, in seconds since 1970.",
-            labels=_LABELS,
-        )
-        latencies = HistogramMetricFamily(
-            f"{self._prefix}_latency_seconds", "Time per query of the latest run.", labels=_LABELS
-        )
-        for snapshot in snapshots:
-            values = [*_labels(snapshot, None).values()]
-            stamps.add_metric(values, snapshot.created)
-            if times := sorted(ms / 1000 for ms in snapshot.latency_ms):
-                counts = [(str(end), float(bisect_right(times, end))) for end in BUCKETS]
-                latencies.add_metric(values, [*counts, ("+Inf", float(len(times)))], sum(times))
-        yield from (stamps, latencies)
-
-
-def _gauges(snapshot: Snapshot) -> Iterator[tuple[str, str, dict[str, str], float | None]]:
-    """Yield the name, description, labels and number of each gauge."""
-    counted: dict[str | None, int] = {}
-    added = set()
-    for figure in snapshot.figures:
-        labels = _labels(snapshot, figure.query_type)
-        query_type = labels.get("query_type")
-        if (query_type, figure.measure) in added:
-            continue  # two long query types with the same label
-        added.add((query_type, figure.measure))
-        counted[query_type] = max(counted.get(query_type, 0), figure.n)
-        name, further, text = _family(figure.measure)
-        ends = {"": figure.mean, "_low": figure.low, "_high": figure.high}
-        for ending, number in ends.items():
-            text_of_end = text + _INTERVAL_ENDS[ending]
-            yield _of_stratum(name + ending, text_of_end, labels | further, number)
-    for query_type, count in counted.items():
-        labels = _labels(snapshot, query_type)
-        yield _of_stratum("queries", "Queries averaged over.", labels, count)
-
-
-def _of_stratum(
-    name: str, text: str, labels: dict[str, str], number: float | None
-) -> tuple[str, str, dict[str, str], float | None]:
-    if "query_type" in labels:
-        return _STRATUM + name, f"{text} Of one type of queries.", labels, number
-    return name, text, labels, number
-
-
-_INTERVAL_ENDS = {
-    "": "",
-    "_low": " Lower end of the mean's interval.",
-    "_high": " Upper end of the mean's interval.",
-}
-
-
-def _labels(snapshot: Snapshot, query_type: str | None) -> dict[str, str]:
-    labels = {"dataset": as_label(snapshot.dataset), "mode": as_label(snapshot.mode)}
-    return labels if query_type is None else {**labels, "query_type": as_label(query_type)}
-
-
-def _family(measure: str) -> tuple[str, dict[str, str], str]:
-    """Return the name of the family, its further label with the value, and the help text."""
-    parts = split_measure(measure)
-    if parts is None:
-        further = {"measure": as_label(measure)}
-        return "measure", further, "Mean of a measure, by its canonical name."
-    base, cutoff = parts
-    if cutoff is None:
-        return base, {}, f"Mean {base} over the queries, without a cutoff."
-    return f"{base}_at_k", {"k": cutoff}, f"Mean {base} over the queries, in the first k results."
-
-
-def _client() -> Any:
-    try:
-        import prometheus_client
-    except ImportError as error:
-        raise MissingExtraError("metrics for Prometheus", "service") from error
-    return prometheus_client
-
-
 class ServiceMetrics:
     """The metrics of ``/metrics``: retrieval figures, and figures of the service itself.
 
     Args:
         prefix: The prefix of names.
         store: The retrieval figures.
-        unfinished: A function that returns the number of unfinished requests.
-        ready: A function that returns true if the service can answer requests.
     """
 
-    def __init__(self, prefix: str, store: SnapshotStore, unfinished: Any, ready: Any) -> None:
-        client = _client()
-        self._client = client
-        self.registry = make_registry(store.current, prefix)
-        self._seconds = client.Histogram(
+    def __init__(self, prefix: str, store: SnapshotStore) -> None:
+        self._prefix, self._store = prefix, store
+        self._registry = CollectorRegistry()
+        self._seconds = Histogram(
             f"{prefix}_http_request_duration_seconds",
             "Time to answer a request.",
             ["method", "route", "status"],
-            registry=self.registry,
+            registry=self._registry,
         )
-        self._gauge(f"{prefix}_service_unfinished_work", "Unfinished requests.", unfinished)
-        self._gauge(f"{prefix}_service_ready", "1 when all is ready.", lambda: float(ready()))
-        self._reports = client.Gauge(
-            f"{prefix}_service_report_readable",
-            "1 while a report could be read when it was last looked at.",
-            ["report"],
-            registry=self.registry,
-        )
-        self._store = store
-        client.ProcessCollector(registry=self.registry)
+        ProcessCollector(registry=self._registry)
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count a response."""
+        """Count and log a response."""
+        _LOG.info("%s %s %d %.0f ms", method, route, status, 1000 * seconds)
         self._seconds.labels(method, route, str(status)).observe(seconds)
 
     def render(self) -> bytes:
         """Return the metrics in the text format."""
-        self._store.current()  # reads changed reports, which readable() then describes
-        for name, readable in self._store.readable().items():
-            self._reports.labels(as_label(name)).set(readable)
-        content: bytes = self._client.generate_latest(self.registry)
-        return content
-
-    def _gauge(self, name: str, text: str, function: Any) -> None:
-        self._client.Gauge(name, text, registry=self.registry).set_function(function)
+        return generate_latest(self._registry) + render_metrics(self._store.current(), self._prefix)

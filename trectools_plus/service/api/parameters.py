@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 MAX_MEASURES_LENGTH = 300
 """Maximum number of characters in a list of measures."""
@@ -38,21 +37,13 @@ class EvaluateParameters(_Parameters):
         "if the service has no hybrid search. `mode` and `components` in the response name what "
         "was used.",
         examples=["bm25", "bm25,dense"],
-        json_schema_extra={"pattern": _COMPONENTS},
+        pattern=_COMPONENTS,
     )
     measures: str | None = MeasureNames
-    publish: bool = Field(
-        default=False,
-        description="Show the figures of an uploaded test set in `/metrics`; those of the "
-        "service's own are always shown.",
+    publish: Literal["false"] = Field(
+        default="false",
+        description="Removed: start the service with --test-file to see figures in `/metrics`.",
     )
-
-    @field_validator("components")
-    @classmethod
-    def _known_components(cls, names: str | None) -> str | None:
-        if names is not None and not re.fullmatch(_COMPONENTS, names):
-            raise ValueError("expected bm25, dense, splade, ngram, or several separated by commas")
-        return names
 
 
 class ValidateParameters(_Parameters):

@@ -2,43 +2,40 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from typing import Any, Self
 
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from trectools_plus.choices import MODES
 from trectools_plus.errors import UsageError
 from trectools_plus.models import Model
-from trectools_plus.retrieval.backends.embedded.modes import check_modes, name_default_modes
+from trectools_plus.retrieval.backends.embedded.modes import (
+    canonical_mode,
+    check_modes,
+    name_default_modes,
+)
 from trectools_plus.retrieval.setting_types import Names
 from trectools_plus.retrieval.settings import RetrievalSettings
-from trectools_plus.statistics.arrays import DEFAULT_CONFIDENCE, DEFAULT_SEED
 
 DEFAULT_PREFIX = "trectools_plus"
 NO_DATASET = "none"
-MIN_KEY_LENGTH = 16
-"""Minimum number of characters of a key."""
+VALUES_PER_QUERY = 250
 
 _PREFIX = re.compile(r"[a-zA-Z][a-zA-Z0-9_]{0,63}")
 
 
-class Limits(Model):
-    """Limits on requests."""
-
+class _Settings(Model):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class Limits(_Settings):
+    """Limits on requests."""
 
     body_bytes: int = Field(default=32 << 20, ge=1)
     """Maximum size of the body of a request, in bytes."""
     queries: int = Field(default=2_000, ge=1)
     """Maximum number of queries in a test set, qrels or a run."""
-    runs: int = Field(default=20, ge=1)
-    """Maximum number of run files in one request."""
-    aliases: int = Field(default=100, ge=0)
-    """Maximum number of aliases in a YAML document."""
-    values_per_query: int = Field(default=250, ge=1)
-    """Maximum number of values and keys in a JSON or YAML document, for each allowed query."""
     seconds: float = Field(default=60.0, gt=0)
     """Time limit for the response to a request, and for the arrival of its body, in seconds."""
     workers: int = Field(default=2, ge=1, le=64)
@@ -51,14 +48,12 @@ class Limits(Model):
 
     @property
     def values(self) -> int:
-        """Maximum number of values and keys in a document, including those that aliases repeat."""
-        return self.queries * self.values_per_query
+        """Maximum number of values and keys in a JSON or YAML document."""
+        return self.queries * VALUES_PER_QUERY
 
 
-class ServiceSettings(Model):
+class ServiceSettings(_Settings):
     """All settings of the service except host, port and key."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     dataset: str | None = None
     """The dataset whose documents are searched: ``hpo``, ``sample``, ``irds:…`` or a folder;
@@ -74,12 +69,6 @@ class ServiceSettings(Model):
     """Results fetched per query."""
     retrieval: RetrievalSettings = Field(default_factory=RetrievalSettings)
     """Settings of the modes."""
-    confidence: float = Field(default=DEFAULT_CONFIDENCE, gt=0, lt=1)
-    """Level of the intervals."""
-    resamples: int = Field(default=10_000, ge=100)
-    """Bootstrap resamples."""
-    seed: int = Field(default=DEFAULT_SEED, ge=0)
-    """Seed of the resamples."""
     prefix: str = DEFAULT_PREFIX
     """Prefix of the names of metrics."""
     reports: tuple[str, ...] = ()
@@ -89,13 +78,11 @@ class ServiceSettings(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _name_modes(cls, values: Any) -> Any:
-        if not isinstance(values, dict) or "modes" in values:
+    def _name_modes(cls, values: dict[str, Any]) -> dict[str, Any]:
+        if "modes" in values:
             return values
-        with contextlib.suppress(ValidationError):  # reported with the field
-            settings = RetrievalSettings.model_validate(values.get("retrieval", {}))
-            return {**values, "modes": name_default_modes(settings)}
-        return values
+        settings = RetrievalSettings.model_validate(values.get("retrieval", {}))
+        return {**values, "modes": name_default_modes(settings)}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -113,6 +100,11 @@ class ServiceSettings(Model):
                 "--test-file needs documents to search", remedy="leave out --dataset none"
             )
         return self
+
+    @property
+    def canonical_modes(self) -> tuple[str, ...]:
+        """The canonical names of the modes, without repetitions."""
+        return tuple(dict.fromkeys(map(canonical_mode, self.modes)))
 
     @property
     def has_terms(self) -> bool:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import re
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import count
 from pathlib import Path
 
+from trectools_plus.benchmark.report import MeasureResult, StratumResult
 from trectools_plus.benchmark.report.folder import ReportFolder
 from trectools_plus.benchmark.run.output_folder import REPORT_FILE
 from trectools_plus.errors import TrectoolsPlusError
 from trectools_plus.formats.ir_datasets import is_catalogue_name
-from trectools_plus.measures.parser import plain_name
-from trectools_plus.statistics.comparison import ends_of
+from trectools_plus.measures.parser import PLAIN_NAMES
 
-MAX_LABEL_LENGTH = 100
-"""Maximum number of characters of a label's value."""
+_LOG = logging.getLogger("trectools_plus.service")
 
-
-GROUP_FIELDS = ("query_type", "category")
-"""The fields to group queries by; the first available one is used."""
+Groups = Mapping[str | None, Mapping[str, MeasureResult | StratumResult]]
+"""Figures by query type (``None`` for all queries) and canonical name of the measure."""
 
 
 def group_field(fields: Iterable[str]) -> str | None:
@@ -35,36 +32,7 @@ def group_field(fields: Iterable[str]) -> str | None:
         ``query_type``, otherwise ``category``, otherwise ``None``.
     """
     available = set(fields)
-    return next((name for name in GROUP_FIELDS if name in available), None)
-
-
-def as_label(text: str) -> str:
-    """Return a text as the value of a label: shortened and valid UTF-8.
-
-    Clients choose the names of datasets and query types, so labels can contain anything.
-    """
-    return text.encode("utf-8", "replace").decode("utf-8")[:MAX_LABEL_LENGTH]
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredMean:
-    """One mean.
-
-    Attributes:
-        query_type: The type of the queries; ``None`` for all queries.
-        measure: The canonical name of the measure.
-        mean: The mean; ``None`` if undefined.
-        low: Lower end of its interval; ``None`` if there is no interval.
-        high: Upper end of its interval.
-        n: Number of queries in the mean.
-    """
-
-    query_type: str | None
-    measure: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    n: int
+    return next((name for name in ("query_type", "category") if name in available), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +43,14 @@ class Snapshot:
         dataset: The name of the dataset, without folders.
         mode: The mode.
         created: The time of the evaluation, in seconds since 1970.
-        figures: The means.
+        groups: The figures.
         latency_ms: Milliseconds for each query; empty if unknown.
     """
 
     dataset: str
     mode: str
     created: float
-    figures: tuple[MeasuredMean, ...]
+    groups: Groups
     latency_ms: tuple[float, ...] = ()
 
 
@@ -100,95 +68,61 @@ def read_snapshots(path: str | Path) -> list[Snapshot]:
 
 
 def _read_mode(folder: ReportFolder, mode: str) -> Snapshot:
-    report = folder.report
-    canonical = report.canonical_names
-    figures = [
-        MeasuredMean(None, canonical[name], one.mean, *ends_of(one.ci), one.n)
-        for name, one in report.modes[mode].measures.items()
-    ]
+    report, latency = folder.report, folder.latency
+    groups: dict[str | None, Mapping[str, MeasureResult | StratumResult]] = {
+        None: report.modes[mode].measures
+    }
     strata = report.strata.get(group_field(report.strata) or "", {})
-    figures += [
-        MeasuredMean(value, canonical[name], one.mean, *ends_of(one.ci), one.n)
-        for value, modes in strata.items()
-        for name, one in modes.get(mode, {}).items()
-    ]
-    latency = folder.latency
-    times = () if latency is None else latency.filter(run=mode)["latency_ms"].to_list()
-    created = datetime.fromisoformat(report.manifest.created_at).timestamp()
-    name = dataset_name(report.manifest.dataset.id)
-    return Snapshot(name, mode, created, tuple(figures), tuple(times))
+    groups |= {value: modes.get(mode, {}) for value, modes in strata.items()}
+    return Snapshot(
+        dataset=dataset_name(report.manifest.dataset.id),
+        mode=mode,
+        created=datetime.fromisoformat(report.manifest.created_at).timestamp(),
+        groups={
+            value: {report.canonical_names[name]: figures for name, figures in group.items()}
+            for value, group in groups.items()
+        },
+        latency_ms=tuple(latency.filter(run=mode)["latency_ms"]) if latency is not None else (),
+    )
 
 
 class SnapshotStore:
-    """The retrieval figures of ``/metrics``: from reports, and from evaluations by this service.
-
-    For each dataset and mode, the latest figures of reports and of the service's own test set are
-    used. Figures of uploaded test sets never replace them.
+    """The retrieval figures of ``/metrics``: from reports, and of the service's own test set.
 
     Args:
-        reports: Reports, which are read again when their files change.
-        most: Maximum number of evaluations of uploads to store, because clients choose the names
-            of datasets.
+        reports: Reports, which are read again when their files change. While one cannot be read,
+            its last figures are used.
     """
 
-    def __init__(self, reports: Iterable[str] = (), most: int = 50) -> None:
-        self._most = most
-        self._uploaded: dict[tuple[str, str], Snapshot] = {}
+    def __init__(self, reports: Iterable[str] = ()) -> None:
         self._own: dict[str, Snapshot] = {}
-        paths = list(dict.fromkeys(reports))
-        files = map(_ReportFile, paths)
-        self._reports = dict(zip(report_names(paths), files, strict=True))
-        self._lock = threading.Lock()
-
-    def add(self, snapshot: Snapshot) -> None:
-        """Store the figures of an uploaded set, in place of those of the same name and mode."""
-        key = as_label(snapshot.dataset), snapshot.mode
-        with self._lock:
-            self._uploaded.pop(key, None)
-            self._uploaded[key] = snapshot
-            while len(self._uploaded) > self._most:
-                del self._uploaded[next(iter(self._uploaded))]
+        self._reports: dict[Path, tuple[object, list[Snapshot]]] = {
+            Path(path): (None, []) for path in reports
+        }
 
     def set_own(self, snapshot: Snapshot) -> None:
         """Store the figures of the service's own test set, in place of those of the same mode."""
-        with self._lock:
-            self._own[snapshot.mode] = snapshot
+        self._own[snapshot.mode] = snapshot
 
     def current(self) -> list[Snapshot]:
-        """Return one snapshot for each dataset and mode."""
-        with self._lock:
-            found = dict(self._uploaded)
-            trusted = [one for file in self._reports.values() for one in file.read()]
-            trusted += self._own.values()
-        for snapshot in sorted(trusted, key=lambda one: one.created):
-            found[as_label(snapshot.dataset), snapshot.mode] = snapshot
-        return list(found.values())
+        """Return the latest snapshot for each dataset and mode."""
+        snapshots = [*self._own.values()]
+        for path in self._reports:
+            snapshots += self._read(path)
+        snapshots.sort(key=lambda snapshot: snapshot.created)
+        return [*{(snapshot.dataset, snapshot.mode): snapshot for snapshot in snapshots}.values()]
 
-    def readable(self) -> dict[str, bool]:
-        """Return, for each report by name, true if the last attempt to read it succeeded."""
-        return {name: file.readable for name, file in self._reports.items()}
-
-
-class _ReportFile:
-    """A report that can change; while it cannot be read, its last figures are used."""
-
-    def __init__(self, path: str) -> None:
-        self.readable = False
-        self._path = path
-        self._version: tuple[int, ...] = ()
-        self._snapshots: list[Snapshot] = []
-
-    def read(self) -> list[Snapshot]:
-        path = Path(self._path)
+    def _read(self, path: Path) -> list[Snapshot]:
+        version, snapshots = self._reports[path]
         try:
             status = (path / REPORT_FILE if path.is_dir() else path).stat()
-            version = status.st_mtime_ns, status.st_size, status.st_ino
-            if version != self._version or not self.readable:
-                self._snapshots, self._version = read_snapshots(path), version
-            self.readable = True
-        except (OSError, TrectoolsPlusError):
-            self.readable = False
-        return self._snapshots
+            now = status.st_mtime_ns, status.st_size, status.st_ino
+            if now != version:
+                snapshots = read_snapshots(path)
+                self._reports[path] = now, snapshots
+        except (OSError, TrectoolsPlusError) as error:
+            _LOG.warning("a report cannot be read, its last figures are used: %s", error)
+        return snapshots
 
 
 _PLAIN = re.compile(r"(?P<label>[A-Za-z]+)(?:@(?P<cutoff>\d+))?")
@@ -205,8 +139,8 @@ def split_measure(name: str) -> tuple[str, str | None] | None:
         measure has other parameters or no plain name.
     """
     match = _PLAIN.fullmatch(name)
-    base = plain_name(match["label"]) if match else None
-    return None if match is None or base is None else (base, match["cutoff"])
+    label, cutoff = match.groups() if match else ("", "")
+    return (PLAIN_NAMES[label], cutoff) if label in PLAIN_NAMES else None
 
 
 def answer_key(name: str) -> str:
@@ -215,10 +149,7 @@ def answer_key(name: str) -> str:
     The key of a measure without a plain name is its canonical name.
     """
     parts = split_measure(name)
-    if parts is None:
-        return name
-    base, cutoff = parts
-    return base if cutoff is None else f"{base}_at_{cutoff}"
+    return name if parts is None else "_at_".join(filter(None, parts))
 
 
 def dataset_name(given: str) -> str:
@@ -235,20 +166,3 @@ def dataset_name(given: str) -> str:
         return given
     name = Path(given).name
     return "dataset" if name in ("", "..") else name
-
-
-def report_names(paths: Sequence[str]) -> list[str]:
-    """Return a unique name for each report: the name of its folder.
-
-    If several folders have the same name, ``#2`` is appended to the second, and so on.
-
-    Args:
-        paths: Report files (``BenchmarkReport.json``) or their folders.
-    """
-    names: list[str] = []
-    for path in paths:
-        resolved = Path(path).resolve()
-        name = (resolved.parent if resolved.suffix == ".json" else resolved).name or "report"
-        candidates = (name if n == 1 else f"{name}#{n}" for n in count(1))
-        names.append(next(candidate for candidate in candidates if candidate not in names))
-    return names

@@ -28,12 +28,15 @@ from trectools_plus.validation.topics.engine import validate_topics
 _NEEDS_FILES = re.compile(r":|ontology|annotations", re.IGNORECASE)
 
 
-def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]:
+def choose_measures(
+    text: str | None, default: tuple[str, ...], *, always: bool = False
+) -> list[Measure]:
     """Parse the names of measures.
 
     Args:
         text: Names, separated by commas; ``None`` selects the default.
         default: The names of the default measures.
+        always: True to add the default measures to those of the text.
 
     Raises:
         ProblemError: 422 if a measure loads a module or reads a file.
@@ -44,11 +47,11 @@ def choose_measures(text: str | None, default: tuple[str, ...]) -> list[Measure]
             422,
             "unknown-measure",
             "the service does not compute measures from modules, ontologies or annotations",
-            remedy="use measures by name, for example nDCG@10,RR",
+            "use measures by name, for example nDCG@10,RR",
         )
-    names = split_names(text) if text is not None else default
+    names = split_names(text) if text is not None else []
     try:
-        return parse_measures(names)
+        return parse_measures([*names, *(default if always or not names else ())])
     except (RecursionError, MemoryError, SyntaxError, ValueError) as error:
         raise UsageError("the name of a measure is malformed") from error
 
@@ -64,7 +67,7 @@ def check_query_count(queries: int, limit: int) -> None:
             413,
             "too-many-queries",
             f"{queries:,} queries exceed the limit of {limit:,}",
-            remedy="send fewer queries, or restart the service with a larger --max-queries",
+            "send fewer queries, or restart the service with a larger --max-queries",
         )
 
 
@@ -96,7 +99,7 @@ def _validate(
     part, kind = parts["file"], parameters.kind
     path = part.path
     if kind in ("topics", "testset"):
-        if kind == "testset" or part.form in ("json", "yaml"):
+        if kind == "testset" or part.suffix:
             path = part.as_document()
         check_size(path, limits)
         return next(validate_test_sets(path)) if kind == "testset" else validate_topics(path)
@@ -134,6 +137,4 @@ def score_uploads(
     check_query_count(len(opened.qrels.query_ids), limits.queries)
     averaging = Averaging(parameters.missing, parameters.no_relevant)
     evaluation = score_runs(opened.qrels, by_name, measures, averaging, notes=opened.notes)
-    for counts in evaluation.counts.values():
-        check_query_count(counts.n_run, limits.queries)
     return evaluation_document(qrels_path, by_name, evaluation, per_query=parameters.per_query)

@@ -7,14 +7,19 @@ at which rank; each person sees the documents of a query in a random order of th
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from trectools_plus.errors import UsageError
 from trectools_plus.judging.plan import has_too_many_missing
 from trectools_plus.judging.review import judgments
-from trectools_plus.judging.review.judgments import NONE_CHOSEN, Annotator, Grade, QueryJudgments
+from trectools_plus.judging.review.judgments import (
+    NONE_CHOSEN,
+    Annotator,
+    Grade,
+    QueryJudgments,
+)
 from trectools_plus.judging.review.shown import ReviewMaterial, ReviewQuery, ShownDocument
 from trectools_plus.judging.review.store import Store
 
@@ -77,12 +82,11 @@ JUDGED_BY_ALL = 10
 
 
 class ReviewController:
-    """Show queries to annotators.
+    """The review that all annotators see.
 
     Args:
         material: The queries and results.
         store: The open review database.
-        guideline: The text of the guideline.
         share: True if each annotator of a plan skips the queries that others have begun, after the
             first :data:`JUDGED_BY_ALL`.
 
@@ -91,82 +95,85 @@ class ReviewController:
         queries: The queries in the order in which everyone sees them.
     """
 
-    def __init__(
-        self, material: ReviewMaterial, store: Store, guideline: str = "", *, share: bool = False
-    ) -> None:
-        self._shares = share
-        self.material, self.store, self.guideline = material, store, guideline
+    def __init__(self, material: ReviewMaterial, store: Store, *, share: bool = False) -> None:
+        self.share = share
+        self.material, self.store = material, store
         self.is_plan = material.planned is not None
         by_id = {query.query_id: query for query in material.queries}
-        order = list(by_id) if self.is_plan else shuffled(list(by_id), store.study.seed, "query")
+        order = list(by_id) if self.is_plan else shuffled(by_id, store.study.seed, "query")
         self.queries = [by_id[name] for name in order]
 
-    def show(self, annotator: Annotator, number: int) -> QueryView:
+
+class Reviewer:
+    """One annotator of a review.
+
+    Args:
+        review: The review.
+        annotator: The annotator.
+    """
+
+    def __init__(self, review: ReviewController, annotator: Annotator) -> None:
+        self.review, self.annotator = review, annotator
+
+    def show(self, number: int) -> QueryView:
         """Return a query with its columns in the order for this annotator.
 
         Raises:
             UsageError: If the number is out of range.
         """
-        query = self.offer(annotator, number)
-        columns = [
-            ResultColumn(label, self._results(annotator, query, mode))
-            for label, mode in self.labels(annotator, query).items()
-        ]
+        query = self.offer(number)
+        labels = self.labels(query)
+        columns = [ResultColumn(label, self._results(query, labels[label])) for label in labels]
         # List documents in the order of the columns: the report's order could reveal the modes.
         shown = dict.fromkeys(doc_id for column in columns for doc_id in column.results)
-        known = self.material.documents
-        return QueryView(
-            query=number,
-            query_id=query.query_id,
-            text=query.text,
-            columns=columns,
-            documents={doc_id: known[doc_id] for doc_id in shown if doc_id in known},
-            state=self.state(annotator, number),
-        )
+        known = self.review.material.documents
+        documents = {doc_id: known[doc_id] for doc_id in shown if doc_id in known}
+        state = self.state(number)
+        return QueryView(number, query.query_id, query.text, columns, documents, state)
 
-    def offer(self, annotator: Annotator, number: int, doc_id: str | None = None) -> ReviewQuery:
+    def offer(self, number: int, doc_id: str | None = None) -> ReviewQuery:
         """Return a query; of a plan, only if all queries before it are complete.
 
         Raises:
             UsageError: If the number is out of range, or the query does not have the document.
         """
-        if not 1 <= number <= len(self.queries):
-            raise UsageError(f"expected a query number from 1 to {len(self.queries)}")
-        if self.is_plan and number > 1 and number > len(self.offered(annotator)):
+        queries = self.review.queries
+        if not 1 <= number <= len(queries):
+            raise UsageError(f"expected a query number from 1 to {len(queries)}")
+        if self.review.is_plan and number > 1 and number > len(self.offered()):
             raise UsageError("the queries of a plan are judged in their order")
-        query = self.queries[number - 1]
-        if doc_id is not None and not any(doc_id in found for found in query.results.values()):
+        query = queries[number - 1]
+        if doc_id is not None and not any(doc_id in ids for ids in query.results.values()):
             raise UsageError("this document is not a result of the query")
         return query
 
-    def offered(self, annotator: Annotator) -> list[QueryProgress]:
+    def offered(self) -> list[QueryProgress]:
         """Return the progress of all queries; of a plan, up to the first that is not complete."""
-        judged = judgments.read_all_judgments(self.store, annotator)
+        review = self.review
+        judged = judgments.read_all_judgments(review.store, self.annotator)
         taken: set[str] = set()
-        if self._shares:
-            taken = judgments.read_queries_of_others(self.store, annotator) - judged.keys()
-            taken -= {query.query_id for query in self.queries[:JUDGED_BY_ALL]}
+        if review.share:
+            taken = judgments.read_queries_of_others(review.store, self.annotator) - judged.keys()
+            taken -= {query.query_id for query in review.queries[:JUDGED_BY_ALL]}
         offered: list[QueryProgress] = []
-        for query in self.queries:
+        for query in review.queries:
             progress = self._progress(query, judged.get(query.query_id, QueryJudgments()))
-            if query.query_id in taken:
-                progress = replace(progress, complete=True)
-            offered.append(progress)
-            if self.is_plan and not offered[-1].complete:
+            is_complete = progress.complete or query.query_id in taken
+            offered.append(replace(progress, complete=is_complete))
+            if review.is_plan and not is_complete:
                 break
         return offered
 
-    def labels(self, annotator: Annotator, query: ReviewQuery) -> dict[str, str]:
+    def labels(self, query: ReviewQuery) -> dict[str, str]:
         """Return the mode of each label."""
-        seed = self.store.study.seed
-        order = shuffled(self.material.modes, seed, "mode", annotator.key, query.query_id)
+        order = self._shuffled(self.review.material.modes, "mode", query)
         return dict(zip(LABELS, order, strict=False))
 
-    def state(self, annotator: Annotator, number: int) -> State:
-        """Return the judgments of a query by an annotator."""
-        query = self.queries[number - 1]
-        judged = judgments.read_query_judgments(self.store, annotator, query.query_id)
-        labels = {mode: label for label, mode in self.labels(annotator, query).items()}
+    def state(self, number: int) -> State:
+        """Return the judgments of a query by the annotator."""
+        query = self.review.queries[number - 1]
+        judged = judgments.read_query_judgments(self.review.store, self.annotator, query.query_id)
+        labels = {mode: label for label, mode in self.labels(query).items()}
         labels[NONE_CHOSEN] = NONE_OF_THEM
         return State(
             query=number,
@@ -178,30 +185,29 @@ class ReviewController:
             missing=judged.missing,
         )
 
-    def _results(self, annotator: Annotator, query: ReviewQuery, mode: str) -> list[str]:
+    def _results(self, query: ReviewQuery, mode: str) -> list[str]:
         """Return the results of a mode; those of a plan in random order."""
-        results = list(query.results[mode])
-        keys = "document", annotator.key, query.query_id
-        return shuffled(results, self.store.study.seed, *keys) if self.is_plan else results
+        results = query.results[mode]
+        return self._shuffled(results, "document", query) if self.review.is_plan else list(results)
+
+    def _shuffled(self, names: Sequence[str], what: str, query: ReviewQuery) -> list[str]:
+        seed = self.review.store.study.seed
+        return shuffled(names, seed, what, self.annotator.key, query.query_id)
 
     def _progress(self, query: ReviewQuery, judged: QueryJudgments) -> QueryProgress:
-        results = {doc_id for found in query.results.values() for doc_id in found}
+        is_plan = self.review.is_plan
+        results = {doc_id for ids in query.results.values() for doc_id in ids}
         graded = len(results & (judged.grades.keys() | judged.missing.keys()))
-        chosen = judged.has_chosen or self.is_plan
+        chosen = judged.has_chosen or is_plan
         cannot_judge = judged.cannot_judge is not None
-        if self.is_plan and graded == len(results):
+        if is_plan and graded == len(results):
             missing = len(judged.missing) + query.lacking
             cannot_judge |= has_too_many_missing(missing, len(results) + query.lacking)
-        return QueryProgress(
-            judged=graded,
-            results=len(results),
-            chosen=chosen,
-            cannot_judge=cannot_judge,
-            complete=cannot_judge or (chosen and graded == len(results)),
-        )
+        complete = cannot_judge or (chosen and graded == len(results))
+        return QueryProgress(graded, len(results), chosen, cannot_judge, complete)
 
 
-def shuffled(names: Sequence[str], seed: int, *keys: str) -> list[str]:
+def shuffled(names: Iterable[str], seed: int, *keys: str) -> list[str]:
     """Shuffle names; the order depends only on the arguments, not on the order of the names.
 
     Queries have the same order for every annotator: those who stop early have judged the same
@@ -212,10 +218,10 @@ def shuffled(names: Sequence[str], seed: int, *keys: str) -> list[str]:
         seed: The seed.
         keys: What is shuffled, for example ``mode``, and for whom.
     """
-    return sorted(names, key=lambda name: _sort_key(seed, *keys, name))
 
+    def sort_key(name: str) -> bytes:
+        # Lengths are included, so that ("ab", "c") and ("a", "bc") differ.
+        text = "".join(f"{len(part)}:{part}" for part in (str(seed), *keys, name))
+        return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
-def _sort_key(seed: int, *names: str) -> bytes:
-    # Lengths are included, so that ("ab", "c") and ("a", "bc") differ.
-    text = "".join(f"{len(part)}:{part}" for part in (str(seed), *names))
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return sorted(names, key=sort_key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from typing import NamedTuple
 
@@ -17,8 +18,8 @@ from trectools_plus.judging.review.judgments import (
     read_all_judgments,
     record_labels,
 )
-from trectools_plus.judging.review.shown import load_plan_material
-from trectools_plus.judging.review.store import DATABASE_NAME, open_store
+from trectools_plus.judging.review.store import DATABASE_NAME
+from trectools_plus.service.review.material import open_plan
 
 
 class ImportedJudgments(NamedTuple):
@@ -28,7 +29,6 @@ class ImportedJudgments(NamedTuple):
         queries: The number of queries of the plan that the qrels judge.
         graded: The number of pooled documents with a grade.
         missing: The number of pooled documents of these queries that the qrels do not judge.
-        ignored: The number of judgments of other queries and documents.
         open: The number of queries with more than a tenth of such documents, about which people are
             asked.
     """
@@ -36,7 +36,6 @@ class ImportedJudgments(NamedTuple):
     queries: int
     graded: int
     missing: int
-    ignored: int
     open: int
 
 
@@ -61,64 +60,53 @@ def import_judgments(
         CheckFailedError: If the qrels judge no query of the plan.
         InputError: If the database cannot be opened.
     """
-    grades = qrels.to_dict()
+    grades, where = qrels.to_dict(), qrels.path or "qrels"
     judged = [query_id for query_id in folder.plan.queries if query_id in grades]
-    where = qrels.path or "qrels"
     if not judged:
         raise CheckFailedError(
             "the qrels judge no query of the plan",
             where=where,
             remedy=f"the plan has queries such as {', '.join(folder.plan.queries[:3])}",
         )
-    graded: dict[tuple[str, str], int] = {}
-    blank: list[tuple[str, str]] = []
-    blanks = still_open = 0
+    rows: list[tuple[str, str, int | None]] = []
+    missing = still_open = 0
     for query_id in judged:
-        pool = folder.judgeable[query_id]
-        lacking = [doc_id for doc_id in pool if doc_id not in grades[query_id]]
-        for doc_id in pool:
-            if (grade := grades[query_id].get(doc_id)) is not None:
-                graded[query_id, doc_id] = _checked_grade(grade, f"{query_id}, {doc_id}", where)
-        absent = len(lacking) + len(folder.pool[query_id]) - len(pool)
-        is_open = not leave_out and has_too_many_missing(absent, len(folder.pool[query_id]))
-        blanks += len(lacking)
+        given, pool = grades[query_id], folder.pool[query_id]
+        absent = len(pool) - sum(doc_id in given for doc_id in folder.judgeable[query_id])
+        is_open = not leave_out and has_too_many_missing(absent, len(pool))
+        missing += absent
         still_open += is_open
-        blank += [] if is_open else [(query_id, doc_id) for doc_id in lacking]
-    database = folder.path / DATABASE_NAME
-    seed = None if database.exists() else folder.plan.seed
-    with closing(open_store(database, load_plan_material(folder), seed)) as store:
-        secret = begin_session(
-            store, annotator, resume=find_annotator(store, annotator) is not None
-        )
-        person = None if secret is None else find_session_annotator(store, secret)
+        rows += [
+            (query_id, doc_id, given.get(doc_id))
+            for doc_id in folder.judgeable[query_id]
+            if doc_id in given or not is_open
+        ]
+    with closing(open_plan(folder, folder.path / DATABASE_NAME)[1]) as store:
+        is_known = find_annotator(store, annotator) is not None
+        secret = begin_session(store, annotator, resume=is_known)
+        person = find_session_annotator(store, secret or "")
         assert person is not None
-        before = read_all_judgments(store, person)
-        rows: list[tuple[str, str, int | None]] = []
-        for (query_id, doc_id), grade in graded.items():
-            old = before.get(query_id, QueryJudgments()).grades.get(doc_id)
-            if old is None:
-                rows.append((query_id, doc_id, grade))
-            elif old.grade != grade:
-                raise UsageError(
-                    f"{annotator} gave grade {old.grade} before, not {grade}",
-                    where=f"{where}, query {query_id}, document {doc_id}",
-                    remedy="use another name with --annotator",
-                )
-        added = len(rows)
-        for query_id, doc_id in blank:
-            known = before.get(query_id, QueryJudgments())
-            if doc_id not in known.grades and doc_id not in known.missing:
-                rows.append((query_id, doc_id, None))
-        record_labels(store, person, rows, f"not judged in {where}")
-    ignored = sum(map(len, grades.values())) - len(graded)
-    return ImportedJudgments(len(judged), added, blanks, ignored, still_open)
+        added = _find_new(rows, read_all_judgments(store, person), where)
+        record_labels(store, person, added, f"not judged in {where}")
+    graded = sum(grade is not None for _, _, grade in added)
+    return ImportedJudgments(len(judged), graded, missing, still_open)
 
 
-def _checked_grade(grade: int, pair: str, where: str) -> int:
-    if grade > MAX_GRADE:
-        raise UsageError(
-            f"grade {grade} of {pair} is above {MAX_GRADE}",
-            where=where,
-            remedy=f"change the grades to a scale from 0 to {MAX_GRADE}",
-        )
-    return max(0, grade)
+def _find_new(
+    rows: list[tuple[str, str, int | None]], before: Mapping[str, QueryJudgments], where: str
+) -> list[tuple[str, str, int | None]]:
+    """Return the judgments that the annotator has not made before, with grades from 0 to 3."""
+    added = []
+    for query_id, doc_id, given in rows:
+        known = before.get(query_id, QueryJudgments())
+        old = known.grades.get(doc_id)
+        grade = None if given is None else max(0, given)
+        if grade is not None and (grade > MAX_GRADE or (old and old.grade != grade)):
+            raise UsageError(
+                f"grade {grade} is above {MAX_GRADE}, or differs from one that was given before",
+                where=f"{where}, query {query_id}, document {doc_id}",
+                remedy=f"use grades from 0 to {MAX_GRADE}, or another name with --annotator",
+            )
+        if old is None and (grade is not None or doc_id not in known.missing):
+            added.append((query_id, doc_id, grade))
+    return added

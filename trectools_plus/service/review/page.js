@@ -89,8 +89,6 @@ async function showIntroduction() {
   if (needsKey && !stored.get("key")) return;
   try {
     about = await callApi("about");
-    for (const place of document.querySelectorAll(".guideline")) place.textContent = about.guideline;
-    $("start-guide").hidden = $("guideline").hidden = !about.guideline;
     document.body.classList.toggle("plan", isPlan());
     $("start-title").textContent = isPlan() ? "Judge documents" : "Review results";
     const first = about.depth > 1 ? `the first ${about.depth} results` : "the first result";
@@ -532,7 +530,6 @@ const ACTIONS = {
   o: () => itemAt(at)?.classList.toggle("open"),
   d: toggleCannot,
   a: openList,
-  i: () => { if (!$("guideline").hidden) $("guide").showModal(); },
   c: () => saveChoice(view.columns[at.column].label),
   "=": () => saveChoice("none"),
   n: () => goTo(requested + 1),
@@ -585,7 +582,6 @@ $("reason").addEventListener("keydown", (event) => {
   if (event.key === "Enter") goToIncomplete();
 });
 $("all").addEventListener("click", openList);
-$("guideline").addEventListener("click", () => $("guide").showModal());
 $("single").addEventListener("change", () => stored.set("single", $("single").checked ? "" : "off"));
 $("single").checked = stored.get("single") !== "off";
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,10 +15,7 @@ from trectools_plus.judging.agreement import (
 from trectools_plus.judging.labels import LABELS_FILE, Kind, Label, group_models, read_labels
 from trectools_plus.judging.people import read_people
 from trectools_plus.judging.plan import PlanFolder
-from trectools_plus.judging.review.judgments import list_annotators
-from trectools_plus.judging.review.store import DATABASE_NAME, read_store
 from trectools_plus.judging.values import find_complete
-from trectools_plus.service.review.summary import Remark, list_remarks
 from trectools_plus.statistics.arrays import Resampling
 
 
@@ -55,7 +51,6 @@ class PlanSummary:
         left_out: The reason for each query with too many documents without a grade, of people.
         annotators: Those who have judged: people in the order of their first labels, then models.
         agreement: Their agreement.
-        remarks: Comments, and queries that cannot be judged, by query and person.
     """
 
     queries: int
@@ -64,7 +59,6 @@ class PlanSummary:
     left_out: dict[str, str]
     annotators: tuple[AnnotatorLabels, ...]
     agreement: tuple[LabelAgreement, ...]
-    remarks: tuple[Remark, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values; undefined figures are null."""
@@ -93,7 +87,6 @@ def summarise_plan(folder: PlanFolder, resampling: Resampling | None = None) -> 
         left_out=dict(complete.left_out),
         annotators=tuple(_list_annotators(folder, people, models)),
         agreement=find_agreement(folder, [*people, *models], resampling),
-        remarks=tuple(_read_remarks(folder)),
     )
 
 
@@ -116,10 +109,3 @@ def _list_annotators(
                 graded=graded,
                 missing=len(latest) - graded,
             )
-
-
-def _read_remarks(folder: PlanFolder) -> Iterator[Remark]:
-    path = folder.path / DATABASE_NAME
-    if path.exists():
-        with closing(read_store(path)) as store:
-            yield from list_remarks(store, list_annotators(store))

@@ -7,15 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from trectools_plus.cli.commands.compare import compare_runs
-from trectools_plus.cli.commands.eval import evaluate_runs
-from trectools_plus.cli.commands.references import qrels_convert, qrels_validate
-from trectools_plus.cli.commands.runs.info import runs_info
-from trectools_plus.cli.commands.runs.validate import runs_validate
-from trectools_plus.cli.commands.runs.writing import runs_convert
 from trectools_plus.errors import FormatError, TrectoolsPlusError, UsageError
 from trectools_plus.measures import evaluate
 from trectools_plus.validation import FindingsError, load_run
@@ -31,32 +23,12 @@ QRELS = "1 0 d1 1\n1 0 d3 0\n2 0 d4 1\n"
 COLUMNS = ["--columns", "query=q,doc_id=_id", "--columns", "score=_score"]
 
 
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Return a function that calls a command in a folder with files."""
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder with files."""
     monkeypatch.chdir(tmp_path)
     for name, text in {"t.csv": TABLE, "hits.csv": HITS, "qrels.txt": QRELS}.items():
         Path(name).write_text(text)
-    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-    commands = {
-        "eval": evaluate_runs,
-        "compare": compare_runs,
-        "convert": runs_convert,
-        "info": runs_info,
-        "validate": runs_validate,
-        "qrels-convert": qrels_convert,
-        "qrels-validate": qrels_validate,
-    }
-    for name, command in commands.items():
-        app.command(name)(command)
-
-    def run(*words: str):
-        result = CliRunner().invoke(app, words)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -64,12 +36,10 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     [
         ("runs", ["runs/a.run", "runs/b_2.run"]),
         (".", ["a.run", "b_2.run"]),
-        ("my.run", ["my.a.run", "my.b_2.run"]),
-        ("my.run.gz", ["my.a.run.gz", "my.b_2.run.gz"]),
     ],
 )
 def test_every_system_has_a_file(call, output: str, names: list[str]) -> None:
-    result = call("convert", "t.csv", "--output", output)
+    result = call("runs convert", "t.csv", "--output", output)
     assert [line.partition(":")[0] for line in result.stdout.splitlines()] == names
     best = [load_run(name).frame["doc_id"][0] for name in names]
     assert [len(load_run(name).frame) for name in names] == [8, 8]
@@ -79,18 +49,18 @@ def test_every_system_has_a_file(call, output: str, names: list[str]) -> None:
 
 def test_systems_need_a_place(call) -> None:
     with pytest.raises(UsageError, match="2"):
-        call("convert", "t.csv")
+        call("runs convert", "t.csv")
     Path("t.csv").write_text(TABLE.replace("b/2", "A"))
     with pytest.raises(UsageError):
-        call("convert", "t.csv", "--output", "runs")
-    with pytest.raises(FormatError, match="2"):
-        call("convert", "t.csv", "--output", "x.run", "--tag", "mine")
+        call("runs convert", "t.csv", "--output", "runs")
+    with pytest.raises(UsageError, match="folder"):
+        call("runs convert", "t.csv", "--output", "x.run")
     assert not Path("runs").exists()
 
 
 def test_commands_that_need_one_run_name_the_column(call) -> None:
     with pytest.raises(FormatError, match=r"model.*b/2.*2"):
-        call("info", "t.csv")
+        call("runs info", "t.csv")
 
 
 def test_runs_have_the_names_of_the_systems(call) -> None:
@@ -110,12 +80,12 @@ def test_columns_are_named_in_every_command(call) -> None:
     measures = ["-m", "RR", "--format", "json"]
     document = json.loads(call("eval", "qrels.txt", "hits.csv", *COLUMNS, *measures).stdout)
     assert document["runs"][0]["measures"]["RR"]["mean"] == 0.5
-    assert call("validate", "hits.csv", *COLUMNS, "--ignore", "R105").exit_code == 0
-    call("convert", "hits.csv", *COLUMNS, "--output", "h.run")
+    assert call("runs validate", "hits.csv", *COLUMNS, "--ignore", "R105").exit_code == 0
+    call("runs convert", "hits.csv", *COLUMNS, "--output", "h.run")
     assert load_run("h.run").frame["doc_id"].to_list() == ["d1", "d2", "d3"]
     grades = ["--columns", "query=q,doc_id=_id,relevance=_score"]
-    assert call("qrels-validate", "hits.csv", *grades, "--ignore", "Q103").exit_code == 0
-    call("qrels-convert", "hits.csv", *grades, "--output", "h.txt")
+    assert call("qrels validate", "hits.csv", *grades, "--ignore", "Q103").exit_code == 0
+    call("qrels convert", "hits.csv", *grades, "--output", "h.txt")
     assert Path("h.txt").read_text() == "1 0 d1 3\n1 0 d2 2\n2 0 d3 1\n"
     named = ["--columns", "query=q,doc_id=_id,score=_score,relevance=_score"]
     document = json.loads(call("eval", "hits.csv", "hits.csv", *named, *measures).stdout)
@@ -124,7 +94,7 @@ def test_columns_are_named_in_every_command(call) -> None:
 
 def test_columns_need_no_fix(call) -> None:
     with pytest.raises(UsageError, match="--fix"):
-        call("validate", "hits.csv", *COLUMNS, "--fix", "out.run")
+        call("runs validate", "hits.csv", *COLUMNS, "--fix", "out.run")
 
 
 def rows_of(text: str) -> list[tuple[str, str, float]]:
@@ -150,7 +120,7 @@ def rows_of(text: str) -> list[tuple[str, str, float]]:
 )
 def test_columns_are_negated_and_split(call, name: str, text: str, columns: str) -> None:
     Path(name).write_text(text)
-    done = call("convert", name, "--columns", columns, "--tag", "t")
+    done = call("runs convert", name, "--columns", columns)
     assert rows_of(done.stdout) == [("1", "a", -0.5), ("1", "b", 2.0)]
 
 
@@ -158,7 +128,7 @@ def test_columns_are_negated_and_split(call, name: str, text: str, columns: str)
 def test_a_value_with_other_parts_is_refused(call, key: str) -> None:
     Path("a.csv").write_text(f"key,s\n1#a,3\n{key},2\n")
     with pytest.raises(FindingsError) as refused:
-        call("convert", "a.csv", "--columns", "query=key#1,doc_id=key#2,score=s")
+        call("runs convert", "a.csv", "--columns", "query=key#1,doc_id=key#2,score=s")
     assert [(one.code, one.line) for one in refused.value.findings] == [("R101", 3)]
 
 

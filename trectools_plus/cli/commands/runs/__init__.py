@@ -1,1 +1,0 @@
-"""``trectools-plus runs``: validate, fetch, fuse and summarise run files."""
