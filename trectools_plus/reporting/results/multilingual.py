@@ -80,7 +80,7 @@ def multilingual_blocks(report: MultilingualReport) -> list[Block]:
         for mode, measures in report.across.items()
         for measure, across in measures.items()
     ]
-    means = []
+    means: list[list[str | Cell]] = []
     for mode, measure, across in every:
         figures = [one.modes[mode][measure] for one in report.languages.values()]
         cells = [Cell(show(one.mean), detail=show_ci(one.ci)) for one in figures]
