@@ -15,7 +15,7 @@ from typing import Any
 import typer
 
 from trectools_plus.cli.verbosity import Verbosity
-from trectools_plus.errors import TrectoolsPlusError, UsageError
+from trectools_plus.errors import TrectoolsPlusError, UsageError, missing_package
 from trectools_plus.redaction import hide_secrets
 from trectools_plus.text import printable
 
@@ -40,9 +40,8 @@ def translated_errors() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "trectools_plus":
             raise
-        what = f"this command needs the package {error.name}, which is not installed"
-        remedy = "install the extra that needs it, for example pip install 'trectools-plus[hpo]'"
-        _exit_with(str(UsageError(what, remedy=remedy)), UsageError.exit_code)
+        missing = missing_package(error.name)
+        _exit_with(str(missing), missing.exit_code)
     except OSError as error:
         if not error.filename:
             # Nobody reads stdout (head, less), or its disk is full: the interpreter must not write
