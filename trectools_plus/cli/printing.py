@@ -130,8 +130,8 @@ def _cell(value: Any) -> str:
     return ", ".join(map(_cell, value)) if isinstance(value, list | tuple) else as_cell(value)
 
 
-def _words(key: str) -> str:
-    return key.replace("_", " ")
+def _words(key: object) -> str:
+    return str(key).replace("_", " ")
 
 
 def print_notes(evaluation: Evaluation) -> None:
