@@ -54,13 +54,3 @@ def test_a_finding_without_an_id_is_refused(tmp_path, ontology, features):
     path.write_text(json.dumps({"id": "d", "phenotypicFeatures": features}, indent=1))
     with pytest.raises(FormatError, match=r"phenotypic feature|not a phenopacket"):
         read_predictions(path, ["d"], ontology)
-
-
-def test_a_query_writes_its_results(call, obo_path, tmp_path):
-    base = ("query", "retinal coloboma", "--mode", "lexical", "--depth", "1")
-    code, _, _ = call(*base, "--ontology", obo_path, "--phenopackets", tmp_path / "p")
-    assert code == 0
-    record = json.loads((tmp_path / "p" / "query.json").read_text())
-    assert record["phenotypicFeatures"] == [
-        {"type": {"id": "X:2", "label": "Coloboma of the retina"}}
-    ]
